@@ -7,14 +7,14 @@ import re
 import pytest
 
 from tools import terminal_pictures
-from tools.figures import __main__ as figures
-from tools.figures import plots
 from tools.figures.data import CLOSED_FORMS, SIZES, Row, tables
 
 pytestmark = pytest.mark.system
 
 
 def test_pictures_and_numbers_are_what_the_code_gives() -> None:
+    from tools.figures import __main__ as figures  # noqa: PLC0415 1,000 ms, of every run's collection
+
     stale = [path.name for path, text in figures.written() if path.read_text(encoding="utf-8") != text]
     assert stale == [], "run: make assets"
 
@@ -32,6 +32,9 @@ def test_ours_is_never_better_than_the_least_variance_of_theory() -> None:
 
 
 def test_lines_of_a_plot_differ_in_more_than_their_color() -> None:
+    from tools.figures import __main__ as figures  # noqa: PLC0415 as above
+    from tools.figures import plots  # noqa: PLC0415 as above
+
     dashes = [(str(look["linestyle"]), look["marker"]) for look in plots.LOOKS]
     assert len(set(dashes)) == len(dashes)
     for name, rows in tables().items():

@@ -10,6 +10,7 @@ import pytest
 
 from client_sdk.commands.json_schema import registry_schema
 from client_sdk.protocol import Registry
+from tests.support.core.tables import for_each
 from tools.reference.parts import PARTS
 from tools.reference.registry_page import APP, BUDGET, METRIC, Key, properties
 
@@ -46,7 +47,7 @@ def test_every_part_that_the_code_says_has_one_place() -> None:
     assert all("`make docs` writes" in page for page in pages if "<!-- make docs: " in page)
 
 
-@pytest.mark.parametrize("name", PARTS)
+@for_each("name", PARTS)
 def test_a_part_is_not_empty(name: str) -> None:
     assert len(PARTS[name]().splitlines()) > 3
 

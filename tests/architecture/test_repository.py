@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.core.tables import for_each
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
@@ -55,7 +57,7 @@ def test_the_hooks_of_an_editor_have_the_versions_of_the_lint() -> None:
     assert versions == {name: f"v{version}" for name, version in pinned}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@for_each("page", PAGES)
 def test_lines_of_prose_have_120_columns_at_most(page: Path) -> None:
     prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     lines = [line for line in prose.splitlines() if not line.startswith(("|", "![", "#", "    "))]

@@ -13,6 +13,8 @@ from types import MappingProxyType
 
 import pytest
 
+from tests.support.core.tables import for_each
+
 ROOT = Path(__file__).parents[2]
 
 IMPATIENT = """\
@@ -112,3 +114,18 @@ def test_a_run_has_no_settings_of_whoever_starts_it_and_no_proxy_for_this_machin
 def test_every_run_of_these_tests_is_made_so(pytestconfig: pytest.Config) -> None:
     plugins = ("outer_environment", "temporary")
     assert all(pytestconfig.pluginmanager.has_plugin(f"tests.support.services.{name}") for name in plugins)
+
+
+def test_a_table_runs_every_case_and_names_each_that_fails() -> None:
+    @for_each("left, right", [(1, 1), (1, 2), (2, 2), (3, 4)])
+    def are_equal(left: int, right: int) -> None:
+        assert left == right
+
+    with pytest.raises(BaseExceptionGroup, match="2 of 4 cases failed") as caught:
+        are_equal()
+    assert [failure.__notes__ for failure in caught.value.exceptions] == [
+        ["left = 1, right = 2"],
+        ["left = 3, right = 4"],
+    ]
+    with pytest.raises(AssertionError, match="has no case"):
+        for_each("left", [])(are_equal)()

@@ -10,13 +10,13 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
 import yaml
 
 from client_sdk.protocol import Registry, Verdict
 from client_sdk.protocol.wire.reading import read_upload
 from collector.api.messages import OPERATIONS
 from estimator.render.openmetrics import FIGURES, QUESTIONS
+from tests.support.core.tables import for_each
 from tools.reference.commands import helps
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +54,7 @@ def test_the_page_of_the_wire_names_every_path_and_no_other() -> None:
     assert named == {operation.path for operation in OPERATIONS}
 
 
-@pytest.mark.parametrize("line", CONSOLES)
+@for_each("line", CONSOLES)
 def test_the_options_of_a_command_exist(line: str) -> None:
     program, command, *rest = shlex.split(line)
     options = set(re.findall(r"--[a-z-]+", HELPS[f"{program} {command}"]))

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.devices.definitions import TEXT, registry_text
-from tests.support.services.collecting import report, today, upload
+from tests.support.services.collecting import REGISTRY_TEXT, report, today, upload
 from tests.support.services.living_files import of_files
 from tests.support.services.processes import (
     READ_TOKEN,
+    RunningCollector,
     command_line,
     free_port,
     is_running,
@@ -32,13 +34,70 @@ def serve(registry: Path, *options: object) -> subprocess.CompletedProcess[str]:
     return run_command([str(word) for word in command])
 
 
-def test_a_port_in_use_is_named(registry_file: Path, tmp_path: Path) -> None:
-    with running_collector(registry_file, tmp_path / "data") as first:
-        bind = first.url.removeprefix("http://")
-        second = serve(registry_file, "--bind", bind, "--data-dir", tmp_path / "other")
+@pytest.fixture(scope="module")
+def metrics_bind() -> str:
+    return f"127.0.0.1:{free_port()}"
+
+
+@pytest.fixture(scope="module")
+def collector(metrics_bind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCollector]:
+    """A collector whose data directory was there before, for anybody to read."""
+    folder = tmp_path_factory.mktemp("collector")
+    registry = folder / "metrics.toml"
+    registry.write_text(REGISTRY_TEXT, encoding="utf-8")
+    (folder / "data").mkdir(mode=0o755)
+    with running_collector(registry, folder / "data", "--metrics-bind", metrics_bind) as running:
+        assert post(running.url, upload(report(window=today())))[0] == 200
+        yield running
+
+
+def test_an_address_in_use_is_named(
+    collector: RunningCollector, metrics_bind: str, registry_file: Path, tmp_path: Path
+) -> None:
+    bind = collector.url.removeprefix("http://")
+    for option, address, purpose in (("--bind", bind, "listen"), ("--metrics-bind", metrics_bind, "serve metrics")):
+        second = serve(registry_file, option, address, "--data-dir", tmp_path / "data")
+        assert second.returncode == 1
+        assert f"cannot {purpose} on {address}" in second.stderr
+        assert option in second.stderr
+
+
+@pytest.mark.long
+def test_a_data_directory_in_use_is_named_and_its_collector_continues(
+    collector: RunningCollector, registry_file: Path
+) -> None:
+    second = serve(registry_file, "--data-dir", collector.data_dir)
+    assert post(collector.url, upload(report(window=today())))[0] == 200
     assert second.returncode == 1
-    assert f"cannot listen on {bind}" in second.stderr
-    assert "--bind" in second.stderr
+    assert "is in use by another collector" in second.stderr
+    assert "--data-dir" in second.stderr
+
+
+def test_the_store_has_a_session_of_its_own(collector: RunningCollector) -> None:
+    assert os.getsid(collector.store_pid()) == collector.supervisor_pid() != os.getsid(collector.pid)
+
+
+def test_a_configured_token_is_shown_nowhere(collector: RunningCollector) -> None:
+    assert READ_TOKEN not in collector.output.read_text()
+    processes = [collector.pid, collector.supervisor_pid(), collector.store_pid(), *collector.worker_pids()]
+    assert not any(READ_TOKEN in command_line(pid) for pid in processes)
+
+
+def test_nobody_else_can_read_the_data_directory_even_if_it_was_there_before(collector: RunningCollector) -> None:
+    modes = dict(of_files(lambda path: (path, path.stat().st_mode), collector.data_dir))
+    assert modes
+    assert [path for path, mode in modes.items() if mode & 0o077] == []
+
+
+def test_a_host_name_can_be_bound_behind_a_proxy_setting_too_and_an_unknown_one_is_named(
+    registry_file: Path, tmp_path: Path
+) -> None:
+    proxy = {"http_proxy": "http://127.0.0.1:9", "no_proxy": None, "NO_PROXY": None}
+    with running_collector(registry_file, tmp_path / "data", host="localhost", environment=proxy) as collector:
+        assert "is ready on http://localhost:" in collector.output.read_text()
+    refused = serve(registry_file, "--bind", "no.such.host.invalid:8080", "--data-dir", tmp_path / "data")
+    assert (refused.returncode, "no.such.host.invalid is not an address" in refused.stderr) == (1, True)
+    assert "Traceback" not in refused.stderr
 
 
 def test_metrics_on_the_port_of_the_service_are_refused_before_it_says_that_it_is_ready(
@@ -49,16 +108,6 @@ def test_metrics_on_the_port_of_the_service_are_refused_before_it_says_that_it_i
     assert (refused.returncode, refused.stdout) == (1, "")
     assert f"cannot listen on {bind}" in refused.stderr
     assert "Traceback" not in refused.stderr
-
-
-@pytest.mark.long
-def test_a_data_directory_in_use_is_named_and_its_collector_continues(registry_file: Path, tmp_path: Path) -> None:
-    with running_collector(registry_file, tmp_path / "data") as first:
-        second = serve(registry_file, "--data-dir", tmp_path / "data")
-        assert post(first.url, upload(report(window=today())))[0] == 200
-    assert second.returncode == 1
-    assert "is in use by another collector" in second.stderr
-    assert "--data-dir" in second.stderr
 
 
 def test_an_unwritable_data_directory_is_named(registry_file: Path) -> None:
@@ -124,11 +173,6 @@ def test_everything_ends_when_the_main_process_is_killed(registry_file: Path, tm
         wait_until(lambda: not any(map(is_running, left_behind)), what="the others to end")
 
 
-def test_the_store_has_a_session_of_its_own(registry_file: Path, tmp_path: Path) -> None:
-    with running_collector(registry_file, tmp_path / "data") as collector:
-        assert os.getsid(collector.store_pid()) == collector.supervisor_pid() != os.getsid(collector.pid)
-
-
 def test_a_random_read_token_is_made_and_shown_once_where_none_is_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,14 +183,6 @@ def test_a_random_read_token_is_made_and_shown_once_where_none_is_configured(
     assert shown[0] != shown[1]
     assert min(map(len, shown)) >= 32
     assert result.stderr.count(shown[0]) == 1
-
-
-@pytest.mark.long
-def test_a_configured_token_is_shown_nowhere(registry_file: Path, tmp_path: Path) -> None:
-    with running_collector(registry_file, tmp_path / "data") as collector:
-        assert READ_TOKEN not in collector.output.read_text()
-        processes = [collector.pid, collector.supervisor_pid(), collector.store_pid(), *collector.worker_pids()]
-        assert not any(READ_TOKEN in command_line(pid) for pid in processes)
 
 
 @pytest.mark.long
@@ -179,31 +215,6 @@ def test_a_command_whose_extra_is_missing_says_how_to_install_it(module: str) ->
     assert result.returncode == 1
     assert "pip install 'hearsay-ldp[collector]'" in result.stderr
     assert "Traceback" not in result.stderr
-
-
-def test_a_host_name_can_be_bound_and_an_unknown_one_is_named(registry_file: Path, tmp_path: Path) -> None:
-    with running_collector(registry_file, tmp_path / "data", host="localhost") as collector:
-        assert "is ready on http://localhost:" in collector.output.read_text()
-    refused = serve(registry_file, "--bind", "no.such.host.invalid:8080", "--data-dir", tmp_path / "data")
-    assert (refused.returncode, "no.such.host.invalid is not an address" in refused.stderr) == (1, True)
-    assert "Traceback" not in refused.stderr
-
-
-def test_nobody_else_can_read_the_data_directory_even_if_it_was_there_before(
-    registry_file: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "data").mkdir(mode=0o755)
-    with running_collector(registry_file, tmp_path / "data") as collector:
-        post(collector.url, upload(report(window=today())))
-        modes = dict(of_files(lambda path: (path, path.stat().st_mode), tmp_path / "data"))
-        assert modes
-        assert [path for path, mode in modes.items() if mode & 0o077] == []
-
-
-def test_it_says_that_it_is_ready_behind_a_proxy_setting_too(registry_file: Path, tmp_path: Path) -> None:
-    environment = {"http_proxy": "http://127.0.0.1:9", "no_proxy": None, "NO_PROXY": None}
-    with running_collector(registry_file, tmp_path / "data", environment=environment):
-        pass
 
 
 def test_a_socket_path_that_would_be_too_long_is_named(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.services import fuzzer_hooks
 from tests.support.services.collecting import OPEN, key_entry
 from tests.support.services.processes import run_command, running_collector
 
 SECRETS = {"read": "read-key-of-the-fuzzer-000000000", "relay": "relay-key-of-the-fuzzer-00000000"}
+HOOKS = "tests.support.services.fuzzer_hooks"
 EXAMPLES = 60
 
 BATCHES = """
@@ -37,8 +37,8 @@ def test_every_answer_of_the_service_is_one_that_its_document_has(registry_file:
                 *("run", f"{collector.url}/v1/openapi.json", "--phases", "coverage,fuzzing"),
                 *("--max-examples", str(EXAMPLES), "--generation-deterministic", "--no-color"),
             ],
-            SCHEMATHESIS_HOOKS=fuzzer_hooks.__name__,
-            PYTHONPATH=str(Path(fuzzer_hooks.__file__).parents[2]),
+            SCHEMATHESIS_HOOKS=HOOKS,
+            PYTHONPATH=str(Path(__file__).parents[2]),
         )
     assert fuzzed.returncode == 0, fuzzed.stdout + fuzzed.stderr
     assert "Warnings:" not in fuzzed.stdout, fuzzed.stdout

@@ -4,7 +4,6 @@ their own.
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from client_sdk.protocol import Window, WindowKind
 from tests.support.services.collecting import report, upload
 from tests.support.services.metrics import scrape
-from tests.support.services.processes import free_port, kill, run_command, running_collector, wait_until
+from tests.support.services.processes import free_port, kill, running_collector, wait_until
 from tests.support.services.wire import post, raw_answer, tallies, with_length
 
 
@@ -47,22 +46,3 @@ def test_workers_count_together_and_go_on_where_a_dead_one_ended(
     assert samples["hearsay_store_up", ()] == samples["hearsay_store_noted", ()] == 1
     assert samples["hearsay_store_errors_total", ()] == 0
     assert list(short_folder.iterdir()) == []
-
-
-def test_an_address_in_use_is_named(registry_file: Path, tmp_path: Path) -> None:
-    port = free_port()
-    options = ("--metrics-bind", f"127.0.0.1:{port}", "--data-dir")
-    with running_collector(registry_file, tmp_path / "data", *options[:2]):
-        command = (
-            sys.executable,
-            "-m",
-            "collector",
-            "serve",
-            "--registry",
-            registry_file,
-            "--bind",
-            f"127.0.0.1:{free_port()}",
-        )
-        second = run_command([str(word) for word in (*command, *options, tmp_path / "other")])
-    assert (second.returncode, f"cannot serve metrics on 127.0.0.1:{port}" in second.stderr) == (1, True)
-    assert "--metrics-bind" in second.stderr

@@ -27,6 +27,7 @@ from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometr
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.plan.exposure import CELLS, CUT, PrivacyLoss, bounded_epsilon, composed_epsilon, loss_of
+from tests.support.core.tables import for_each
 from tests.support.laws.losses import Law, closed_delta, composed, exact_delta, law_of
 
 DELTAS = (1e-9, 1e-6, 1e-3, 0.1)
@@ -103,9 +104,9 @@ def test_wrong_accountants_are_refused(mutant: Accountant) -> None:
         check_accountant(mutant)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("reports", [1, 2, 7, 40, 365])
-@pytest.mark.parametrize("delta", DELTAS)
+@for_each("epsilon", [0.1, 1.0, 3.0])
+@for_each("reports", [1, 2, 7, 40, 365])
+@for_each("delta", DELTAS)
 def test_many_randomized_responses_have_the_optimal_composition(epsilon: float, reports: int, delta: float) -> None:
     epsilon_bound = composed_epsilon({PrivacyLoss.worst(epsilon): reports}, delta)
     assert closed_delta(epsilon, reports, epsilon_bound) <= delta
@@ -152,7 +153,7 @@ CHANNELS = [
 ]
 
 
-@pytest.mark.parametrize("channel", CHANNELS, ids=lambda channel: str(channel.name))
+@for_each("channel", CHANNELS)
 def test_no_pair_of_answers_differs_by_more_than_the_loss(channel: Channel) -> None:
     loss = loss_of(channel)
     tightest = math.inf

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from client_sdk.protocol import Registry, Window
 from estimator.analyses.metric import estimates
 from estimator.report.alerts import judged, read_alert
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, registry_text
 
 DAY = Window.parse("2026-11-20")
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 3])
-@pytest.mark.parametrize("reports", [50, 200])
-@pytest.mark.parametrize("operator", [">", "<"])
+@for_each("epsilon", [0.5, 3])
+@for_each("reports", [50, 200])
+@for_each("operator", [">", "<"])
 def test_an_alert_at_the_truth_fires_no_more_often_than_intervals_miss(
     epsilon: float, reports: int, operator: str
 ) -> None:

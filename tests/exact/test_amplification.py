@@ -15,6 +15,7 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.plan import blanket as blanket_module
 from estimator.plan.amplification import composed, sampled, shuffled_delta, shuffled_epsilon
 from estimator.plan.blanket import ROUNDING, Blanket, Shuffled
+from tests.support.core.tables import for_each
 from tests.support.estimates.amplification_checks import (
     CHANNELS,
     LOCAL,
@@ -83,8 +84,8 @@ def test_a_mean_reveals_no_more_than_the_target_of_a_few_thousand_reports() -> N
     assert shuffled_epsilon(5638, blanket, 1e-6) < 0.56 < shuffled_epsilon(5638, WORST[4.0], 1e-6)
 
 
-@pytest.mark.parametrize("local", LOCAL)
-@pytest.mark.parametrize("reports", range(1, 13))
+@for_each("local", LOCAL)
+@for_each("reports", range(1, 13))
 def test_delta_is_that_of_the_enumeration_rounded_up(reports: int, local: float) -> None:
     check_exact(reports, local)
 
@@ -94,8 +95,8 @@ def test_the_tails_that_are_given_up_are_added(local: float) -> None:
     check_tails(60, local)
 
 
-@pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("local", LOCAL)
+@for_each("delta", DELTAS)
+@for_each("local", LOCAL)
 def test_epsilon_is_rounded_up(local: float, delta: float) -> None:
     for reports in (1, 2, 7, 12, 60):
         epsilon = shuffled_epsilon(reports, Blanket.of_epsilon(local), delta)
@@ -110,7 +111,7 @@ def test_no_channel_reveals_more_than_the_bound(name: str, reports: int) -> None
     check_channel(CHANNELS[name], reports)
 
 
-@pytest.mark.parametrize("name", MOST)
+@for_each("name", MOST)
 def test_no_pair_of_answers_reveals_more_than_the_bound(name: str) -> None:
     for reports in (1, 2, 3):
         check_pairs(CHANNELS[name], reports)
@@ -144,7 +145,7 @@ def _mass(trials: int, chance: float, successes: int) -> float:
     return comb(trials, successes) * chance**successes * (1 - chance) ** max(0, trials - successes)
 
 
-@pytest.mark.parametrize("name", MOST)
+@for_each("name", MOST)
 def test_a_channel_reveals_no_more_than_the_worst_one_of_its_epsilon(name: str) -> None:
     blanket = Blanket.of_channel(CHANNELS[name])
     worst = Blanket.of_epsilon(blanket.local_epsilon)
@@ -203,8 +204,8 @@ def test_tallies_that_are_shuffled_apart_reveal_less_than_uploads_that_are_shuff
     assert composed([(10**6, one)], 1e-6) >= shuffled_epsilon(10**6, one, 1e-6)
 
 
-@pytest.mark.parametrize("taking_part", [1, 2, 3])
-@pytest.mark.parametrize("name", ["randomized response", "three values"])
+@for_each("taking_part", [1, 2, 3])
+@for_each("name", ["randomized response", "three values"])
 def test_who_took_part_is_hidden_as_the_theorem_says(name: str, taking_part: int) -> None:
     channel: Channel = CHANNELS[name]
     devices = 4

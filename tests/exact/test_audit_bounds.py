@@ -7,6 +7,7 @@ import math
 import pytest
 
 from estimator.audit.attack import LEAST_OBSERVATIONS, detectable, level_of, lower_bound, provable, upper_bound
+from tests.support.core.tables import for_each
 
 LEVELS = (1e-2, 1e-6, level_of(1000))
 N = (1, 7, 60, 500, 12_000)
@@ -26,8 +27,8 @@ def counts(n: int) -> list[int]:
     return sorted({count for count in (1, 2, 19, 20, 21, 22, 40, n // 7, n // 2, n - 21, n - 20, n) if 1 <= count <= n})
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("n", N)
+@for_each("level", LEVELS)
+@for_each("n", N)
 def test_a_bound_is_missed_as_rarely_as_it_says_and_hardly_more_rarely(n: int, level: float) -> None:
     for count in counts(n):
         bound = lower_bound(count, n, level)

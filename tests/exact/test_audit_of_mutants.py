@@ -12,6 +12,7 @@ import pytest
 
 from client_sdk.protocol.epsilon import NANOS
 from estimator.audit.attack import LowerBound, attack, level_of
+from tests.support.core.tables import for_each
 from tests.support.laws import bands, group_mean_checks, set_checks, text_checks
 from tests.support.mutants import block_designs, mechanisms, noise, optimal_means, permanent_answers, rounding, trees
 from tests.support.mutants.audited import MUTANTS, RIGHT, Audited, mutant, right
@@ -98,7 +99,7 @@ def proofs(audited: Audited, n: int = N) -> list[tuple[float, LowerBound]]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", RIGHT)
+@for_each("name", RIGHT)
 def test_a_right_device_is_not_accused_and_nearly_all_of_its_epsilon_is_proved(name: str) -> None:
     for truth, proof in proofs(right(name)):
         assert proof.epsilon <= truth <= proof.claim.epsilon + 1 / NANOS
@@ -107,7 +108,7 @@ def test_a_right_device_is_not_accused_and_nearly_all_of_its_epsilon_is_proved(n
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", MUTANTS)
+@for_each("name", MUTANTS)
 def test_a_mutant_is_accused_if_its_true_epsilon_is_above_the_claim(name: str) -> None:
     audited = mutant(name)
     is_seen = audited.excess > 1 / NANOS and name not in UNSEEN
@@ -117,7 +118,7 @@ def test_a_mutant_is_accused_if_its_true_epsilon_is_above_the_claim(name: str) -
     assert any(proof.excess > 0 for _, proof in results) == is_seen
 
 
-@pytest.mark.parametrize("name", sorted(UNSEEN))
+@for_each("name", sorted(UNSEEN))
 def test_what_no_sample_sees_is_less_than_the_audit_says_it_would_detect(name: str) -> None:
     audited = mutant(name)
     assert audited.excess > -1 / NANOS

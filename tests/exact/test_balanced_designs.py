@@ -25,6 +25,7 @@ from estimator.audit.paths import law_of
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
 from tests.exact.test_design_variance import EPSILONS, SIZES, support_of
+from tests.support.core.tables import for_each
 
 EPSILON = RequestedEpsilon.parse(Decimal(1))
 SMALL = [(points, size, 1) for points in range(5, 31) for size in (2, 3, 4, points // 2) if size <= points - 2]
@@ -100,7 +101,7 @@ def ratio(inputs: int, epsilon: str) -> Fraction:
     return variance / least(inputs, epsilon)[1]
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_wherever_a_design_of_few_symbols_exists_the_variance_is_the_least_of_any_channel(epsilon: str) -> None:
     for inputs in SIZES:
         size, _ = least(inputs, epsilon)

@@ -22,6 +22,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import Request
 from estimator.statistics.confidence import CONFIDENCE, Z, holm
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, registry_text
 from tests.support.estimates.coverage import PROMISED, check_held
 from tests.support.estimates.documents import listed, only
@@ -43,7 +44,7 @@ def estimates(registry: Registry, tallies: list[Tally]) -> list[MetricEstimate]:
     return [estimate(registry.metric(tally.metric), tally) for tally in tallies]
 
 
-@pytest.mark.parametrize("index", range(len(P_VALUES)))
+@for_each("index", range(len(P_VALUES)))
 def test_a_corrected_p_value_is_the_largest_of_all_sets_of_tests_that_it_belongs_to(index: int) -> None:
     """Closed testing (Marcus, Peritz & Gabriel 1976) tests each set by Bonferroni with the
     weights.
@@ -133,8 +134,8 @@ QUESTIONS = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("who", [SAME, OPPOSITE, OTHERS])
-@pytest.mark.parametrize("name", QUESTIONS)
+@for_each("who", [SAME, OPPOSITE, OTHERS])
+@for_each("name", QUESTIONS)
 def test_no_change_is_held_as_often_as_promised_whoever_answers_again(name: str, who: str) -> None:
     """Half of the people are at either end.
 

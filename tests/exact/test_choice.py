@@ -24,6 +24,7 @@ from client_sdk.protocol.mechanisms import NAMES, catalogue, channel_for, design
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.analyses.metric import analysis_of
+from tests.support.core.tables import for_each
 from tests.support.vectors import vectors
 
 GOLDEN: dict[str, Any] = vectors("auto")
@@ -74,8 +75,8 @@ def projective_plane(prime: int, odds: Fraction) -> tuple[Rows, list[set[int]]]:
     return rows, [{index for index, on in enumerate(row) if on} for row in on_plane]
 
 
-@pytest.mark.parametrize("inputs", [2, 3, 4, 7, 16])
-@pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
+@for_each("inputs", [2, 3, 4, 7, 16])
+@for_each("epsilon", ["0.1", "1", "3"])
 def test_the_closed_form_of_k_ary_is_the_variance_of_the_true_channel(inputs: int, epsilon: str) -> None:
     channel = KAryRandomizedResponse.within(RequestedEpsilon.parse(Decimal(epsilon)), inputs)
     rows = [[channel.probability(symbol, value) for symbol in range(inputs)] for value in range(inputs)]
@@ -108,7 +109,7 @@ def test_a_geometry_grows_to_hold_all_values() -> None:
         assert block < inputs or points == prime**2 + prime + 1
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
+@for_each("epsilon", EPSILONS)
 def test_the_best_subset_size_is_the_minimum_over_all_sizes(epsilon: Fraction) -> None:
     odds = exp_floor(epsilon)
     for inputs in range(2, 65):
@@ -116,13 +117,13 @@ def test_the_best_subset_size_is_the_minimum_over_all_sizes(epsilon: Fraction) -
         assert variances[designs.best_subset_size(inputs, odds)] == min(variances.values())
 
 
-@pytest.mark.parametrize("inputs", sorted({row[0] for row in GOLDEN["category"]}))
+@for_each("inputs", sorted({row[0] for row in GOLDEN["category"]}))
 def test_the_choice_for_categories_never_changes(inputs: int) -> None:
     for _, epsilon, mechanism in (row for row in GOLDEN["category"] if row[0] == inputs):
         assert catalogue.category_mechanism(inputs, requested(epsilon).odds) == mechanism, epsilon
 
 
-@pytest.mark.parametrize("row", GOLDEN["number"], ids=str)
+@for_each("row", GOLDEN["number"])
 def test_the_choice_for_numbers_never_changes(row: list[str]) -> None:
     statistic, epsilon, mechanism = row
     assert catalogue.number_mechanism(statistic, None, requested(epsilon).odds) == mechanism
@@ -175,7 +176,7 @@ def test_the_golden_table_names_mechanisms_of_the_schema_and_every_kind_of_choic
     }
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "ln 3", "2", "4", "8", "20"])
+@for_each("epsilon", ["0.1", "0.5", "1", "ln 3", "2", "4", "8", "20"])
 def test_two_and_three_categories_stay_with_k_ary_where_it_is_the_optimum(epsilon: str) -> None:
     odds = requested(epsilon).odds
     assert catalogue.category_mechanism(2, odds) == designs.K_ARY

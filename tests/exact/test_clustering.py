@@ -16,6 +16,7 @@ from estimator.results.metric import Clusters
 from estimator.results.report import Request
 from estimator.statistics.arrays import Floats
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, registry_text
 from tests.support.estimates.inverses import PRECISION
 
@@ -45,8 +46,8 @@ def squares_of(points: Floats, weights: Floats, edges: tuple[int, ...]) -> float
     return total
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("number", [2, 3, 4])
+@for_each("seed", range(5))
+@for_each("number", [2, 3, 4])
 def test_a_split_has_the_least_squares_of_all_ways_to_cut_a_line(number: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
     points = np.sort(generator.random(14))

@@ -17,6 +17,7 @@ from estimator.decoders.inversions import inverse_of
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.estimates.inverses import CHANNELS, matrix, scale_of, uneven
 from tests.support.estimates.moments import check_contrast, check_covariance, moment_rounding
 from tests.support.mutants import estimators
@@ -74,8 +75,8 @@ def test_beyond_the_simplex_least_squares_take_the_same_nearest_population_for_b
     assert np.allclose(variances, squares, rtol=0, atol=moment_rounding(channel))
 
 
-@pytest.mark.parametrize("mutant", estimators.COVARIANCES)
-@pytest.mark.parametrize("name", ["k-ary", "larger blocks", "scale"])
+@for_each("mutant", estimators.COVARIANCES)
+@for_each("name", ["k-ary", "larger blocks", "scale"])
 def test_a_wrong_covariance_is_refused(name: str, mutant: str) -> None:
     with pytest.raises(AssertionError):
         check_covariance(CHANNELS[name], tally(name), estimators.COVARIANCES[mutant])

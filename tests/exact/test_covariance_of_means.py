@@ -25,6 +25,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import Request
 from estimator.statistics.confidence import Z
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.estimates.coverage import (
     chances,
     check_held,
@@ -85,7 +86,7 @@ def tolerance(metric: Metric) -> float:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", METRICS)
+@for_each("name", METRICS)
 def test_the_mean_of_one_report_is_on_average_that_of_the_answer(name: str) -> None:
     metric = METRICS[name]
     each = [estimated(metric, report) for report in np.eye(metric.channel.symbols, dtype=int).tolist()]
@@ -155,8 +156,8 @@ ROUNDED = 2.0**-40
 """As a part of the range: truths at its ends, and the ends of intervals, are sums of floats."""
 
 
-@pytest.mark.parametrize("kind", POSITIONS)
-@pytest.mark.parametrize("name", EXACT)
+@for_each("kind", POSITIONS)
+@for_each("name", EXACT)
 def test_an_interval_of_a_mean_of_three_values_holds_every_truth_as_often_as_promised(name: str, kind: str) -> None:
     """Summed over every tally, on a grid of the simplex in steps of .025, and near its corners."""
     channel, positions = EXACT[name], np.array(POSITIONS[kind])
@@ -193,8 +194,8 @@ def test_normal_intervals_of_too_few_reports_are_refused() -> None:
     assert 0.84 < float(coverage[0]) < 0.85
 
 
-@pytest.mark.parametrize("name", ["scale, design", "counts, design", "set of all"])
-@pytest.mark.parametrize("reports", [49, 1000])
+@for_each("name", ["scale, design", "counts, design", "set of all"])
+@for_each("reports", [49, 1000])
 def test_an_interval_of_a_mean_of_more_values_holds_it_as_often_as_promised(name: str, reports: int) -> None:
     """Drawn, for people who all answer alike and for people of whom half do."""
     metric, right = METRICS[name], promised(reports)

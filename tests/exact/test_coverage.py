@@ -12,6 +12,7 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Support
 from estimator.statistics.intervals import binomial_interval, binomial_intervals
+from tests.support.core.tables import for_each
 from tests.support.estimates.checks import check_coverage, mean_coverage, worst_coverage
 from tests.support.mutants import estimators
 
@@ -41,12 +42,12 @@ def _support(inputs: int, epsilon: object) -> Support:
 CHANNELS = [(2, "ln 3"), *((k, epsilon) for k in (2, 3, 4, 5, 8, 16, 31) for epsilon in (0.5, 1, 2, 3, 4))]
 
 
-@pytest.mark.parametrize("reports", FEW_REPORTS)
+@for_each("reports", FEW_REPORTS)
 def test_few_reports_are_covered_at_every_truth_as_promised(reports: int) -> None:
     check_coverage(binomial_interval, reports)
 
 
-@pytest.mark.parametrize("reports", MANY_REPORTS)
+@for_each("reports", MANY_REPORTS)
 def test_many_reports_are_covered_at_every_truth_almost_as_promised(reports: int) -> None:
     check_coverage(binomial_interval, reports)
 
@@ -62,7 +63,7 @@ def test_many_reports_are_covered_on_average_as_promised(inputs: int, epsilon: o
             assert 0.945 <= mean <= 0.955
 
 
-@pytest.mark.parametrize("reports", [0, 7, 49, 50, 64, 1000])
+@for_each("reports", [0, 7, 49, 50, 64, 1000])
 def test_many_intervals_at_once_are_those_of_each_count(reports: int) -> None:
     low, high = binomial_intervals(np.arange(reports + 1), reports)
     ends = [binomial_interval(count, reports) for count in range(reports + 1)]

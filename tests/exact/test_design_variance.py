@@ -8,7 +8,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-import pytest
 
 from client_sdk.protocol import COIN_SCALE, Channel
 from client_sdk.protocol.epsilon import exp_floor
@@ -22,6 +21,7 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.block_designs import LeastSquares
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced, Support
+from tests.support.core.tables import for_each
 
 SIZES = [*range(2, 65), 80, 96, 100, 128, 200, 256, 500, 1000, 1024, 5000]
 EPSILONS = ["0.1", "0.25", "0.5", "1", "1.5", "2", "3", "4", "5"]
@@ -86,7 +86,7 @@ TOO_FEW_SYMBOLS = {("4", 200), ("5", 1000), ("5", 1024), ("4", 5000), ("5", 5000
 """Cells for which no design of at most 65,536 symbols is known to have that variance."""
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_the_variance_of_what_auto_chooses_is_the_least_but_for_half_a_percent(epsilon: str) -> None:
     for inputs in FEWER_SIZES:
         channel = channel_for(Category(tuple(map(str, range(inputs)))), requested(epsilon), AUTO)
@@ -95,8 +95,8 @@ def test_the_variance_of_what_auto_chooses_is_the_least_but_for_half_a_percent(e
         assert channel.symbols <= 2**16 or inputs > 1024
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
-@pytest.mark.parametrize("design", [(7, 2, 3), (8, 2, 7), (9, 4, 3), (64, 17, 128), (500, 70, 128)], ids=str)
+@for_each("epsilon", ["0.1", "1", "4"])
+@for_each("design", [(7, 2, 3), (8, 2, 7), (9, 4, 3), (64, 17, 128), (500, 70, 128)])
 def test_the_second_moments_of_the_inverse_have_the_variance_of_the_spectrum(
     design: tuple[int, int, int], epsilon: str
 ) -> None:
@@ -112,7 +112,7 @@ def test_the_second_moments_of_the_inverse_have_the_variance_of_the_spectrum(
     assert abs(of_moments / spectral_variance(channel) - 1) <= rounding
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_the_closed_forms_that_auto_compares_are_the_variances_of_the_true_channels(epsilon: str) -> None:
     """Exact except for pseudo-random blocks, whose variance is about 1 + 1/j of the optimum."""
     requested_epsilon = requested(epsilon)

@@ -11,7 +11,6 @@ from math import lcm
 from operator import mul
 
 import numpy as np
-import pytest
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
@@ -24,6 +23,7 @@ from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
 from estimator.likelihood.shares import ROUNDING, SLACK, maximum_likelihood
 from estimator.statistics.arrays import Floats, nearest_shares
+from tests.support.core.tables import for_each
 from tests.support.estimates.inverses import PRECISION, matrix, solved, uneven
 
 
@@ -40,7 +40,6 @@ def designs(epsilon: str) -> list[Channel]:
 
 
 DESIGNS = [*designs("0.5"), *designs("2"), *designs("4")]
-NAMES = [f"{channel.name}-{'-'.join(map(str, list(channel.integers.values())[:-1]))}" for channel in DESIGNS]
 SMALL = [channel for channel in DESIGNS if channel.inputs <= 16]
 
 
@@ -56,7 +55,7 @@ def tolerance(channel: Channel) -> float:
     return 64 * PRECISION * channel.symbols * float(np.abs(weights(channel)).max())
 
 
-@pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
+@for_each("channel", DESIGNS)
 def test_the_law_of_symbols_and_its_adjoint_are_those_of_the_channel(channel: Channel) -> None:
     inverse, law = inverse_of(channel), matrix(channel)
     scores = np.arange(channel.symbols, dtype=np.float64) % 7 + 0.5
@@ -65,13 +64,13 @@ def test_the_law_of_symbols_and_its_adjoint_are_those_of_the_channel(channel: Ch
     assert np.allclose(inverse.expectations(scores), law.T @ scores, rtol=rounding, atol=0)
 
 
-@pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
+@for_each("channel", DESIGNS)
 def test_what_a_report_adds_to_a_value_is_1_on_average_if_it_is_the_answer_else_0(channel: Channel) -> None:
     expected = weights(channel).T @ matrix(channel)
     assert np.allclose(expected, np.eye(channel.inputs), rtol=0, atol=tolerance(channel))
 
 
-@pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
+@for_each("channel", DESIGNS)
 def test_the_standard_error_equals_enumeration(channel: Channel) -> None:
     shares, reports = uneven(channel.inputs), 2**50
     law = matrix(channel) @ shares
@@ -81,13 +80,13 @@ def test_the_standard_error_equals_enumeration(channel: Channel) -> None:
     assert np.allclose(errors, np.sqrt(variance), rtol=1024 * tolerance(channel), atol=0)
 
 
-@pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
+@for_each("channel", DESIGNS)
 def test_one_report_leaves_a_standard_error(channel: Channel) -> None:
     counts = np.eye(1, channel.symbols, dtype=np.int64)[0]
     assert (inverse_of(channel).standard_errors(counts, 1) > 0).all()
 
 
-@pytest.mark.parametrize("channel", SMALL, ids=[n for c, n in zip(DESIGNS, NAMES, strict=True) if c.inputs <= 16])
+@for_each("channel", SMALL)
 def test_the_weights_are_those_of_exact_least_squares(channel: Channel) -> None:
     """In rationals: the weighted least squares of a uniform population, which are exactly
     unbiased.
@@ -121,8 +120,8 @@ def over_one_denominator(matrix: list[list[Fraction]]) -> tuple[list[list[int]],
     return [[entry.numerator * (of // entry.denominator) for entry in row] for row in matrix], of
 
 
-@pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
-@pytest.mark.parametrize("power", [0, 3])
+@for_each("channel", DESIGNS)
+@for_each("power", [0, 3])
 def test_no_shares_are_likelier_than_the_likeliest_by_more_than_the_stated_slack(channel: Channel, power: int) -> None:
     counts = (np.arange(channel.symbols) % 5) ** power * 40 + np.arange(channel.symbols) % 2
     inverse, reports = inverse_of(channel), int(counts.sum())
@@ -168,8 +167,8 @@ UNBALANCED = [
 RUNS = 20_000
 
 
-@pytest.mark.parametrize("reports", [5, 49, 50, 200, 3000])
-@pytest.mark.parametrize("channel", UNBALANCED, ids=lambda channel: f"k={channel.inputs}")
+@for_each("reports", [5, 49, 50, 200, 3000])
+@for_each("channel", UNBALANCED)
 def test_the_intervals_of_unbalanced_designs_cover_by_sampling(channel: CyclicDesign, reports: int) -> None:
     """At least 95 % below 50 reports, 93 % from there on.
 

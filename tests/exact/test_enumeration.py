@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Coins
+from tests.support.core.tables import for_each
 from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
 
 QUARTER = COIN_SCALE // 4
@@ -46,7 +47,7 @@ def test_a_procedure_without_coins_has_one_path() -> None:
     assert [(path.outcome, path.weight, path.coins) for path in exact_paths(lambda _: 7)] == [(7, Fraction(1), 0)]
 
 
-@pytest.mark.parametrize("script", [[], [3], [3, 4, 5], [True, 4], [3, 6], [3, -1]], ids=str)
+@for_each("script", [[], [3], [3, 4, 5], [True, 4], [3, 6], [3, -1]])
 def test_a_script_that_does_not_fit_what_is_asked_is_refused(script: list[bool | int]) -> None:
     with pytest.raises(AssertionError), ScriptedCoins(script) as coins:
         two_dice(coins)

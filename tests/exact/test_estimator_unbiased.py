@@ -17,6 +17,7 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Support
 from estimator.likelihood.shares import maximum_likelihood
+from tests.support.core.tables import for_each
 from tests.support.estimates.checks import (
     check_likelihood,
     check_standard_error,
@@ -50,7 +51,6 @@ def support_of(channel: Channel) -> Support:
     return inverse
 
 
-NAMES = [f"{channel.name}-{channel.inputs}-{float(channel.worst_ratio):.3f}" for channel in CHANNELS]
 FEW_FOR_THE_LAST = [90, 60, 40, 7, 3]
 FIVE_VALUES = _channel(_category(5), 1, "k-ary-randomized-response")
 
@@ -61,17 +61,17 @@ def test_two_coins_are_twice_the_frequency_less_a_half() -> None:
     assert support.shares(np.array([400, 600]), 1000).tolist() == [2 * 0.4 - 0.5, 2 * 0.6 - 0.5]
 
 
-@pytest.mark.parametrize("channel", CHANNELS, ids=NAMES)
+@for_each("channel", CHANNELS)
 def test_every_estimate_is_unbiased(channel: Channel) -> None:
     check_unbiased(channel, support_of(channel))
 
 
-@pytest.mark.parametrize("channel", CHANNELS, ids=NAMES)
+@for_each("channel", CHANNELS)
 def test_the_standard_error_equals_enumeration(channel: Channel) -> None:
     check_standard_error(channel, support_of(channel))
 
 
-@pytest.mark.parametrize("channel", CHANNELS, ids=NAMES)
+@for_each("channel", CHANNELS)
 def test_the_law_of_symbols_and_its_adjoint_are_those_of_the_channel(channel: Channel) -> None:
     support = support_of(channel)
     k = channel.inputs
@@ -82,7 +82,7 @@ def test_the_law_of_symbols_and_its_adjoint_are_those_of_the_channel(channel: Ch
     assert np.allclose(expectations(support, shares), matrix.T @ shares, rtol=tolerance, atol=0)
 
 
-@pytest.mark.parametrize("channel", CHANNELS, ids=NAMES)
+@for_each("channel", CHANNELS)
 def test_no_shares_are_likelier_than_the_likeliest(channel: Channel) -> None:
     counts = np.arange(channel.inputs, dtype=np.int64) ** 3
     check_likelihood(support_of(channel), counts, maximum_likelihood)

@@ -19,6 +19,7 @@ from client_sdk.protocol.epsilon import (
     nanos_ceiling,
 )
 from client_sdk.protocol.mechanisms.laplace import root_floor
+from tests.support.core.tables import for_each
 from tests.support.laws.series import exp_bounds, ln_bounds
 
 EXPONENTS = [
@@ -33,21 +34,21 @@ ULPS = Fraction(2, 10 ** (PRECISION_DIGITS - 2))
 """The documented tightness: one part in 10**48, to either side."""
 
 
-@pytest.mark.parametrize("exponent", EXPONENTS, ids=str)
+@for_each("exponent", EXPONENTS)
 def test_exp_floor_is_below_the_exponential_and_tight(exponent: Fraction) -> None:
     low, high = exp_bounds(exponent)
     assert low * (1 - ULPS) < exp_floor(exponent) < high
 
 
-@pytest.mark.parametrize("ratio", RATIOS, ids=str)
+@for_each("ratio", RATIOS)
 def test_ln_ceiling_is_above_the_logarithm_and_tight(ratio: Fraction) -> None:
     low, high = ln_bounds(ratio)
     slack = ULPS * max(high, Fraction(1))  # near 1 the last digit of the ratio itself is lost
     assert low < ln_ceiling(ratio) < high + slack
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3, 32, 256, 999])
-@pytest.mark.parametrize("value", [Fraction(1), *RATIOS[:-1]], ids=str)
+@for_each("degree", [1, 2, 3, 32, 256, 999])
+@for_each("value", [Fraction(1), *RATIOS[:-1]])
 def test_root_floor_is_below_the_root_and_tight(value: Fraction, degree: int) -> None:
     """Its power is below the value; with one part in 10**46 more for each degree, it is above."""
     root = root_floor(value, degree)
@@ -76,7 +77,7 @@ def test_a_ratio_below_one_has_no_logarithm_here() -> None:
         ln_ceiling(Fraction(99, 100))
 
 
-@pytest.mark.parametrize("ratio", RATIOS, ids=str)
+@for_each("ratio", RATIOS)
 def test_a_charge_is_the_least_whole_number_of_billionths_that_covers_the_loss(ratio: Fraction) -> None:
     low, high = ln_bounds(ratio)
     assert low * NANOS <= nanos_ceiling(ratio) < high * NANOS + 1

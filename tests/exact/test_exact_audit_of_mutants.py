@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
-import pytest
-
 from client_sdk.protocol import Channel, Coins, Metric, Registry, WindowKind
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
@@ -23,6 +21,7 @@ from estimator.audit.compare import RequestedLoss, RequestedLosses
 from estimator.audit.proof import Proof
 from estimator.audit.prove import prove
 from tests.exact.test_audit_of_mutants import UNSEEN
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, registry_text
 from tests.support.laws.group_mean_checks import GROUP_MEAN_MUTANTS
 from tests.support.laws.group_mean_checks import Report as GroupMeanReport
@@ -150,7 +149,7 @@ def proofs(name: str, metric: Metric) -> tuple[Proof, ...]:
 BOOLEAN_REGISTRY = Registry.parse(registry_text(m=BOOLEAN))
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@for_each("name", RIGHT)
 def test_a_right_mechanism_is_as_claimed_to_the_last_digit(name: str) -> None:
     for proof in proofs(name, RIGHT[name]):
         assert proof.mismatches == ()
@@ -158,7 +157,7 @@ def test_a_right_mechanism_is_as_claimed_to_the_last_digit(name: str) -> None:
         assert (proof.ratio, proof.delta) == (proof.claim.ratio, proof.claim.delta)
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@for_each("name", MUTANTS)
 def test_a_mutant_is_refused(name: str) -> None:
     assert any(proof.is_refused for proof in proofs(name, MUTANTS[name]))
 

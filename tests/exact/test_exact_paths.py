@@ -28,6 +28,7 @@ from estimator.audit.paths import MOST_VALUES, Chances, law_of
 from estimator.audit.proof import least_delta, least_ratio
 from estimator.audit.prove import IdealFunction
 from estimator.errors import AuditError
+from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
 from tests.support.laws.coins import Path, exact_law, exact_paths
 from tests.support.laws.delta_checks import hockey_stick
@@ -127,7 +128,7 @@ def test_a_draw_of_2_to_the_64_is_walked_by_as_many_stretches_as_there_are_symbo
         assert law.lengths == {1}
 
 
-@pytest.mark.parametrize("name", [*RIGHT_CHANNELS, *WRONG_CHANNELS])
+@for_each("name", [*RIGHT_CHANNELS, *WRONG_CHANNELS])
 def test_every_right_and_wrong_mechanism_has_the_law_that_the_tests_enumerate(name: str) -> None:
     channel = (RIGHT_CHANNELS | WRONG_CHANNELS)[name]
     for value in range(channel.inputs):
@@ -242,7 +243,7 @@ def test_one_pseudo_random_word_for_two_things_cannot_be_walked() -> None:
         law_of(mixed, integer)
 
 
-@pytest.mark.parametrize("name", RIGHT_CHANNELS)
+@for_each("name", RIGHT_CHANNELS)
 def test_ratio_and_delta_of_laws_are_those_that_the_tests_compute(name: str) -> None:
     channel = RIGHT_CHANNELS[name]
     laws = [exact_law(partial(channel.perturb, value)) for value in range(channel.inputs)]

@@ -22,6 +22,7 @@ from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import chi_square_tail
+from tests.support.core.tables import for_each
 from tests.support.estimates.coverage import drawn_tallies
 from tests.support.estimates.inverses import PRECISION, requested, uneven
 from tests.support.laws.sampling import accepts_each
@@ -60,9 +61,9 @@ def check_level(cross: Cross, epsilon: str, reports: int, test: estimators.Indep
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("reports", [10**4, 10**5])
-@pytest.mark.parametrize("epsilon", ["1", "3"])
-@pytest.mark.parametrize("shape", [(2, 2), (3, 4)], ids=str)
+@for_each("reports", [10**4, 10**5])
+@for_each("epsilon", ["1", "3"])
+@for_each("shape", [(2, 2), (3, 4)])
 def test_questions_that_have_nothing_to_do_with_each_other_are_said_to_in_one_of_twenty(
     shape: tuple[int, int], epsilon: str, reports: int
 ) -> None:
@@ -117,14 +118,14 @@ def test_questions_that_depend_are_seen_to(shape: tuple[int, int], epsilon: str)
     assert accepts_each(rejections(cross, epsilon, 10**5, truth, wald), 0.9, 0.7)
 
 
-@pytest.mark.parametrize("value", [1e-9, 0.1, 1, 2.5, 10, 100, 700, 1400])
+@for_each("value", [1e-9, 0.1, 1, 2.5, 10, 100, 700, 1400])
 def test_the_tail_of_chi_square_is_the_closed_form_where_there_is_one(value: float) -> None:
     for degrees, closed_form in ((1, math.erfc(math.sqrt(value / 2))), (2, math.exp(-value / 2))):
         # exponents up to 2**10 lose ten binary digits
         assert abs(chi_square_tail(value, degrees) / closed_form - 1) <= 2**12 * PRECISION
 
 
-@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 6, 15, 30, 255])
+@for_each("degrees", [1, 2, 3, 4, 5, 6, 15, 30, 255])
 def test_the_tail_of_chi_square_is_the_integral_of_its_density(degrees: int) -> None:
     """Simpson's rule in the square root of the variable, where the density is smooth; half the
     steps show its error.

@@ -18,6 +18,7 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import OneBit, RandomizedResponse
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+from tests.support.core.tables import for_each
 from tests.support.laws.coins import exact_law
 from tests.support.laws.law_checks import CHANNEL_CHECKS, Check, Subject, law, positions
 
@@ -46,14 +47,14 @@ def designs(epsilon: RequestedEpsilon) -> list[Channel]:
     ]
 
 
-@pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("check", CHANNEL_CHECKS)
+@for_each("epsilon", EPSILONS)
 def test_every_mechanism_obeys_every_law_at_every_epsilon(epsilon: str, check: Check) -> None:
     for channel in channels(epsilon):
         check(Subject(channel, request(epsilon).odds))
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_no_symbol_is_likelier_than_e_to_the_declared_epsilon_times_that_of_another_input(epsilon: str) -> None:
     for channel in channels(epsilon):
         laws = [law(channel, value) for value in range(channel.inputs)]
@@ -79,7 +80,7 @@ def metric(channel: Channel, domain: Boolean | Number) -> Metric:
     return Metric("visits", "How many visits?", domain, channel, WindowKind.DAY)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_the_expected_symbol_of_a_number_is_linear_in_the_answer(epsilon: str) -> None:
     domain = Number(Fraction(-3), Fraction(11, 2), "mean")
     channel = OneBit.within(request(epsilon))

@@ -16,6 +16,7 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+from tests.support.core.tables import for_each
 from tests.support.laws.law_checks import CHANNEL_CHECKS, ROUNDING_CHECKS, Check, RoundingCheck, Subject, refuses
 from tests.support.mutants import block_designs
 from tests.support.mutants.mechanisms import BINARY_MUTANTS, CHANNEL_MUTANTS, Mutant, right_perturbation
@@ -53,12 +54,12 @@ def test_the_harness_of_the_mutants_accepts_the_right_perturbation() -> None:
     assert not channel_killers(Mutant(K_ARY, right_perturbation))
 
 
-@pytest.mark.parametrize("name", CHANNEL_MUTANTS)
+@for_each("name", CHANNEL_MUTANTS)
 def test_a_wrong_k_ary_mechanism_is_refused(name: str) -> None:
     assert channel_killers(CHANNEL_MUTANTS[name](K_ARY))
 
 
-@pytest.mark.parametrize("name", BINARY_MUTANTS)
+@for_each("name", BINARY_MUTANTS)
 def test_a_wrong_binary_mechanism_is_refused(name: str) -> None:
     assert channel_killers(BINARY_MUTANTS[name](BINARY))
 
@@ -87,7 +88,7 @@ def test_every_check_of_a_channel_kills_a_mutant(check: Check) -> None:
     assert any(refuses(partial(check, Subject(mutant, EPSILON.odds))) for mutant in mutants)
 
 
-@pytest.mark.parametrize("name", ROUNDING_MUTANTS)
+@for_each("name", ROUNDING_MUTANTS)
 def test_a_wrong_rounding_is_refused(name: str) -> None:
     mutant = ROUNDING_MUTANTS[name]
     assert any(refuses(partial(check, mutant, POINTS)) for check in ROUNDING_CHECKS)
@@ -99,7 +100,7 @@ def test_every_check_of_a_rounding_accepts_the_right_one_and_kills_a_mutant(chec
     assert any(refuses(partial(check, mutant, POINTS)) for mutant in ROUNDING_MUTANTS.values())
 
 
-@pytest.mark.parametrize("name", DESIGN_MUTANTS)
+@for_each("name", DESIGN_MUTANTS)
 def test_a_wrong_design_is_refused(name: str) -> None:
     killers = channel_killers(DESIGN_MUTANTS[name])
     assert bool(killers) == (not name.endswith("none"))

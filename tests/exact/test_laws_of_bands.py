@@ -13,6 +13,7 @@ from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for, square_wave
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.decoders import square_wave as inverse
+from tests.support.core.tables import for_each
 from tests.support.laws.bands import (
     BAND_MUTANTS,
     REPLAYED,
@@ -29,8 +30,8 @@ EPSILONS = ["0.01", "0.25", "0.5", "1", "1.5", "2", "3", "4", "5", "8", "20"]
 SMALL = {text: SquareWave.within(request(text), 4, REPLAYED) for text in ("0.5", "2")}
 
 
-@pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("epsilon", SMALL)
+@for_each("check", CHANNEL_CHECKS)
+@for_each("epsilon", SMALL)
 def test_a_small_channel_obeys_every_law(epsilon: str, check: Check) -> None:
     check(Subject(SMALL[epsilon], request(epsilon).odds))
 
@@ -43,7 +44,7 @@ def test_the_law_stretch_by_stretch_is_the_law_draw_by_draw(epsilon: str) -> Non
         assert exact_law_of_one_draw(perturb, ends_of_draws(channel)) == law(channel, value)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_a_real_channel_has_its_declared_law(epsilon: str) -> None:
     channel = SquareWave.within(request(epsilon))
     assert channel.total <= COIN_SCALE
@@ -53,7 +54,7 @@ def test_a_real_channel_has_its_declared_law(epsilon: str) -> None:
         assert observed == {symbol: channel.probability(symbol, value) for symbol in range(channel.symbols)}
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str) -> None:
     channel, odds = SquareWave.within(request(epsilon)), request(epsilon).odds
     corners = [
@@ -65,7 +66,7 @@ def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str) -> Non
     assert LEAST_USE_OF_EPSILON * odds <= channel.worst_ratio <= odds
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_what_symbols_speak_for_is_on_average_the_answer_exactly(epsilon: str) -> None:
     channel = SquareWave.within(request(epsilon))
     answers = inverse.scores(channel)
@@ -91,7 +92,7 @@ def test_a_wrong_band_is_refused(way: Way) -> None:
     assert any(refuses(partial(check, subject)) for check in CHANNEL_CHECKS)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_the_width_follows_from_the_formula_at_100_digits(epsilon: str) -> None:
     odds = request(epsilon).odds
     with localcontext(prec=100):

@@ -17,6 +17,7 @@ from client_sdk.protocol.kinds.number import PERIODS, Activity, Count
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.catalogue import FEW_COUNTS
+from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
 from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
 from tests.support.laws.law_checks import ROUNDING_CHECKS, RoundingCheck, law
@@ -26,7 +27,7 @@ def encoded(count: Count | Activity, answer: int, inputs: int) -> dict[int, Frac
     return exact_law(partial(count.encode, answer, inputs))
 
 
-@pytest.mark.parametrize("most", [1, 2, 9, 31, 32, 255, 256])
+@for_each("most", [1, 2, 9, 31, 32, 255, 256])
 def test_every_count_is_an_input_of_its_own_where_the_grid_has_one_for_each(most: int) -> None:
     count = Count(Fraction(most), "distribution")
     assert count.size == most + 1
@@ -38,8 +39,8 @@ def test_every_count_is_an_input_of_its_own_where_the_grid_has_one_for_each(most
         assert [encoded(count, answer, inputs) for answer in range(most + 1)] == [{a: 1} for a in range(most + 1)]
 
 
-@pytest.mark.parametrize("check", ROUNDING_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("points", [2, 3, 7, 22])
+@for_each("check", ROUNDING_CHECKS)
+@for_each("points", [2, 3, 7, 22])
 def test_a_large_count_is_rounded_by_the_law_of_numbers(points: int, check: RoundingCheck) -> None:
     """A number of counts for which every position that the checks look at is a count."""
     fine = Count(Fraction(2 * 3 * 7 * COIN_SCALE * (points - 1)), "mean")
@@ -62,8 +63,8 @@ def test_the_expected_point_of_a_count_is_its_place_to_one_part_in_2_to_the_64(m
         assert {path.coins for path in exact_paths(partial(count.encode, answer, points))} == {1}
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "ln 3", "2", "4", "8"])
-@pytest.mark.parametrize("most", [1, 2, 3, 15, 30, 31])
+@for_each("epsilon", ["0.1", "0.5", "1", "ln 3", "2", "4", "8"])
+@for_each("most", [1, 2, 3, 15, 30, 31])
 def test_auto_asks_few_counts_like_as_many_values(most: int, epsilon: str) -> None:
     values = tuple(f"v{index}" for index in range(most + 1))
     requested = request("1") if epsilon.startswith("ln") else request(epsilon)
@@ -118,8 +119,8 @@ def test_a_step_of_a_scale_is_the_input_of_its_place() -> None:
         assert places == [0, 1, 2]
 
 
-@pytest.mark.parametrize("statistic", ["mean", "distribution", "quantiles"])
-@pytest.mark.parametrize("days", PERIODS)
+@for_each("statistic", ["mean", "distribution", "quantiles"])
+@for_each("days", PERIODS)
 def test_days_of_use_are_asked_and_reported_like_counts(days: int, statistic: str) -> None:
     used, counted = Activity(Fraction(days), statistic), Count(Fraction(days), statistic)
     assert channel_for(used, request("1")) == channel_for(counted, request("1"))

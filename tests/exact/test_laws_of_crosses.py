@@ -14,6 +14,7 @@ from client_sdk.protocol import COIN_SCALE, Coins
 from client_sdk.protocol.mechanisms.crosses import Crosses
 from client_sdk.protocol.mechanisms.one_of import OneOf
 from estimator.decoders import one_of
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import CROSSED_MODEL, metric_of
 from tests.support.laws.bands import request
 from tests.support.laws.coins import Path, ScriptedCoins, exact_paths, law_of
@@ -63,7 +64,7 @@ def declared(channel: Crosses) -> list[Law]:
     return laws
 
 
-@pytest.mark.parametrize("channel", SMALL, ids=str)
+@for_each("channel", SMALL)
 def test_every_path_obeys_the_declared_law_and_whole_inputs_differ_by_exactly_e_to_epsilon(channel: Crosses) -> None:
     laws = laws_of(channel)
     assert laws == declared(channel)
@@ -73,7 +74,7 @@ def test_every_path_obeys_the_declared_law_and_whole_inputs_differ_by_exactly_e_
     assert worst(laws) == channel.worst_ratio
 
 
-@pytest.mark.parametrize("channel", SMALL, ids=str)
+@for_each("channel", SMALL)
 def test_the_feature_and_the_number_of_coins_do_not_depend_on_the_input(channel: Crosses) -> None:
     coin_counts: list[set[frozenset[int]]] = [set() for _ in channel.features]
     for given in whole_inputs(channel):

@@ -17,6 +17,7 @@ from client_sdk.protocol.mechanisms import exponential
 from client_sdk.protocol.mechanisms.catalogue import Utility
 from client_sdk.protocol.mechanisms.exponential import MAX_VALUES, TOTAL, Exponential, by_distance
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
 from tests.support.laws.coins import exact_law_of_one_draw
 from tests.support.laws.law_checks import (
@@ -54,7 +55,7 @@ def obeys_its_laws(channel: Exponential, odds: Fraction) -> None:
     declared_epsilon_covers_the_exact_epsilon(Subject(channel, odds))
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_a_scale_obeys_every_law(epsilon: str) -> None:
     for values in (*range(2, 9), MAX_VALUES):
         channel = Exponential.within(request_of(epsilon), by_distance(values))
@@ -108,8 +109,8 @@ def ratio_at(utility: Utility, scale: Decimal) -> Decimal:
     return worst
 
 
-@pytest.mark.parametrize("epsilon", ["0.01", "1", "4", "12"])
-@pytest.mark.parametrize("name", ["asymmetric", "ties", "seed 3", "seed 5", "thirds", "one value useful to all"])
+@for_each("epsilon", ["0.01", "1", "4", "12"])
+@for_each("name", ["asymmetric", "ties", "seed 3", "seed 5", "thirds", "one value useful to all"])
 def test_the_law_is_the_exponential_one_at_the_largest_scale_but_for_rounding(name: str, epsilon: str) -> None:
     """The scale is recovered from two weights of a row, then every probability is within 2 k /
     TOTAL of its formula.

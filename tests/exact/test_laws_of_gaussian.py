@@ -15,6 +15,7 @@ from client_sdk.protocol import COIN_SCALE, Channel
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.mechanisms import gaussian
 from client_sdk.protocol.mechanisms.gaussian import CENTER_BITS, POINTS, STEPS_PER_CELL, Gaussian
+from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
 from tests.support.laws.coins import exact_law_of_one_draw
 from tests.support.laws.delta_checks import DELTA_CHECKS, ApproximateSubject, hockey_stick
@@ -58,7 +59,7 @@ def delta_of(channel: Gaussian) -> Fraction:
     return hockey_stick(rows, channel.total, channel.odds)
 
 
-@pytest.mark.parametrize("check", DELTA_CHECKS, ids=lambda check: check.__name__)
+@for_each("check", DELTA_CHECKS)
 def test_a_small_channel_obeys_every_law(check: Check) -> None:
     check(ApproximateSubject(SMALL, SMALL.odds, SMALL.delta))
 
@@ -132,7 +133,7 @@ def test_without_its_delta_no_epsilon_would_hold() -> None:
     assert channel.probability(0, CELLS) == 0
 
 
-@pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "4", "8", "20"])
+@for_each("epsilon", ["0.5", "1", "2", "4", "8", "20"])
 def test_a_report_is_charged_what_was_asked_for(epsilon: str) -> None:
     requested = Decimal(epsilon) * 10**9
     assert epsilon_nanos(within(epsilon, "0.01")) == requested
@@ -216,7 +217,7 @@ def killers(channel: Channel) -> set[str]:
     return {check.__name__ for check in DELTA_CHECKS if refuses(partial(check, subject))}
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@for_each("name", MUTANTS)
 def test_a_wrong_gaussian_is_refused_and_the_right_one_is_not(name: str) -> None:
     assert bool(killers(MUTANTS[name])) == (name != "none")
 

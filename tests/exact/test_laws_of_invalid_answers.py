@@ -20,6 +20,7 @@ from client_sdk.protocol import COIN_SCALE, Coins, Metric
 from client_sdk.protocol.model import CrossedModel
 from client_sdk.protocol.text import Text
 from client_sdk.protocol.vector import UNIT
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,
@@ -98,7 +99,7 @@ def drawn(metric: Metric, coins: Coins) -> Any:
     return value
 
 
-@pytest.mark.parametrize("fields", QUESTIONS.values(), ids=QUESTIONS)
+@for_each("fields", QUESTIONS.values())
 def test_an_invalid_answer_is_reported_by_the_even_mixture_of_all_inputs(fields: dict[str, Field]) -> None:
     metric = metric_of(fields)
     inputs = inputs_of(metric)
@@ -123,7 +124,7 @@ def test_an_invalid_answer_is_reported_by_the_even_mixture_of_all_inputs(fields:
             assert metric.channel.probability(symbol, value) <= odds * mixed
 
 
-@pytest.mark.parametrize("fields", (QUESTIONS | MANY).values(), ids=QUESTIONS | MANY)
+@for_each("fields", (QUESTIONS | MANY).values())
 def test_every_input_is_drawn_equally_often_for_an_invalid_answer(fields: dict[str, Field]) -> None:
     metric = metric_of(fields)
     if isinstance(metric.kind, Text):

@@ -12,6 +12,7 @@ from client_sdk.protocol import OutsideDomainError, Registry
 from client_sdk.protocol.kinds import KINDS
 from client_sdk.protocol.metric import Metric
 from tests.golden.outputs import METRICS
+from tests.support.core.tables import for_each
 from tests.support.laws.coins import exact_law
 
 GOLDEN = Registry.load(METRICS).metrics
@@ -28,7 +29,7 @@ def answers_of(metric: Metric) -> Iterator[object]:
         yield None
 
 
-@pytest.mark.parametrize("name", GOLDEN)
+@for_each("name", GOLDEN)
 def test_a_law_is_that_of_the_encoding(name: str) -> None:
     metric = GOLDEN[name]
     tried = list(answers_of(metric))
@@ -39,7 +40,7 @@ def test_a_law_is_that_of_the_encoding(name: str) -> None:
         assert sum(law.values()) == 1
 
 
-@pytest.mark.parametrize("name", GOLDEN)
+@for_each("name", GOLDEN)
 def test_what_is_no_answer_has_no_law(name: str) -> None:
     with pytest.raises(OutsideDomainError):
         GOLDEN[name].law(NOTHING)

@@ -14,6 +14,7 @@ from client_sdk.protocol import COIN_SCALE, Channel
 from client_sdk.protocol.kinds.number import Count, Number
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.laplace import POINTS, Laplace
+from tests.support.core.tables import for_each
 from tests.support.laws.bands import REPLAYED, request
 from tests.support.laws.coins import exact_law_of_one_draw
 from tests.support.laws.law_checks import (
@@ -46,13 +47,13 @@ def rows_of(channel: Channel) -> list[list[Fraction]]:
     ]
 
 
-@pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", SMALL, ids=str)
+@for_each("check", CHANNEL_CHECKS)
+@for_each("name", SMALL)
 def test_a_small_channel_obeys_every_law(name: tuple[int, str], check: Check) -> None:
     check(Subject(SMALL[name], request(name[1]).odds))
 
 
-@pytest.mark.parametrize("name", SMALL, ids=str)
+@for_each("name", SMALL)
 def test_the_law_stretch_by_stretch_is_the_law_draw_by_draw(name: tuple[int, str]) -> None:
     channel = SMALL[name]
     assert channel.total <= REPLAYED
@@ -61,8 +62,8 @@ def test_the_law_stretch_by_stretch_is_the_law_draw_by_draw(name: tuple[int, str
         assert exact_law_of_one_draw(perturb, ends_of_noise(channel)) == law(channel, value)
 
 
-@pytest.mark.parametrize("points", [2, 3, 33, POINTS])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("points", [2, 3, 33, POINTS])
+@for_each("epsilon", EPSILONS)
 def test_a_real_channel_has_its_declared_law(epsilon: str, points: int) -> None:
     channel = Laplace.within(request(epsilon), points)
     assert channel.total <= COIN_SCALE
@@ -72,8 +73,8 @@ def test_a_real_channel_has_its_declared_law(epsilon: str, points: int) -> None:
         assert observed == {symbol: channel.probability(symbol, value) for symbol in range(points)}
 
 
-@pytest.mark.parametrize("points", [2, 3, 4, 11, 33])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("points", [2, 3, 4, 11, 33])
+@for_each("epsilon", EPSILONS)
 def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str, points: int) -> None:
     channel, odds = Laplace.within(request(epsilon), points), request(epsilon).odds
     rows = [[channel.weight(symbol, value) for symbol in range(points)] for value in range(points)]
@@ -84,7 +85,7 @@ def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str, points
     declared_epsilon_covers_the_exact_epsilon(Subject(channel, odds))
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_the_default_grid_has_its_worst_ratio_at_an_end_or_beside_it(epsilon: str) -> None:
     """Within the range, weights fall with the distance: the ends, and the inputs farthest from a
     place, are the worst.
@@ -111,8 +112,8 @@ def rounding_bound(channel: Laplace, odds: Fraction) -> Fraction:
     return 2 * errors / channel.total
 
 
-@pytest.mark.parametrize("points", [2, 5, 33, POINTS])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("points", [2, 5, 33, POINTS])
+@for_each("epsilon", EPSILONS)
 def test_the_law_is_the_truncated_geometric_one_but_for_rounding(epsilon: str, points: int) -> None:
     requested = request(epsilon)
     channel = Laplace.within(requested, points)
@@ -150,7 +151,7 @@ def killers(channel: Channel, odds: Fraction) -> set[str]:
     return {check.__name__ for check in CHANNEL_CHECKS if refuses(partial(check, Subject(channel, odds)))}
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@for_each("name", MUTANTS)
 def test_a_wrong_laplace_is_refused_and_the_right_one_is_not(name: str) -> None:
     assert bool(killers(MUTANTS[name], request("2").odds)) == (name != "none")
 

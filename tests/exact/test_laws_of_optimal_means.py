@@ -23,6 +23,7 @@ from client_sdk.protocol.kinds.number import Count, Number
 from client_sdk.protocol.mechanisms.catalogue import channel_for
 from client_sdk.protocol.mechanisms.optimal_mean import RESOLUTION, STEPS, TABLES, OptimalMean, steps_between
 from estimator.decoders import optimal_mean
+from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
 from tests.support.laws.coins import exact_law_of_one_draw
 from tests.support.laws.law_checks import CHANNEL_CHECKS, LEAST_USE_OF_EPSILON, Check, Subject, refuses
@@ -80,14 +81,14 @@ class FirstCoin:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", SMALL)
+@for_each("check", CHANNEL_CHECKS)
+@for_each("name", SMALL)
 def test_a_small_channel_obeys_every_law(name: str, check: Check) -> None:
     check(Subject(SMALL[name], ODDS))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", optimal_means(SMALL["uneven"]))
+@for_each("name", optimal_means(SMALL["uneven"]))
 def test_a_wrong_optimal_mean_is_refused(name: str) -> None:
     subject = Subject(optimal_means(SMALL["uneven"])[name], ODDS)
     assert any(refuses(partial(check, subject)) for check in CHANNEL_CHECKS)
@@ -106,7 +107,7 @@ def law_given(channel: OptimalMean, value: int, first: int) -> dict[int, Fractio
     return exact_law_of_one_draw(perturb, [0, *accumulate(weights)])
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_a_real_channel_has_its_declared_law(epsilon: str) -> None:
     channel = OptimalMean.within(request(epsilon))
     assert channel.band_total <= COIN_SCALE
@@ -125,7 +126,7 @@ def test_a_real_channel_has_its_declared_law(epsilon: str) -> None:
             assert mixed == channel.probability(symbol, value)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_a_real_channel_keeps_and_uses_the_epsilon_that_was_asked_for(epsilon: str) -> None:
     channel, odds = OptimalMean.within(request(epsilon)), request(epsilon).odds
     knots = channel.knots  # between two of them laws are mixtures, which reveal no more
@@ -134,7 +135,7 @@ def test_a_real_channel_keeps_and_uses_the_epsilon_that_was_asked_for(epsilon: s
     assert 1 + LEAST_USE_OF_EPSILON * (odds - 1) <= channel.worst_ratio <= odds
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_what_symbols_speak_for_is_on_average_the_answer_exactly(epsilon: str) -> None:
     channel = OptimalMean.within(request(epsilon))
     scores, last = optimal_mean.scores(channel), channel.inputs - 1

@@ -11,6 +11,7 @@ import pytest
 from client_sdk.protocol import Metric, OutsideDomainError, WindowKind
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import channel_for
+from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
 from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
 from tests.support.laws.law_checks import law, refuses
@@ -72,14 +73,13 @@ def test_a_set_a_list_and_a_tuple_in_any_order_have_one_law() -> None:
         assert exact_law(partial(metric_of.perturb, answer)) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         *(["a", "b", "c"], {"a", "b", "c"}, ["a", "a"], ("b", "b"), ["a", "secret"], {"secret"}, ["A"], [""]),
         *([1], [None], [["a"]], [True], [b"a"], "a", "ab", "secret", b"ab", {"a": 1}, {"secret": 1}, None, 1, True),
         *(iter(["a"]), (value for value in ("a", "b")), map(str, ["a"]), range(2), ["a", "b", "secret"]),
     ],
-    ids=lambda answer: type(answer).__name__,
 )
 def test_what_is_no_set_of_the_values_is_refused_without_a_coin_and_never_shown(answer: object) -> None:
     with pytest.raises(OutsideDomainError) as caught:
@@ -100,7 +100,7 @@ def killers(report: object, most: int) -> set[str]:
     return {check.__name__ for check in SET_CHECKS if refuses(partial(check, subject))}
 
 
-@pytest.mark.parametrize("name", SET_MUTANTS)
+@for_each("name", SET_MUTANTS)
 def test_a_wrong_report_of_a_set_is_refused(name: str) -> None:
     assert killers(SET_MUTANTS[name], 2)
     assert killers(SET_MUTANTS[name], 3)

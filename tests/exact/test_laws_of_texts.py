@@ -11,6 +11,7 @@ import pytest
 
 from client_sdk.protocol.mechanisms.grouped_geometry import geometry_for
 from client_sdk.protocol.text import Text
+from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
 from tests.support.laws.coins import exact_law
 from tests.support.laws.law_checks import refuses
@@ -26,13 +27,13 @@ from tests.support.laws.text_checks import (
 )
 
 
-@pytest.mark.parametrize("discover", [True, False])
-@pytest.mark.parametrize("check", TEXT_CHECKS, ids=lambda check: check.__name__)
+@for_each("discover", [True, False])
+@for_each("check", TEXT_CHECKS)
 def test_a_report_of_a_text_obeys_every_law(check: TextCheck, *, discover: bool) -> None:
     check(TextSubject(toy(discover=discover), right_report))
 
 
-@pytest.mark.parametrize("mutant", TEXT_MUTANTS)
+@for_each("mutant", TEXT_MUTANTS)
 def test_every_wrong_report_of_a_text_is_refused(mutant: str) -> None:
     subject = TextSubject(toy(), TEXT_MUTANTS[mutant])
     assert any(refuses(partial(check, subject)) for check in TEXT_CHECKS)

@@ -11,6 +11,7 @@ from client_sdk.protocol.mechanisms import channel_for, designs
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import POINTS, Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
 from tests.support.laws.law_checks import CHANNEL_CHECKS, LEAST_USE_OF_EPSILON, Check, Subject, refuses
 from tests.support.mutants.trees import hierarchical
@@ -21,14 +22,14 @@ RIGHT = Hierarchical.within(request("1"), 5)
 MUTANTS = hierarchical(RIGHT)
 
 
-@pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("check", CHANNEL_CHECKS)
+@for_each("epsilon", EPSILONS)
 def test_a_small_tree_obeys_every_law(epsilon: str, check: Check) -> None:
     for points in SMALL:
         check(Subject(Hierarchical.within(request(epsilon), points), request(epsilon).odds))
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@for_each("name", MUTANTS)
 def test_a_wrong_tree_is_refused(name: str) -> None:
     subject = Subject(MUTANTS[name], request("1").odds)
     killers = {check.__name__ for check in CHANNEL_CHECKS if refuses(lambda: check(subject))}  # noqa: B023 called at once
@@ -37,7 +38,7 @@ def test_a_wrong_tree_is_refused(name: str) -> None:
         assert killers == {"coins_are_as_many_on_every_path_to_a_symbol"}
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_the_probabilities_of_a_real_tree_add_up_to_1_on_every_level_alike(epsilon: str) -> None:
     channel = Hierarchical.within(request(epsilon))
     for value in (0, 100, 255):
@@ -46,7 +47,7 @@ def test_the_probabilities_of_a_real_tree_add_up_to_1_on_every_level_alike(epsil
             assert sum(channel.probability(symbol, value) for symbol in symbols) == Fraction(1, len(channel.levels))
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_the_first_and_the_last_answer_are_as_far_apart_as_the_declared_epsilon(epsilon: str) -> None:
     channel, odds = Hierarchical.within(request(epsilon)), request(epsilon).odds
     ratios = [channel.probability(y, 0) / channel.probability(y, 255) for y in range(channel.symbols)]
@@ -54,7 +55,7 @@ def test_the_first_and_the_last_answer_are_as_far_apart_as_the_declared_epsilon(
     assert LEAST_USE_OF_EPSILON * odds <= channel.worst_ratio <= odds
 
 
-@pytest.mark.parametrize("points", [2, 3, 5, 33, 100, POINTS])
+@for_each("points", [2, 3, 5, 33, 100, POINTS])
 def test_levels_halve_from_two_nodes_down_to_single_points(points: int) -> None:
     levels = Hierarchical.within(request("1"), points).levels
     assert levels[0].channel.inputs == 2

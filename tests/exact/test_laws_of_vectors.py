@@ -16,6 +16,7 @@ from client_sdk.protocol import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import ln_ceiling
 from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes, hadamard, rotated, signs
 from client_sdk.protocol.vector import UNIT, lifted
+from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
 from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
 
@@ -57,7 +58,7 @@ def declared(channel: RotatedAxes, vector: Sequence[int]) -> Law:
     return law
 
 
-@pytest.mark.parametrize("channel", SMALL, ids=str)
+@for_each("channel", SMALL)
 def test_every_path_obeys_the_declared_law_and_the_ratio_is_exactly_e_to_epsilon(channel: RotatedAxes) -> None:
     laws = [exact_law(partial(channel.perturb, vector)) for vector in VECTORS]
     assert laws == [declared(channel, vector) for vector in VECTORS]
@@ -75,7 +76,7 @@ def test_the_integers_use_epsilon_and_stay_within_it(epsilon: str, dimension: in
     assert ln_ceiling(ratio) > Fraction(epsilon) * Fraction(999_999, 1_000_000)
 
 
-@pytest.mark.parametrize("channel", SMALL, ids=str)
+@for_each("channel", SMALL)
 def test_every_vector_takes_the_same_coins(channel: RotatedAxes) -> None:
     expected = [("below", 2), ("bernoulli", channel.keep_numerator), ("below", channel.favoured)]
     expected.append(("below", 2 * D - channel.favoured))

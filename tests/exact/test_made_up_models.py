@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from client_sdk.protocol import Window
 from client_sdk.protocol.mechanisms.crosses import Crosses
@@ -14,6 +13,7 @@ from estimator.decoders.inversions import inverse_of
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import CROSSED_MODEL, metric_of
 
 METRIC = metric_of(CROSSED_MODEL, epsilon=1)
@@ -44,8 +44,8 @@ def is_accused(counts: Counts) -> bool:
     return estimated.fakes.test.impossible
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("liars", [30, 300, 2000])
+@for_each("seed", range(3))
+@for_each("liars", [30, 300, 2000])
 def test_no_lie_moves_a_cell_further_than_is_said(seed: int, liars: int) -> None:
     generator = np.random.default_rng(seed)
     honest = generator.multinomial(HONEST, generator.dirichlet(np.ones(CHANNEL.symbols)))

@@ -23,6 +23,7 @@ from estimator.decoders.decoder import Decoder
 from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.statistics.arrays import Floats
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.estimates.coverage import check_held, drawn_tallies, intervals_of_means, promised
 from tests.support.laws.bands import REPLAYED, request
 
@@ -59,7 +60,7 @@ def worst_variance(squares: Floats) -> float:
     return 4 * float((np.interp(fine, points, squares) - fine**2).max())
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_no_mechanism_of_theory_has_less_worst_variance_than_auto(epsilon: float) -> None:
     channel = channel_for(MEAN, request(str(epsilon)))
     assert worst_variance(decoder(channel).squares) <= 1.003 * least(epsilon)
@@ -76,10 +77,10 @@ def test_the_expected_squares_are_those_of_the_law(channel: Channel) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", [OptimalMean, SquareWave], ids=lambda kind: kind.name)
-@pytest.mark.parametrize("epsilon", ["0.5", "2", "5", "8", "12"])
-@pytest.mark.parametrize("reports", [10, 49, 50, 100, 1000])
-@pytest.mark.parametrize("truth", [0.0, 0.3, 1.0])
+@for_each("kind", [OptimalMean, SquareWave])
+@for_each("epsilon", ["0.5", "2", "5", "8", "12"])
+@for_each("reports", [10, 49, 50, 100, 1000])
+@for_each("truth", [0.0, 0.3, 1.0])
 def test_an_interval_holds_the_mean_as_often_as_promised(
     truth: float, reports: int, epsilon: str, kind: type[OptimalMean | SquareWave]
 ) -> None:

@@ -22,6 +22,7 @@ from estimator.analyses.means import Contrast, Mean, UnbiasedScores, means_of
 from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
 from estimator.statistics.arrays import Counts
 from estimator.statistics.confidence import Z
+from tests.support.core.tables import for_each
 from tests.support.estimates.coverage import BATCH, PROMISED, check_held, drawn_tallies
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import POPULATIONS, Population
@@ -57,8 +58,8 @@ def estimated(channel: Channel, population: Population, reports: int) -> Iterato
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("population", POPULATIONS)
-@pytest.mark.parametrize("name", FEW_REPORTS)
+@for_each("population", POPULATIONS)
+@for_each("name", FEW_REPORTS)
 def test_the_mean_of_few_reports_with_little_noise_is_held_as_often_as_promised(name: str, population: str) -> None:
     channel, reports = FEW_REPORTS[name]
     people = POPULATIONS[population](reports)

@@ -15,6 +15,7 @@ from client_sdk.answers import participation
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
 from client_sdk.protocol.horizon import windows_until
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import ask
 from tests.support.devices.cohort import Charge, always, day_of, exceeded, live, on_random_days, secret_of
 from tests.support.laws.sampling import accepts_each
@@ -53,7 +54,7 @@ def answers(registry: Registry, *, truth: bool = True) -> dict[str, object]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@for_each("strategy", STRATEGIES)
 def test_no_ceiling_is_ever_exceeded(strategy: str) -> None:
     registry = STRATEGIES[strategy]
     for seed in range(6):
@@ -69,7 +70,7 @@ def test_a_ceiling_that_is_exceeded_would_be_noticed() -> None:
     assert len(list(exceeded(registry, charges * 40))) >= 3
 
 
-@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "split"])
+@for_each("strategy", [name for name in STRATEGIES if name != "split"])
 def test_what_is_charged_is_the_same_for_who_records_everything_nothing_or_the_opposite(strategy: str) -> None:
     registry = STRATEGIES[strategy]
     for seed, is_on in ((1, always), (2, on_random_days(2, 0.6))):
@@ -131,8 +132,8 @@ def test_the_window_of_a_stratum_is_drawn_uniformly() -> None:
     assert accepts_each((np.array([is_chosen(seed)]) for seed in count()), 0.25, 0.4).all()
 
 
-@pytest.mark.parametrize("kind", WindowKind)
-@pytest.mark.parametrize("last_day", ["9998-12-31", "9999-12-31"])
+@for_each("kind", WindowKind)
+@for_each("last_day", ["9998-12-31", "9999-12-31"])
 def test_a_stratum_may_last_as_long_as_the_calendar(kind: WindowKind, last_day: str) -> None:
     budget = f'strategy = "pace"\nwindow = "{kind}"\nlifetime = 1'
     registry, connection = ask(f'[metric.m]\nkind = "boolean"\nexpires = {last_day}', budget), open_memory("acme")

@@ -24,6 +24,7 @@ from estimator.decoders.inversions import grid_law, inverse_of
 from estimator.likelihood.shares import SLACK
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import MOST_REPORTS, Tally
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, parsed
 from tests.support.estimates.coverage import chances, drawn_tallies
 from tests.support.estimates.inverses import CHANNELS, PRECISION, matrix, requested, rounding, uneven, weights
@@ -62,7 +63,7 @@ def unbiased(metric: Metric, tallies: Counts) -> Floats:
     return np.array([np.concatenate([group.figures.unbiased for group in of_one.compared]) for of_one in of_each])
 
 
-@pytest.mark.parametrize("name", CHANNELS)
+@for_each("name", CHANNELS)
 def test_extremes_are_the_least_and_the_most_of_all_symbols(name: str) -> None:
     channel = CHANNELS[name]
     inverse = inverse_of(channel)
@@ -72,7 +73,7 @@ def test_extremes_are_the_least_and_the_most_of_all_symbols(name: str) -> None:
     assert np.abs(np.broadcast_to(most, channel.inputs) - added.max(axis=0)).max() <= rounding(channel, inverse)
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+@for_each("metric", METRICS)
 def test_extremes_of_a_question_are_those_of_single_reports(metric: Metric) -> None:
     single = unbiased(metric, np.eye(metric.channel.symbols, dtype=np.int64))
     least, most = analysis_of(metric).extremes
@@ -81,7 +82,7 @@ def test_extremes_of_a_question_are_those_of_single_reports(metric: Metric) -> N
     assert np.abs(most - single.max(axis=0)).max() <= exact
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+@for_each("metric", METRICS)
 def test_fakes_move_estimates_as_far_as_is_said_and_no_farther(metric: Metric) -> None:
     symbols = metric.channel.symbols
     law = likeliest_law(metric.channel, np.ones(symbols, dtype=np.int64))
@@ -244,8 +245,8 @@ def test_a_drawn_tally_that_is_as_far_as_the_tally_itself_counts_whatever_the_ro
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("reports", [1, 20])
-@pytest.mark.parametrize("name", FEW_POINTS)
+@for_each("reports", [1, 20])
+@for_each("name", FEW_POINTS)
 def test_on_a_grid_a_drawn_tally_that_is_the_tally_itself_counts_as_this_far(name: str, reports: int) -> None:
     channel = FEW_POINTS[name]
     for certain in np.eye(channel.symbols, dtype=np.int64)[::5]:

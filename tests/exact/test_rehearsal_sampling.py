@@ -36,6 +36,7 @@ from estimator.decoders import sampling as tally_sampler
 from estimator.decoders.inversions import blocks_of, sampler_of
 from estimator.decoders.sampling import Blocks, Sampler
 from estimator.statistics.arrays import Counts
+from tests.support.core.tables import for_each
 from tests.support.laws.generators import Law, exact_law_of_counts
 from tests.support.laws.sampling import accepts, decision
 
@@ -122,7 +123,7 @@ def check_sampler(sampler: Sampler, channel: Channel, inputs: list[int]) -> None
         assert abs(sampled[tally] - weight) <= tolerance * float(weight)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@for_each("name", SMALL)
 def test_a_tally_is_drawn_by_the_law_of_its_devices(name: str) -> None:
     channel, inputs = SMALL[name]
     check_sampler(sampler_of(channel), channel, inputs)
@@ -171,7 +172,7 @@ MUTANTS: dict[str, Sampler] = {
 }
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@for_each("name", MUTANTS)
 def test_a_wrong_sampler_is_refused(name: str) -> None:
     with pytest.raises(AssertionError):
         check_sampler(MUTANTS[name], THREE_VALUES, [2, 0, 1])
@@ -201,7 +202,7 @@ def check_blocks(blocks: Blocks, channel: Channel) -> None:
     assert [len(pair) for pair in pairs] == [2]
 
 
-@pytest.mark.parametrize("name", LARGER)
+@for_each("name", LARGER)
 def test_blocks_are_the_likelier_symbols(name: str) -> None:
     blocks = blocks_of(LARGER[name])
     assert blocks is not None
@@ -212,7 +213,7 @@ def _moved(symbol_of: Callable[[Counts, Counts], Counts], symbols: int) -> Calla
     return lambda given, place: (symbol_of(given, place) + 1) % symbols
 
 
-@pytest.mark.parametrize("name", LARGER)
+@for_each("name", LARGER)
 def test_wrong_blocks_are_refused(name: str) -> None:
     channel = LARGER[name]
     blocks = blocks_of(channel)
@@ -221,8 +222,8 @@ def test_wrong_blocks_are_refused(name: str) -> None:
         check_blocks(Blocks(blocks.size, _moved(blocks.symbol_of, channel.symbols)), channel)
 
 
-@pytest.mark.parametrize("name", LARGER)
-@pytest.mark.parametrize("seed", range(3))
+@for_each("name", LARGER)
+@for_each("seed", range(3))
 def test_numpys_own_draws_report_the_block_as_often_as_the_law_says(name: str, seed: int) -> None:
     channel = LARGER[name]
     blocks = blocks_of(channel)

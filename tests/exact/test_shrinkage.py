@@ -13,6 +13,7 @@ from estimator.analyses.shrinkage import AT_ONCE, FEWEST, shrunken_shares
 from estimator.decoders.inversions import inverse_of
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.statistics.arrays import Floats
+from tests.support.core.tables import for_each
 from tests.support.estimates.inverses import PRECISION, requested
 
 REPORTS = 100_000
@@ -49,17 +50,17 @@ def errors(values: int, epsilon: str, truth: Floats, *, likelihood: bool) -> Flo
     return total
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("values", SEEDS)
+@for_each("epsilon", EPSILONS)
+@for_each("values", SEEDS)
 def test_shrunken_shares_are_nearer_to_zipfs_than_likeliest_and_than_unbiased_ones(values: int, epsilon: str) -> None:
     raw, shrunken, likeliest = errors(values, epsilon, zipf(values), likelihood=True).tolist()
     assert shrunken < likeliest
     assert shrunken < raw
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("values", SEEDS)
-@pytest.mark.parametrize("population", ["uniform", "two-valued"])
+@for_each("epsilon", EPSILONS)
+@for_each("values", SEEDS)
+@for_each("population", ["uniform", "two-valued"])
 def test_shrunken_shares_are_never_farther_than_unbiased_ones(population: str, values: int, epsilon: str) -> None:
     """The margin: a sum of k squared normal errors strays by the root of 2 / (k seeds), and rarely
     by six times that.

@@ -17,6 +17,7 @@ from estimator.decoders.inversions import inverse_of
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import FEW, tail_of
 from estimator.statistics.intervals import binomial_intervals
+from tests.support.core.tables import for_each
 from tests.support.estimates.coverage import chances, check_held, compositions, drawn_tallies
 from tests.support.estimates.inverses import PRECISION, requested, scale_of, uneven
 
@@ -72,8 +73,8 @@ def all_hold(
     return np.asarray(((low[tallies] <= laws) & (laws <= high[tallies])).all(axis=1))
 
 
-@pytest.mark.parametrize("epsilon", ["1", "4"])
-@pytest.mark.parametrize("reports", [10, 49, 50])
+@for_each("epsilon", ["1", "4"])
+@for_each("reports", [10, 49, 50])
 def test_all_three_shares_are_held_at_every_truth_by_exact_sums(reports: int, epsilon: str) -> None:
     channel = KAryRandomizedResponse.within(requested(epsilon), 3)
     tallies = compositions(reports, 3)
@@ -84,8 +85,8 @@ def test_all_three_shares_are_held_at_every_truth_by_exact_sums(reports: int, ep
     assert (held.T * likely).sum(axis=0).min() >= 0.95
 
 
-@pytest.mark.parametrize("values", range(3, 9))
-@pytest.mark.parametrize("reports", [10, 49, 50, 1000])
+@for_each("values", range(3, 9))
+@for_each("reports", [10, 49, 50, 1000])
 def test_all_shares_are_held_together_as_often_as_promised(values: int, reports: int) -> None:
     for epsilon in ("1", "4"):
         channel = KAryRandomizedResponse.within(requested(epsilon), values)
@@ -121,7 +122,7 @@ def hold_all(inverse: Inverse, tallies: Counts, shares: Floats) -> NDArray[np.bo
     return np.array([bool(((low <= shares) & (shares <= high)).all()) for low, high in intervals])
 
 
-@pytest.mark.parametrize("reports", [1, 10, 49, 50, 317, 1000])
+@for_each("reports", [1, 10, 49, 50, 317, 1000])
 def test_an_interval_that_holds_with_others_is_not_narrower_than_by_itself(reports: int) -> None:
     """From two intervals on: half the tail on either side is farther out than a score interval is
     ever moved.

@@ -29,6 +29,7 @@ from estimator.distribution_intervals.stretches import DRAWS, WIDTHS, Side, Stre
 from estimator.likelihood.histogram import Histogram, shares_of
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import CONFIDENCE, Z, z_of
+from tests.support.core.tables import for_each
 from tests.support.estimates.coverage import PROMISED, check_held, drawn_tallies
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import POPULATIONS, Population, at
@@ -233,7 +234,7 @@ def test_nobody_is_beyond_the_ends_of_the_range() -> None:
     assert [end[-1] for end in of_band] == [1, 1]
 
 
-@pytest.mark.parametrize("points", [2, 3, 32, 33, 34, 63, 64, 257])
+@for_each("points", [2, 3, 32, 33, 34, 63, 64, 257])
 def test_a_band_has_few_points_and_both_ends(points: int) -> None:
     places = band_places(points)
     assert (places[0], places[-1]) == (0, points - 1)

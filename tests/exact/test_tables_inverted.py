@@ -11,6 +11,7 @@ import pytest
 
 from client_sdk.protocol.mechanisms.exponential import TOTAL, Exponential
 from estimator.decoders.exponential import TableInverse, inverse
+from tests.support.core.tables import for_each
 from tests.support.estimates.inverses import (
     PRECISION,
     UNLIKE,
@@ -45,7 +46,7 @@ def error(table: TableInverse) -> float:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", TABLES)
+@for_each("name", TABLES)
 def test_what_a_report_adds_to_a_value_is_1_on_average_if_it_is_the_answer_else_0(name: str) -> None:
     """The law in exact integers, and the decoder as the exact rationals that its floats are."""
     table, channel = inverse(TABLES[name]), TABLES[name]
@@ -58,7 +59,7 @@ def test_what_a_report_adds_to_a_value_is_1_on_average_if_it_is_the_answer_else_
             assert abs(expected - (answer == value)) <= error(table)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@for_each("name", SMALL)
 def test_the_decoder_is_the_inverse_of_the_table_in_rationals(name: str) -> None:
     table, channel = inverse(TABLES[name]), TABLES[name]
     exact = solved([[Fraction(weight, TOTAL) for weight in row] for row in channel.weights])
@@ -69,14 +70,14 @@ def test_the_decoder_is_the_inverse_of_the_table_in_rationals(name: str) -> None
     assert all(sum(row) == 1 for row in exact)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@for_each("name", TABLES)
 def test_what_each_report_adds_has_the_sum_1(name: str) -> None:
     table = inverse(TABLES[name])
     assert np.abs(table.decoder.sum(axis=0) - 1).max() <= len(table.law) * error(table)
 
 
-@pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("reports", [1, 100])
+@for_each("name", TABLES)
+@for_each("reports", [1, 100])
 def test_the_standard_error_equals_enumeration(name: str, reports: int) -> None:
     """At a tally in the proportions of a law, so that only rounding moves anything to the
     simplex.

@@ -7,13 +7,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import pytest
 
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from estimator.decoders import noise
 from estimator.decoders.decoder import Decoder
 from estimator.decoders.inversions import decoder_of
+from tests.support.core.tables import for_each
 from tests.support.estimates.coverage import check_held, drawn_tallies, intervals_of_means, promised
 from tests.support.estimates.inverses import PRECISION, requested
 
@@ -54,13 +54,13 @@ def moment(channel: Noise, given: int, power: int) -> Fraction:
     return sum(weighted, Fraction(0)) / channel.total
 
 
-@pytest.mark.parametrize("name", NOISES)
+@for_each("name", NOISES)
 def test_the_decoder_has_the_floats_nearest_to_the_exact_answers(name: str) -> None:
     channel = NOISES[name]
     assert decoder(channel).scores.tolist() == [float(answer) for answer in spoken(channel)]
 
 
-@pytest.mark.parametrize("name", FEW_PLACES)
+@for_each("name", FEW_PLACES)
 def test_the_expected_answer_is_the_input(name: str) -> None:
     channel = NOISES[name]
     for given in range(channel.inputs):
@@ -74,7 +74,7 @@ def test_the_expected_answer_of_a_fine_grid_is_the_input_at_its_ends_and_between
         assert abs(moment(channel, given, 1) - Fraction(given, 256)) < BENT
 
 
-@pytest.mark.parametrize("name", NOISES)
+@for_each("name", NOISES)
 def test_the_table_is_the_law_of_the_channel(name: str) -> None:
     channel = NOISES[name]
     for given in {0, channel.inputs // 2, channel.inputs - 1}:
@@ -83,16 +83,16 @@ def test_the_table_is_the_law_of_the_channel(name: str) -> None:
         assert np.allclose(noise.table(channel)[given], exact, rtol=2 * channel.symbols * PRECISION, atol=0)
 
 
-@pytest.mark.parametrize("name", FEW_PLACES)
+@for_each("name", FEW_PLACES)
 def test_the_expected_square_and_so_the_variance_are_those_of_the_law(name: str) -> None:
     channel = NOISES[name]
     exact = [float(moment(channel, given, 2)) for given in range(channel.inputs)]
     assert np.allclose(decoder(channel).squares, exact, rtol=4 * channel.symbols * PRECISION, atol=0)
 
 
-@pytest.mark.parametrize("name", ["laplace 257 at 0.5", "laplace 257 at 8", "gaussian 9 at 2", "gaussian 9 at 8"])
-@pytest.mark.parametrize("reports", [10, 49, 50, 1000])
-@pytest.mark.parametrize("truth", [0.0, 0.5])
+@for_each("name", ["laplace 257 at 0.5", "laplace 257 at 8", "gaussian 9 at 2", "gaussian 9 at 8"])
+@for_each("reports", [10, 49, 50, 1000])
+@for_each("truth", [0.0, 0.5])
 def test_an_interval_holds_the_mean_as_often_as_promised(name: str, reports: int, truth: float) -> None:
     """Drawn, because there are too many tallies of these channels to sum. Half of the people are at
     either end, or all at one.

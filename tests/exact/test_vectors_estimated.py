@@ -30,6 +30,7 @@ from estimator.decoders.rotated_axes import (
 from estimator.errors import RequestError
 from estimator.results.report import Request
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, VECTOR, metric_of
 from tests.support.estimates.vectors import TRUTHS, encoded, small
 from tests.support.laws.bands import request
@@ -114,8 +115,8 @@ REPETITIONS = 40
 WEIGHTS = np.array([[1, 1, 1, 1], [0.5, -2, 0, 1], [0, 1, 0, 0]], float)
 
 
-@pytest.mark.parametrize("truth", TRUTHS)
-@pytest.mark.parametrize("epsilon", [1, 6])
+@for_each("truth", TRUTHS)
+@for_each("epsilon", [1, 6])
 def test_intervals_of_coordinates_and_linear_functions_hold_at_every_truth(truth: str, epsilon: int) -> None:
     metric = small(metric_of(VECTOR, length=4, epsilon=epsilon))
     points, shares = TRUTHS[truth]

@@ -17,6 +17,7 @@ from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.results import Consent
 from client_sdk.sending import helper
 from client_sdk.sending.helper import BriefLedger
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, accept, ask, nothing, rows
 from tests.support.devices.clients import telemetry as device_of
 from tests.support.services.processes import wait_until
@@ -70,7 +71,7 @@ def test_a_purpose_changes_no_edition() -> None:
     }
 
 
-@pytest.mark.parametrize("purpose", ['"Usage"', '""', '"a b"', "true", '["usage"]', '"u-1"'])
+@for_each("purpose", ['"Usage"', '""', '"a b"', "true", '["usage"]', '"u-1"'])
 def test_a_purpose_is_a_short_name(purpose: str) -> None:
     with pytest.raises(RegistryError, match=r"metric\.m\.consent"):
         ask(f"[metric.m]\n{FLAG}consent = {purpose}\n")

@@ -51,6 +51,7 @@ def waiting(folder: Path) -> set[str]:
     return {name for (name,) in rows(folder, "SELECT metric FROM queue")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("later", "left"),
     [([], set(GROUPS)), ([False], set()), ([USAGE], {"used"}), ([CRASHES], {"broke"}), ([False, True], set(GROUPS))],
@@ -115,6 +116,7 @@ HINDRANCES: dict[str, Callable[[Path], contextlib.AbstractContextManager[None]]]
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [[True], [CRASHES], [CRASHES, True]], ids=["all", "others", "others, then all"])
 @pytest.mark.parametrize("hindrance", HINDRANCES)
 @pytest.mark.parametrize("ends", ["after the start", "after the change"])

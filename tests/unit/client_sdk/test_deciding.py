@@ -348,6 +348,7 @@ def read_all(screen: int) -> Iterator[str]:
         yield part.decode()
 
 
+@pytest.mark.slow
 def test_it_asks_on_a_terminal_once_and_takes_yes_and_no_alone(tmp_path: Path) -> None:
     shown = on_a_terminal(tmp_path, "\ny\nmaybe\nyes\n")
     assert "acme would like to report your answers to these questions:\n  used: Is it used?\n" in shown

@@ -127,6 +127,7 @@ def test_at_the_exit_of_the_program_telemetry_is_closed(tmp_path: Path) -> None:
     assert rows(tmp_path, "SELECT metric FROM queue") == [("a",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closes", [True, False])
 def test_a_helper_starts_at_the_exit_although_the_app_has_dropped_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, closes: bool

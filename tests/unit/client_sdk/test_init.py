@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import client_sdk
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import run_python
 from tests.support.devices.definitions import BOOLEAN, registry_text
 
@@ -19,7 +20,7 @@ def test_all_names_exactly_the_public_surface() -> None:
     assert client_sdk.__all__ == sorted(client_sdk.__all__)
 
 
-@pytest.mark.parametrize("name", client_sdk.__all__)
+@for_each("name", client_sdk.__all__)
 def test_every_public_name_is_what_its_home_holds(name: str) -> None:
     home = importlib.import_module(f"client_sdk.{client_sdk._HOMES[name]}")
     assert getattr(client_sdk, name) is getattr(home, name)

@@ -15,6 +15,7 @@ import pytest
 from client_sdk import OutsideDomainError, ShippedModel, ShippedModelError
 from estimator.analyses.models.prediction import Column, predict
 from estimator.results.metric import LearnedModel, ModelInput
+from tests.support.core.tables import for_each
 
 INPUTS: list[dict[str, Any]] = [
     {"name": "age", "low": 0.1, "high": 90.7},
@@ -95,7 +96,7 @@ def broken(*path: str | int, value: object) -> dict[str, Any]:
     return whole
 
 
-@pytest.mark.parametrize(
+@for_each(
     "changed",
     [
         broken("schema", value=2),

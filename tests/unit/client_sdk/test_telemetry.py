@@ -39,6 +39,7 @@ from client_sdk.protocol.statement import statement
 from client_sdk.protocol.wire.failure import Failure
 from client_sdk.results import SUPPRESSED
 from client_sdk.sending.responses import Reply
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import (
     DAY_S,
     NOON,
@@ -332,7 +333,7 @@ OCCASIONS: dict[Recorded, Callable[[Telemetry], Recorded]] = {
 }
 
 
-@pytest.mark.parametrize("recorded", Recorded)
+@for_each("recorded", Recorded)
 def test_every_result_has_its_occasion(recorded: Recorded) -> None:
     with telemetry(None) as device:
         assert OCCASIONS[recorded](device) is recorded
@@ -591,16 +592,16 @@ def test_forgetting_removes_what_a_killed_process_left(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("timeout_s", [float("inf"), 1e300, 10**400, threading.TIMEOUT_MAX])
-@pytest.mark.parametrize("consent", [True, False])
+@for_each("timeout_s", [float("inf"), 1e300, 10**400, threading.TIMEOUT_MAX])
+@for_each("consent", [True, False])
 def test_flush_may_be_given_all_the_time_there_is(timeout_s: float, *, consent: bool) -> None:
     with telemetry(None, consent=consent) as device:
         device.record("dark_mode", value=True)
         assert device.flush(timeout_s)
 
 
-@pytest.mark.parametrize("consent", [True, False])
-@pytest.mark.parametrize("timeout_s", [None, "5", 5j])
+@for_each("consent", [True, False])
+@for_each("timeout_s", [None, "5", 5j])
 def test_a_flush_for_what_is_no_number_is_a_mistake_whatever_is_agreed(timeout_s: Any, consent: bool) -> None:  # noqa: FBT001 a parameter
     with telemetry(None, consent=consent, strict=True) as strict, telemetry(None, consent=consent) as device:
         for _ in range(2):
@@ -693,6 +694,7 @@ def test_without_a_thread_for_it_an_event_loop_records_at_once(monkeypatch: pyte
         assert asyncio.run(device.arecord("system", RARE)) is Recorded.QUEUED
 
 
+@pytest.mark.slow
 def test_dropping_it_ends_its_threads(data_dir: Path | None) -> None:
     before = set(threading.enumerate())
     device = telemetry(data_dir)
@@ -706,7 +708,7 @@ def test_dropping_it_ends_its_threads(data_dir: Path | None) -> None:
     assert not any(thread.is_alive() for thread in threads)
 
 
-@pytest.mark.parametrize("consent", [None, 0, 1, "no", "yes", [], ["usage"], {1}, {"usage": True}, object()])
+@for_each("consent", [None, 0, 1, "no", "yes", [], ["usage"], {1}, {"usage": True}, object()])
 def test_consent_is_true_false_or_a_set_of_purposes_and_nothing_that_counts_as_such(consent: object) -> None:
     with pytest.raises(TypeError, match="must be True, False or a set of purposes"):
         telemetry(None, consent=consent)

@@ -8,6 +8,7 @@ import pytest
 from collector.config import CollectorConfig, parse_bind
 from collector.errors import ConfigError
 from collector.required_settings import ON_DISK, Durability, Promise
+from tests.support.core.tables import for_each
 
 SOUND: dict[str, Any] = {
     "registry": Path("metrics.toml"),
@@ -27,9 +28,7 @@ def test_a_bind_names_host_and_port(text: str, bind: tuple[str, int]) -> None:
     assert parse_bind(text) == bind
 
 
-@pytest.mark.parametrize(
-    "text", ["", "8080", ":8080", "host:", "host:x", "host:-1", "host:8080:", f"host:{'9' * 5000}"]
-)
+@for_each("text", ["", "8080", ":8080", "host:", "host:x", "host:-1", "host:8080:", f"host:{'9' * 5000}"])
 def test_another_bind_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ConfigError, match=r"127\.0\.0\.1:8080"):
         parse_bind(text)

@@ -9,6 +9,7 @@ from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, MAX_REPORTS, Refusal, Reg
 from client_sdk.protocol.horizon import later
 from client_sdk.protocol.registry.history import Release, with_former
 from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Judgement, TallyLabel, judge, judge_all
+from tests.support.core.tables import for_each
 from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT, TODAY, report, upload
 
 
@@ -120,7 +121,7 @@ def test_an_id_is_left_until_a_day_after_the_last_window_that_was_counted_can_cl
     assert judgement.remember_until == Window.parse(TODAY).ends_at + GRACE_S + IDS_OUTLIVE_S
 
 
-@pytest.mark.parametrize("sent", [sent for sent, now_s, refusal in CASES if refusal is not None and now_s == NOON])
+@for_each("sent", [sent for sent, now_s, refusal in CASES if refusal is not None and now_s == NOON])
 def test_an_upload_without_a_counted_report_leaves_nothing(sent: Report) -> None:
     judgement = judged(upload(sent))
     assert (judgement.latest_end, judgement.remember_until) == (0, 0)

@@ -13,6 +13,7 @@ from collector.required_settings import (
     Promise,
     require_promise,
 )
+from tests.support.core.tables import for_each
 
 SOUND = NO_EVICTION | WRITE_THROUGH
 
@@ -20,14 +21,14 @@ SOUND = NO_EVICTION | WRITE_THROUGH
 ON_TWO_DISKS = Promise(Durability.REPLICATED, 1)
 
 
-@pytest.mark.parametrize("version", ["7.2.4", "8.0.1", "10.1"])
-@pytest.mark.parametrize("promise", [NO_PROMISE, ON_DISK, ON_TWO_DISKS])
+@for_each("version", ["7.2.4", "8.0.1", "10.1"])
+@for_each("promise", [NO_PROMISE, ON_DISK, ON_TWO_DISKS])
 def test_a_server_that_is_set_right_is_taken(version: str, promise: Promise) -> None:
     require_promise(version, SOUND, promise)
 
 
-@pytest.mark.parametrize("version", ["6.2.14", "5.0.0"])
-@pytest.mark.parametrize("promise", [NO_PROMISE, ON_DISK, ON_TWO_DISKS])
+@for_each("version", ["6.2.14", "5.0.0"])
+@for_each("promise", [NO_PROMISE, ON_DISK, ON_TWO_DISKS])
 def test_a_server_that_is_too_old_is_refused_whatever_is_promised(version: str, promise: Promise) -> None:
     with pytest.raises(ConfigError, match=f"version {version}"):
         require_promise(version, SOUND, promise)

@@ -17,6 +17,7 @@ from estimator import fetch as fetch_module
 from estimator.commands.report_options import read_token
 from estimator.errors import CollectorDownError, TalliesError
 from estimator.fetch import _instant, fetch
+from tests.support.core.tables import for_each
 from tests.support.devices.answering import answering_server
 from tests.support.devices.dripping import BEGINNINGS, dripping_server
 from tests.support.estimates.tallies import line
@@ -107,7 +108,7 @@ def test_when_open_windows_were_looked_at_is_read_if_the_collector_says_it(colle
 NO_INSTANTS = [None, "", "yesterday", "2026-11-20T12:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"]
 
 
-@pytest.mark.parametrize("text", NO_INSTANTS)
+@for_each("text", NO_INSTANTS)
 def test_an_instant_that_is_none_is_not_known(text: str | None) -> None:
     assert _instant(text) is None
 
@@ -163,7 +164,7 @@ NO_URLS = [
 ]
 
 
-@pytest.mark.parametrize("text", NO_URLS)
+@for_each("text", NO_URLS)
 def test_a_text_that_is_no_url_is_refused(text: str) -> None:
     with pytest.raises(TalliesError, match="must be a URL such as"):
         fetch(text, TOKEN, preliminary=False)

@@ -19,6 +19,7 @@ from estimator.rehearsal.rehearsal import rehearse
 from estimator.render import FORMATS
 from estimator.report.report import make_report
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CROSS, Field, registry_text
 
 COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "statistic": "distribution", "epsilon": 1}
@@ -60,7 +61,7 @@ def test_the_interval_of_a_difference_is_never_inside_out() -> None:
             assert all(-1 <= difference.low <= difference.high <= 1 for difference in differences)
 
 
-@pytest.mark.parametrize("reports", [1, 49, 50, 60, 100, 2000])
+@for_each("reports", [1, 49, 50, 60, 100, 2000])
 def test_a_tally_that_no_population_makes_likely_spoils_no_report(reports: int) -> None:
     registry = Registry.parse(registry_text(m=COUNT | {"max": 40}))
     metric = registry.metric("m")

@@ -21,6 +21,7 @@ from estimator.report import report as report_module
 from estimator.report.report import make_report
 from estimator.results.report import Request
 from estimator.tallies import LEAST_LINE_BYTES, MOST_REPORTS, Bounds, decode, read_file
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.tallies import REGISTRY, REGISTRY_TEXT, line
 
@@ -38,7 +39,7 @@ def report(folder: Path, tallies: bytes, *options: str) -> Result:
     return CliRunner().invoke(command, ["report", *places, *options])
 
 
-@pytest.mark.parametrize("text", [b"", b"\n", b"a", b"a\n", b"a\nbc\n\nd", b"\n\nabc", b"abc\n\n"])
+@for_each("text", [b"", b"\n", b"a", b"a\n", b"a\nbc\n\nd", b"\n\nabc", b"abc\n\n"])
 def test_pieces_of_any_size_make_up_the_same_lines(text: bytes) -> None:
     seeded = Random(len(text))  # noqa: S311 where a text is cut is no secret
     for _ in range(50):
@@ -181,7 +182,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+@for_each("wrong", WRONG.values())
 def test_a_wrong_line_is_named(wrong: bytes) -> None:
     with pytest.raises(TalliesError, match="line 2 "):
         decode([line("os", [1, 2, 3, 4]), wrong])

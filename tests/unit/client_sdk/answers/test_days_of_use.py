@@ -80,12 +80,6 @@ def test_a_window_counts_the_days_of_use_that_end_with_its_last_day(
     connection.close()
 
 
-def sent_by(transport: ScriptedTransport) -> list[tuple[str, int]]:
-    """Return window and symbol of every report of the days of use."""
-    reports = [report for upload in transport.uploads for report in upload.reports]
-    return [(report.window, report.symbol) for report in reports if report.metric == "m"]
-
-
 def reported(device_dir: Path | None, registry: Registry, clock: SetClock, used: list[int]) -> list[tuple[str, int]]:
     """Return window and symbol of what a device reports that is used on some days from now on."""
     transport = ScriptedTransport()

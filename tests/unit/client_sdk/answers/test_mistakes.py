@@ -19,6 +19,7 @@ from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.testing import KeptUploads, SeededCoins, answers
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import COLLECTOR, DAY_S, SetClock, all_bytes, ask, in_child, rows, telemetry
 from tests.support.devices.definitions import (
     ACTIVITY,
@@ -127,6 +128,7 @@ WRONG: dict[str, Callable[[], object]] = {
 """Answers that are none of any kind of `KINDS`; of a text, whose letters no canary has."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG)
 def test_whatever_an_answer_is_it_is_reported_as_a_valid_one_and_shown_nowhere(
     wrong: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -151,8 +153,9 @@ def test_an_answer_that_is_left_out_is_invalid_too_except_where_that_can_be_said
         assert device.dropped() == {"invalid": len(KINDS) - 1}  # a question that is filled in has an input for it
 
 
-@pytest.mark.parametrize("wrong", [*WRONG, "a half", "a truth value"])
-@pytest.mark.parametrize("persist", [False, True])
+@pytest.mark.slow
+@for_each("wrong", [*WRONG, "a half", "a truth value"])
+@for_each("persist", [False, True])
 def test_what_is_no_whole_number_adds_a_random_one_to_a_count(wrong: str, *, persist: bool) -> None:
     make: Callable[[], Any] = (WRONG | {"a half": lambda: 0.5, "a truth value": lambda: True})[wrong]
     counting = Registry.parse(registry_text(m=COUNT | {"persist": persist}))

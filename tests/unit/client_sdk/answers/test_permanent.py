@@ -17,6 +17,7 @@ from client_sdk.ledger.device import Secret
 from client_sdk.ledger.thread import LedgerThread
 from client_sdk.protocol import COIN_SCALE, Metric
 from client_sdk.protocol.mechanisms import permanent
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import DAY_S, SetClock, ask, busy_ledger, rows, telemetry
 from tests.support.laws.permanents import SECRET, answer_of, asking, channel_of
 from tests.support.laws.sampling import accepts, decision
@@ -38,7 +39,7 @@ def offset_of(metric: Metric, secret: Secret) -> Fraction:
     return Fraction(coins.below(COIN_SCALE), COIN_SCALE) * 10
 
 
-@pytest.mark.parametrize("device", range(20))
+@for_each("device", range(20))
 def test_a_number_keeps_its_permanent_answer_while_it_drifts_on_one_side_of_the_offset(device: int) -> None:
     metric, secret = speed(), secret_of(device)
     channel, offset = channel_of(metric), offset_of(metric, secret)

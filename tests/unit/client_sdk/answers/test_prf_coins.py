@@ -20,6 +20,7 @@ from client_sdk.ledger.device import Secret
 from client_sdk.protocol import COIN_SCALE, Registry, Window
 from client_sdk.protocol.mechanisms import permanent
 from client_sdk.protocol.mechanisms.permanent import Permanent
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import ask
 from tests.support.laws.sampling import accepts, decision
 from tests.support.vectors import vectors
@@ -40,7 +41,7 @@ def by_the_book(secret: bytes, *labels: str) -> bytes:
     return hmac.new(secret, message, "sha256").digest()
 
 
-@pytest.mark.parametrize("vector", VECTORS["words"], ids=lambda vector: "/".join(vector["labels"]))
+@for_each("vector", VECTORS["words"])
 def test_keys_and_words_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
     secret, labels = bytes.fromhex(vector["secret"]), vector["labels"]
     key = by_the_book(secret, *labels)
@@ -59,7 +60,7 @@ def test_draws_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
     assert [toss[primitive](int(parameter)) for primitive, parameter in vector["asked"]] == vector["outcomes"]
 
 
-@pytest.mark.parametrize("vector", VECTORS["permanents"], ids=lambda vector: str(vector["answer"]))
+@for_each("vector", VECTORS["permanents"])
 def test_permanent_answers_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["registry"]).metric("m")
     assert isinstance(metric.channel, Permanent)
@@ -146,11 +147,13 @@ def agrees_too_often(bit: Bit, which: int) -> bool:
     return not accepts(decided, 0.5, agreements)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", range(5), ids=["value", "purpose", "metric", "edition", "secret"])
 def test_coins_of_neighbors_have_nothing_to_do_with_each_other(which: int) -> None:
     assert not agrees_too_often(first_bit, which)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", range(5), ids=["value", "purpose", "metric", "edition", "secret"])
 def test_a_function_that_overlooks_what_tells_neighbors_apart_is_refused(which: int) -> None:
     def forgetful(secret: bytes, labels: Labels) -> int:
@@ -162,6 +165,7 @@ def test_a_function_that_overlooks_what_tells_neighbors_apart_is_refused(which: 
     assert agrees_too_often(forgetful, which)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numerator", [COIN_SCALE // 2, COIN_SCALE // 4 * 3])
 def test_coins_are_true_as_often_as_they_should_be(numerator: int) -> None:
     right = numerator / COIN_SCALE
@@ -183,7 +187,7 @@ class ScriptedWords(PrfCoins):
         return self.left.pop(0)
 
 
-@pytest.mark.parametrize("bound", [1, 2, 3, 31, 2**32 + 1, 2**63 + 1, COIN_SCALE])
+@for_each("bound", [1, 2, 3, 31, 2**32 + 1, 2**63 + 1, COIN_SCALE])
 def test_words_above_the_largest_multiple_of_the_bound_are_drawn_again(bound: int) -> None:
     multiple = COIN_SCALE // bound * bound
     rejected = [] if multiple == COIN_SCALE else [multiple, COIN_SCALE - 1]

@@ -11,6 +11,7 @@ from client_sdk.cli import main
 from client_sdk.protocol import Registry
 from client_sdk.protocol.registry import differences, history
 from client_sdk.protocol.registry.differences import KEEP
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, Field, registry_text
 
 THEME: dict[str, Field] = CATEGORY | {"values": ["light", "dark"], "epsilon": 1, "window": "week"}
@@ -32,7 +33,7 @@ def registry(**metrics: dict[str, Field]) -> Registry:
     return Registry.parse(registry_text(**metrics))
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@for_each("name", CHANGES)
 def test_a_change_of_meaning_is_said_with_what_it_costs(name: str) -> None:
     fields, said = CHANGES[name]
     old, new = registry(theme=THEME), registry(theme=fields)

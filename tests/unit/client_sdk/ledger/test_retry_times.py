@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from client_sdk.ledger.backoff import BACKOFF_CEILING_S, next_delay_s
+from tests.support.core.tables import for_each
 
 
-@pytest.mark.parametrize("failures", [0, 1, 2, 9, 10, 50, 10**6])
+@for_each("failures", [0, 1, 2, 9, 10, 50, 10**6])
 def test_full_jitter_reaches_from_nothing_to_the_doubled_base_below_the_ceiling(failures: int) -> None:
     highest = min(BACKOFF_CEILING_S, 1.0 * 2 ** min(failures, 64))
     assert next_delay_s(failures, 0.0, lambda low, _: low) == 0.0

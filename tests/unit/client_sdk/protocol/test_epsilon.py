@@ -13,10 +13,11 @@ from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.epsilon import NANOS, as_float
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, LEAST_EPSILON, RequestedEpsilon
+from tests.support.core.tables import for_each
 from tests.support.laws.series import exp_bounds
 
 
-@pytest.mark.parametrize(
+@for_each(
     "raw",
     [
         *(0, -1, 21, 10**30, 0.0, -0.5, 20.000001, 1e-7, float("nan"), float("inf"), float("-inf")),
@@ -53,7 +54,6 @@ from tests.support.laws.series import exp_bounds
         ),
         *("ln .5", "ln 3.", "ln " + "9" * 5000, "ln 0." + "0" * 5000),
     ],
-    ids=lambda raw: ascii(raw)[:30],
 )
 def test_what_is_no_epsilon_is_refused_with_what_would_be_right(raw: object) -> None:
     with pytest.raises(ValueError, match="must be"):

@@ -17,6 +17,7 @@ from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.sentences import SHIPPED, Sentences, shipped
 from client_sdk.protocol.statement import bet_in_words, evidence, truth, truth_in_words
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -72,7 +73,7 @@ def _exact(words: str) -> tuple[Fraction, Fraction]:
     return Fraction(part, whole), Fraction(1, 25) if whole == 10 else Fraction(1, 2 * whole)
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@for_each("name", QUESTIONS)
 def test_as_many_reports_say_the_truth_as_is_said_whatever_the_answer_is(name: str) -> None:
     metric = QUESTIONS[name]
     words = truth_in_words(metric, shipped())
@@ -93,7 +94,7 @@ def test_as_many_reports_say_the_truth_as_is_said_whatever_the_answer_is(name: s
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", QUESTIONS)
+@for_each("name", QUESTIONS)
 def test_odds_after_a_report_are_as_is_said_at_most_and_reached(name: str) -> None:
     kind, channel = QUESTIONS[name].kind, QUESTIONS[name].channel
     step, inputs = channel.last_step, list[Any](range(channel.inputs))
@@ -155,8 +156,8 @@ def test_the_most_revealing_question_decides() -> None:
     assert " b," in evidence(metrics, shipped())
 
 
-@pytest.mark.parametrize("language", SHIPPED)
-@pytest.mark.parametrize("name", QUESTIONS)
+@for_each("language", SHIPPED)
+@for_each("name", QUESTIONS)
 def test_every_sentence_is_whole_in_every_language(name: str, language: str) -> None:
     said = evidence([QUESTIONS[name]], shipped(language))
     assert not set("{}") & set(said)

@@ -13,16 +13,15 @@ from client_sdk.protocol import HearsayError, OutsideDomainError, Window
 from client_sdk.protocol.errors import RegistryError, UnknownMetricError, WindowError
 from client_sdk.protocol.wire.report import EDITION
 from client_sdk.protocol.wire.strict_json import MalformedError
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of
 from tests.support.laws.coins import ScriptedCoins
 
 MARK = 987_654_321_123
 
 
-@pytest.mark.parametrize("fields", [BOOLEAN, CATEGORY | {"epsilon": 2}, NUMBER], ids=lambda fields: str(fields["kind"]))
-@pytest.mark.parametrize(
-    "change", [{"purpose": "Other words."}, {"owner": "me@example.com"}, {"expires": Toml("2027-12-31")}], ids=str
-)
+@for_each("fields", [BOOLEAN, CATEGORY | {"epsilon": 2}, NUMBER])
+@for_each("change", [{"purpose": "Other words."}, {"owner": "me@example.com"}, {"expires": Toml("2027-12-31")}])
 def test_the_edition_does_not_depend_on_purpose_owner_or_expiry(
     fields: dict[str, Field], change: dict[str, Field]
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from client_sdk.labels import reported
 from client_sdk.protocol.channel import MOST_LIKELIEST
 from client_sdk.protocol.sentences import shipped
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -44,7 +45,8 @@ FIRST_SYMBOLS = 6
 """Of a fine grid some symbols at each end are enumerated, and some in the middle."""
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.slow
+@for_each("name", QUESTIONS)
 def test_the_named_inputs_are_those_that_make_a_symbol_likeliest(name: str) -> None:
     channel = metric_of(QUESTIONS[name]).channel
     step = channel.last_step

@@ -23,6 +23,7 @@ from client_sdk.protocol import (
 from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.protocol.wire.strict_json import Malformed
 from client_sdk.results import FlushOutcome, Recorded, ReportOutcome
+from tests.support.core.tables import for_each
 from tests.support.vectors import vectors
 
 OUTCOMES = vectors("outcomes")
@@ -40,7 +41,7 @@ def body_of(case: dict[str, Any]) -> bytes:
     return bytes.fromhex(case["body_hex"]) if "body_hex" in case else case["body"].encode()
 
 
-@pytest.mark.parametrize("vector", REGISTRIES_INVALID, ids=named)
+@for_each("vector", REGISTRIES_INVALID)
 def test_every_mistake_of_an_invalid_registry_is_named_by_its_place(vector: dict[str, Any]) -> None:
     with pytest.raises(RegistryError) as caught:
         Registry.parse(vector["definition"])
@@ -49,7 +50,7 @@ def test_every_mistake_of_an_invalid_registry_is_named_by_its_place(vector: dict
         assert f"{place}: {problem}" in str(caught.value)
 
 
-@pytest.mark.parametrize("vector", [case for case in UPLOADS if "upload" in case], ids=named)
+@for_each("vector", [case for case in UPLOADS if "upload" in case])
 def test_a_valid_upload_is_read_and_written_as_the_vector_says(vector: dict[str, Any]) -> None:
     upload = read_upload(body_of(vector))
     reports = tuple(Report(**fields) for fields in vector["upload"]["reports"])
@@ -58,14 +59,14 @@ def test_a_valid_upload_is_read_and_written_as_the_vector_says(vector: dict[str,
     assert read_upload(upload.encode()) == upload
 
 
-@pytest.mark.parametrize("vector", [case for case in UPLOADS if "malformed" in case], ids=named)
+@for_each("vector", [case for case in UPLOADS if "malformed" in case])
 def test_a_malformed_upload_is_refused_by_the_code_and_place_of_the_vector(vector: dict[str, Any]) -> None:
     with pytest.raises(MalformedError) as caught:
         read_upload(body_of(vector))
     assert {"code": caught.value.code, "place": caught.value.place} == vector["malformed"]
 
 
-@pytest.mark.parametrize("vector", VERDICTS["valid"], ids=named)
+@for_each("vector", VERDICTS["valid"])
 def test_a_valid_verdict_is_read_and_written_as_the_vector_says(vector: dict[str, Any]) -> None:
     verdict = Verdict.decode(vector["body"].encode(), vector["reports"])
     assert verdict.refused == tuple((refused["index"], Refusal(refused["code"])) for refused in vector["refused"])
@@ -73,7 +74,7 @@ def test_a_valid_verdict_is_read_and_written_as_the_vector_says(vector: dict[str
     assert verdict.encode() == vector["body"].encode()
 
 
-@pytest.mark.parametrize("vector", VERDICTS["malformed"], ids=named)
+@for_each("vector", VERDICTS["malformed"])
 def test_a_malformed_verdict_is_refused_by_the_code_and_place_of_the_vector(vector: dict[str, Any]) -> None:
     with pytest.raises(MalformedError) as caught:
         Verdict.decode(vector["body"].encode(), vector["reports"])
@@ -95,7 +96,7 @@ def test_every_code_by_which_a_body_is_malformed_has_a_vector() -> None:
     assert covered == set(Malformed) - {Malformed.INVALID_ANSWERS}
 
 
-@pytest.mark.parametrize("vector", WINDOWS["of"], ids=lambda vector: str(vector["instant_s"]))
+@for_each("vector", WINDOWS["of"])
 def test_an_instant_lies_in_the_windows_of_the_vector(vector: dict[str, Any]) -> None:
     for kind in WindowKind:
         window = Window.of(kind, vector["instant_s"])
@@ -103,7 +104,7 @@ def test_an_instant_lies_in_the_windows_of_the_vector(vector: dict[str, Any]) ->
         assert window.starts_at <= vector["instant_s"] < window.ends_at
 
 
-@pytest.mark.parametrize("vector", WINDOWS["parse"], ids=lambda vector: vector["text"])
+@for_each("vector", WINDOWS["parse"])
 def test_a_text_names_the_window_of_the_vector(vector: dict[str, Any]) -> None:
     window = Window.parse(vector["text"])
     assert window.kind.value == vector["kind"]
@@ -111,7 +112,7 @@ def test_a_text_names_the_window_of_the_vector(vector: dict[str, Any]) -> None:
     assert str(window) == vector["text"]
 
 
-@pytest.mark.parametrize("text", WINDOWS["invalid"], ids=ascii)
+@for_each("text", WINDOWS["invalid"])
 def test_an_invalid_text_names_no_window(text: str) -> None:
     with pytest.raises(WindowError):
         Window.parse(text)

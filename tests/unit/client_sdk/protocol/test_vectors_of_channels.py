@@ -38,6 +38,7 @@ from client_sdk.protocol.model import CrossedModel, Model
 from client_sdk.protocol.registry.registry import in_trial
 from client_sdk.protocol.text import Text
 from client_sdk.protocol.vector import Vector
+from tests.support.core.tables import for_each
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.laws.steps import steps_of
 from tests.support.vectors import vectors
@@ -99,7 +100,7 @@ def agree(perturb: Callable[[Any, ScriptedCoins], int], cases: list[dict[str, An
         assert requests_to(coins) == case["asked"]
 
 
-@pytest.mark.parametrize("vector", COINS["channels"], ids=lambda vector: f"{vector['mechanism']} of {vector['inputs']}")
+@for_each("vector", COINS["channels"])
 def test_a_channel_turns_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     channel = channel_of(vector)
     assert texts(channel.integers) == vector["integers"]
@@ -120,7 +121,7 @@ def test_the_scripts_of_the_channels_reach_every_possible_symbol_from_every_inpu
         assert reached == {(value, symbol) for value, symbol in pairs if channel.probability(symbol, value)}
 
 
-@pytest.mark.parametrize("vector", COINS["kinds"], ids=lambda vector: str(vector["cases"][0]["answer"]))
+@for_each("vector", COINS["kinds"])
 def test_a_metric_of_any_kind_turns_an_answer_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["definition"]).metric(vector["metric"])
     agree(metric.perturb, vector["cases"])
@@ -137,7 +138,7 @@ def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
 
 
-@pytest.mark.parametrize("vector", EDITIONS, ids=named)
+@for_each("vector", EDITIONS)
 def test_a_definition_has_the_edition_mechanism_integers_and_charge_of_the_vector(vector: dict[str, Any]) -> None:
     registry = Registry.parse(vector["definition"])
     metric = (in_trial(registry) if vector.get("trial") else registry).metric(vector["metric"])
@@ -149,7 +150,7 @@ def test_a_definition_has_the_edition_mechanism_integers_and_charge_of_the_vecto
     assert str(metric.delta) == vector.get("delta", "0")
 
 
-@pytest.mark.parametrize("vector", EDITIONS, ids=named)
+@for_each("vector", EDITIONS)
 def test_the_edition_of_a_vector_is_the_digest_of_its_meaning(vector: dict[str, Any]) -> None:
     assert hashlib.sha256(vector["meaning"].encode("ascii")).hexdigest()[:12] == vector["edition"]
     integers = json.loads(vector["meaning"])["integers"]
@@ -171,7 +172,7 @@ def odds_of(vector: dict[str, Any]) -> Decimal:
     return Decimal(raw.removeprefix("ln ")) if raw.startswith("ln ") else Decimal(raw).exp()
 
 
-@pytest.mark.parametrize("vector", KEEPING, ids=named)
+@for_each("vector", KEEPING)
 def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(vector: dict[str, Any]) -> None:
     """floor(2^64 · E s / (E s + m - s)), E = e^epsilon, s of m symbols or values supported.
 
@@ -242,9 +243,7 @@ def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: di
         assert (integers["light"], integers["heavy"]) == (light, int(light * odds))
 
 
-@pytest.mark.parametrize(
-    "vector", [edition for edition in EDITIONS if edition["mechanism"] == "optimal-mean"], ids=named
-)
+@for_each("vector", [edition for edition in EDITIONS if edition["mechanism"] == "optimal-mean"])
 def test_the_weights_of_an_optimal_mean_follow_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
     """light = floor(2^64 / (width E + steps)), heavy = floor(light E).
 
@@ -283,7 +282,7 @@ def test_the_weights_of_a_gaussian_vector_follow_from_the_formula_at_100_digits(
     assert len(weights) - 1 == integers_of(vector)["reach"]
 
 
-@pytest.mark.parametrize("vector", COINS["channels"], ids=lambda vector: f"{vector['mechanism']} of {vector['inputs']}")
+@for_each("vector", COINS["channels"])
 def test_a_report_is_made_in_as_many_steps_whether_it_was_kept_or_is_a_lie(vector: dict[str, Any]) -> None:
     channel, steps = channel_of(vector), defaultdict(set)
     for derives_tables in (True, False):  # they are derived once, for what a symbol shows

@@ -12,6 +12,7 @@ import pytest
 from client_sdk.answers import counters
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.protocol import Coins, Metric, Registry
+from tests.support.core.tables import for_each
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
 
@@ -43,7 +44,7 @@ def replayed(vector: dict[str, Any], read: Callable[[Metric, Mistakes, Any, Coin
     return became
 
 
-@pytest.mark.parametrize("vector", INVALID["answers"], ids=named)
+@for_each("vector", INVALID["answers"])
 def test_an_answer_is_clipped_or_drawn_as_in_the_vector(vector: dict[str, Any]) -> None:
     def reported(metric: Metric, mistakes: Mistakes, answer: object, coins: Coins) -> int:
         value = mistakes.valid(metric, partial(metric.encode, answer, coins), partial(metric.draw, coins))

@@ -11,6 +11,7 @@ import pytest
 from client_sdk.protocol import Registry
 from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes, rotated, shifted, signs
 from client_sdk.protocol.vector import Vector
+from tests.support.core.tables import for_each
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
 from tests.unit.client_sdk.protocol.test_vectors_of_channels import agree, integers_of, texts
@@ -18,7 +19,7 @@ from tests.unit.client_sdk.protocol.test_vectors_of_channels import agree, integ
 VECTORS = vectors("vector")
 
 
-@pytest.mark.parametrize("vector", VECTORS["signs"])
+@for_each("vector", VECTORS["signs"])
 def test_the_signs_of_a_round_follow_from_window_dimension_rotation_and_round(vector: dict[str, Any]) -> None:
     of_round = signs(vector["dimension"], vector["rotation"], vector["round"], vector["window"])
     assert [place for place, sign in enumerate(of_round) if sign < 0] == vector["negative"]
@@ -31,7 +32,7 @@ def test_a_vector_is_turned_in_integers(vector: dict[str, Any]) -> None:
     assert shifted(vector["vector"], vector["rotation"], vector["window"]) == vector["shifted"]
 
 
-@pytest.mark.parametrize("vector", VECTORS["encoded"])
+@for_each("vector", VECTORS["encoded"])
 def test_an_answer_becomes_integers(vector: dict[str, Any]) -> None:
     domain = Vector(3, Fraction(vector["norm"]))
     assert list(domain.encode(vector["answer"], 8, ScriptedCoins([]))) == vector["vector"]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from client_sdk.protocol import Registry
 from client_sdk.protocol.text import BYTES, CUT, Text
+from tests.support.core.tables import for_each
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
 
@@ -20,14 +19,14 @@ def domain_of(vector: dict[str, Any]) -> Text:
     return domain
 
 
-@pytest.mark.parametrize("vector", QUESTIONS, ids=lambda vector: vector["name"])
+@for_each("vector", QUESTIONS)
 def test_a_question_has_the_groups_of_the_vector(vector: dict[str, Any]) -> None:
     groups = domain_of(vector).groups(vector["cells"])
     shown = [{"bits": each.bits, "weight": each.weight, "multipliers": list(each.multipliers)} for each in groups]
     assert shown == vector["groups"]
 
 
-@pytest.mark.parametrize("vector", QUESTIONS, ids=lambda vector: vector["name"])
+@for_each("vector", QUESTIONS)
 def test_a_text_has_the_bits_and_cells_of_the_vector(vector: dict[str, Any]) -> None:
     domain = domain_of(vector)
     for case in vector["texts"]:
@@ -43,7 +42,7 @@ def shown(domain: Text, text: str) -> str:
     return letters[: domain.max_length] + (CUT if len(letters) >= domain.max_length else "")
 
 
-@pytest.mark.parametrize("vector", QUESTIONS, ids=lambda vector: vector["name"])
+@for_each("vector", QUESTIONS)
 def test_an_answer_and_scripted_coins_give_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["definition"]).metric(vector["metric"])
     for case in vector["cases"]:

@@ -17,6 +17,7 @@ from client_sdk.sending.responses import (
     retry_after_s,
 )
 from client_sdk.sending.timing import RETRY_AFTER_CEILING_S
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import NOON
 
 VERDICT = Verdict(2, ((1, Refusal.UNKNOWN_METRIC),))
@@ -26,7 +27,7 @@ def test_a_verdict_is_an_acknowledgement() -> None:
     assert judge(Reply(200, None, VERDICT.encode()), 2, NOON) == Acknowledged(VERDICT)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body", [b"", b"<html>please log in</html>", b"{}", b'{"accepted":2}', VERDICT.encode() + b"x", Verdict(3).encode()]
 )
 def test_200_without_exactly_a_verdict_comes_from_somebody_else(body: bytes) -> None:
@@ -52,8 +53,8 @@ def test_only_what_the_collector_says_of_this_body_is_permanent() -> None:
     assert permanent == PERMANENT_STATUSES == {400, 413, 415, 422}
 
 
-@pytest.mark.parametrize("code", sorted(PERMANENT_STATUSES))
-@pytest.mark.parametrize(
+@for_each("code", sorted(PERMANENT_STATUSES))
+@for_each(
     "body",
     [
         b"",
@@ -75,7 +76,7 @@ def test_an_error_that_is_no_problem_document_comes_from_somebody_else(code: int
     assert judge(Reply(code, "7", body), 2, NOON) == Transient(7.0)
 
 
-@pytest.mark.parametrize("code", [201, 204, 301, 302, 307, 401, 403, 404, 405, 408, 425, 429, 500, 502, 503, 504])
+@for_each("code", [201, 204, 301, 302, 307, 401, 403, 404, 405, 408, 425, 429, 500, 502, 503, 504])
 def test_every_other_status_passes_and_may_name_a_wait(code: int) -> None:
     assert judge(Reply(code, "7", VERDICT.encode()), 2, NOON) == Transient(7.0)
 

@@ -50,6 +50,7 @@ def observed(
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.0, 0.4, 0.99])
 @pytest.mark.parametrize("answers", [{"m": True, "n": "c"}, {"m": False}, {"n": "a"}], ids=["both", "m", "n"])
 def test_what_is_sent_has_the_same_number_time_and_length_with_and_without_answers(

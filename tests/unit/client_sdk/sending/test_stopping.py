@@ -20,6 +20,7 @@ from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.protocol.wire.verdict import MAX_STOPPED, decode_stopped, encode_stopped
 from client_sdk.sending.helper import BriefLedger, send
 from client_sdk.sending.responses import Reply
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import (
     DAY_S,
     NOON,
@@ -199,10 +200,9 @@ def test_after_a_flood_of_hostile_answers_a_device_obeys_a_stop_and_keeps_nothin
     assert rows(tmp_path, "SELECT metric, edition, stopped FROM editions") == [(*named[0], 1), (*named[1], 0)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [*map(status, (200, 204, 302, 401, 404, 413, 429, 500, 503)), *map(problem, (400, 413)), nothing],
-    ids=lambda answer: str(getattr(answer, "__qualname__", "")),
 )
 def test_only_a_whole_verdict_stops_anything(answer: Answer) -> None:
     transport = ScriptedTransport(stopping("m", answer=answer))

@@ -13,6 +13,7 @@ from client_sdk.protocol.wire.failure import Failure
 from client_sdk.sending import transport
 from client_sdk.sending.responses import Reply
 from client_sdk.sending.transport import MAX_REPLY_BYTES, HttpTransport
+from tests.support.core.tables import for_each
 from tests.support.devices.answering import AnsweringServer, answering_server
 from tests.support.devices.dripping import BEGINNINGS, dripping_server
 from tests.support.services.outer_environment import PROXY_VARIABLES, without_proxies
@@ -161,7 +162,7 @@ def test_where_nobody_listens_nothing_comes_back() -> None:
     assert HttpTransport(f"http://127.0.0.1:{free_port()}").post(b"{}") is Failure.REFUSED
 
 
-@pytest.mark.parametrize(
+@for_each(
     "collector",
     [
         *("", "telemetry.example.com", "ftp://example.com", "https://", "file:///etc", "https:///path"),
@@ -179,7 +180,7 @@ def test_a_collector_that_is_no_base_address_is_refused_and_not_shown(collector:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "collector",
     [
         *(
@@ -215,7 +216,7 @@ ELSEWHERE = [
 ]
 
 
-@pytest.mark.parametrize("collector", ELSEWHERE)
+@for_each("collector", ELSEWHERE)
 def test_a_collector_elsewhere_is_not_spoken_to_without_tls_unless_that_is_said(collector: str) -> None:
     with pytest.raises(ValueError, match="must be an https:// URL, unless it is on this machine"):
         HttpTransport(collector)

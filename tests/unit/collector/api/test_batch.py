@@ -16,6 +16,7 @@ from collector.api.batch import (
     encode_answers,
 )
 from collector.api.problem import Problem, ProblemError
+from tests.support.core.tables import for_each
 from tests.support.services.collecting import report, upload
 from tests.support.services.relaying import encode_batch
 
@@ -98,7 +99,7 @@ BAD_ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize("body", BAD_ANSWERS, ids=map(str, range(len(BAD_ANSWERS))))
+@for_each("body", BAD_ANSWERS)
 def test_what_does_not_answer_exactly_what_was_sent_is_an_error(body: bytes) -> None:
     with pytest.raises(MalformedError):
         decode_answers(body, IDS)

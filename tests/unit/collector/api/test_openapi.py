@@ -9,7 +9,6 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
-import schemathesis
 
 from client_sdk.protocol import MAX_REPORTS, Malformed, Refusal, Window, WindowKind
 from client_sdk.protocol.wire.reading import MAX_SYMBOL, MAX_UPLOAD_BYTES, UPLOAD_ID
@@ -22,6 +21,7 @@ from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
 from collector.api.messages import ALWAYS, NDJSON, OPERATIONS, SNAPSHOT_TAKEN
 from collector.api.problem import BY_CODE, MEDIA_TYPE, Problem
 from collector.live_config import Served
+from tests.support.core.tables import for_each
 from tests.support.services.collecting import NOON, REGISTRY
 from tests.support.services.conforming import DOCUMENT, PROBLEMS_OF_NONE, conforming_client, require_valid
 from tests.support.services.memory_store import MemoryStore
@@ -100,7 +100,10 @@ def described_problems(operation: dict[str, Any]) -> dict[str, list[Problem]]:
     }
 
 
+@pytest.mark.slow
 def test_the_document_is_one_of_openapi_3_1() -> None:
+    import schemathesis  # noqa: PLC0415 500 ms, of every run's collection
+
     schema = schemathesis.openapi.from_dict(DOCUMENT)
     schema.validate()
     assert schema.raw_schema["openapi"].startswith("3.1.")
@@ -234,12 +237,12 @@ def test_stopped_questions_have_the_form_that_the_code_reads() -> None:
     assert stopped["pattern"] == f"^{METRIC_NAME.pattern}:{EDITION.pattern}$"
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@for_each("name", SCHEMAS)
 def test_every_schema_is_used(name: str) -> None:
     assert f'"#/components/schemas/{name}"' in json.dumps(DOCUMENT)
 
 
-@pytest.mark.parametrize("text", ["1970-01-01", "2026-11-20", "2026-W01", "2026-W53", "9998-12", "9998-12-31"])
+@for_each("text", ["1970-01-01", "2026-11-20", "2026-W01", "2026-W53", "9998-12", "9998-12-31"])
 def test_windows_are_documented_as_they_are_read(text: str) -> None:
     assert Window.parse(text).text == text
     require_valid(SCHEMAS["Report"]["properties"]["window"], text)

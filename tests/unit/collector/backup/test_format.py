@@ -24,6 +24,7 @@ from collector.backup.lines import (
     decode,
     encode,
 )
+from tests.support.core.tables import for_each
 from tests.support.services.collecting import TODAY
 
 
@@ -50,7 +51,7 @@ LINES: tuple[BackupLine, ...] = (
 )
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: type(line).__name__)
+@for_each("line", LINES)
 def test_every_line_is_read_as_it_was_written_and_ends_a_row(line: BackupLine) -> None:
     written = encode(line)
     assert decode(written) == line
@@ -105,7 +106,7 @@ def test_a_damaged_field_is_named(line: BackupLine, field: str, value: object, p
         decode(json.dumps(json.loads(encode(line)) | {field: value}).encode())
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: type(line).__name__)
+@for_each("line", LINES)
 def test_a_field_too_many_or_too_few_is_refused(line: BackupLine) -> None:
     document = json.loads(encode(line))
     with pytest.raises(LineError, match="unknown field"):
@@ -115,7 +116,7 @@ def test_a_field_too_many_or_too_few_is_refused(line: BackupLine) -> None:
             decode(json.dumps({other: value for other, value in document.items() if other != name}).encode())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "raw",
     [
         b"",

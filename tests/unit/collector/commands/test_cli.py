@@ -146,6 +146,7 @@ def test_a_directory_that_cannot_be_looked_at_is_said_to_be_one(command: tuple[s
     assert (refused.exit_code, "cannot be used: File name too long" in refused.stderr) == (1, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("command", ["key edge", "export --redis URL", "--help", "check --help", "--version"])
 def test_output_that_finds_no_room_is_one_sentence(command: str, unbuffered: str, embedded_url: str) -> None:

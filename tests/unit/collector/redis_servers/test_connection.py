@@ -22,6 +22,7 @@ from collector.errors import ConfigError
 from collector.redis_servers.connection import Connection, TcpConnection
 from collector.redis_servers.connections import Connections
 from collector.required_settings import NO_PROMISE
+from tests.support.core.tables import for_each
 
 PATIENT_S = 30.0
 IMPATIENT_S = 0.1
@@ -325,7 +326,7 @@ def test_a_url_that_would_be_misunderstood_is_refused_without_showing_its_values
     assert "canary" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "redis://127.0.0.1",

@@ -20,6 +20,7 @@ from collector.api.batch import (
 from collector.relay import mixer
 from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Batch, Mixer, gather_time_s
+from tests.support.core.tables import for_each
 from tests.support.services.collecting import report, upload
 
 
@@ -146,7 +147,7 @@ def fail(_: bytes) -> bytes:
     raise CollectorUnavailableError("it cannot be reached")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         fail,

@@ -14,6 +14,7 @@ from client_sdk.protocol import Registry
 from client_sdk.protocol.wire.verdict import MAX_STOPPED, MAX_STOPPED_CHARS, Question, decode_stopped, encode_stopped
 from collector.live_config import registry_document
 from collector.relay.stops import LISTED_FOR_S, MAX_FILE_BYTES, Stops, listed_in
+from tests.support.core.tables import for_each
 from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT
 
 NOW_S = int(NOON)
@@ -75,7 +76,7 @@ def test_the_list_is_never_longer_than_a_device_reads(width: int) -> None:
     assert len(stops.encode()) < MAX_FILE_BYTES
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [
         b"",
@@ -131,7 +132,7 @@ def test_of_a_flood_of_stops_the_first_are_read() -> None:
     assert len(listed_in(json.dumps(document).encode())) == MAX_STOPPED
 
 
-@pytest.mark.parametrize(
+@for_each(
     "document",
     [b"", b"[]", b"{}", b'{"metrics": []}', b'{"stopped": []}', b'{"metrics": [{"metric": "os"}], "stopped": []}'],
 )

@@ -170,6 +170,7 @@ HOSTILE_IDS = {
 """The sender of an upload chooses its id."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_of", HOSTILE_IDS.values(), ids=HOSTILE_IDS)
 def test_ids_fill_small_buckets_whatever_they_are_and_each_is_found_again(
     store: RedisStore, client: Any, id_of: Callable[[int], str]

@@ -48,6 +48,7 @@ def test_the_thresholds_are_one_day_a_quarter_half_and_all(days: int, expected: 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["auto", "k-ary-randomized-response", "cyclic-design"])
 def test_the_expected_estimate_is_the_share_of_devices_at_or_above_the_threshold(mechanism: str) -> None:
     """Linear in the counts: so it is exact on the expected counts of any population."""

@@ -75,6 +75,7 @@ def distance(shares: Floats) -> float:
     return float(np.abs(np.cumsum(shares) - TRUTH[1:]).sum() / BINS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", PROMISED)
 def test_a_distribution_is_as_near_to_the_truth_as_promised(epsilon: str) -> None:
     channel = wave(epsilon)

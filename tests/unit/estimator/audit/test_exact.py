@@ -78,6 +78,7 @@ def test_every_kind_of_question_is_as_claimed_within_80_columns(tmp_path: Path) 
     assert result.stderr == ""
 
 
+@pytest.mark.slow
 def test_crosses_have_as_many_inputs_as_their_cells_have_combinations(tmp_path: Path) -> None:
     path = tmp_path / "metrics.toml"
     for features, walked, verdict in ((4, 32, "as claimed"), (80, 8, "sample as claimed")):
@@ -329,9 +330,6 @@ def test_the_words_of_a_registry_are_what_is_asked_for() -> None:
     assert requests["c"].permanent.odds == 5
 
 
-ONE_BIT_COUNT = COUNT | {"max": 10**6, "statistic": "mean", "mechanism": "one-bit", "epsilon": 0.5}
-
-
 @pytest.mark.parametrize(
     ("metric", "walked"),
     [
@@ -371,6 +369,7 @@ def test_a_large_alphabet_is_walked_by_a_sample_and_a_step_is_said_for_each_law(
     assert proof.walked.inputs == len(steps) == laws_walked(many) < proof.inputs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [REGISTRY_TEXT, registry_text(m=CATEGORY | PERMANENT, n=NUMBER | PERMANENT)])
 def test_as_many_laws_are_walked_as_were_foretold(text: str) -> None:
     registry, steps = Registry.parse(text), list[int]()

@@ -395,6 +395,7 @@ def test_the_command_runs_where_nothing_is_missing(
     assert "report" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("form", ["table", "json", "--help"])
 def test_output_that_finds_no_room_is_one_sentence(form: str, unbuffered: str, registry: Path, tallies: Path) -> None:
@@ -415,6 +416,7 @@ def test_output_that_finds_no_room_is_one_sentence(form: str, unbuffered: str, r
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_closed_stdout_is_said_instead_of_a_result_that_nobody_gets(form: str, registry: Path, tallies: Path) -> None:
     words = f"report --registry {registry} --tallies {tallies} --format {form}"

@@ -65,6 +65,7 @@ def figures(metric: Any) -> list[float | None]:
     return [entry["estimate"] for entry in entries]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("reports", [0, 1, 10**4])
 def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str, reports: int) -> None:
@@ -123,6 +124,7 @@ def test_two_questions_have_groups_differences_and_a_test(tmp_path: Path) -> Non
     assert "independence" not in only_metric(tmp_path, tally("both", 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["system", "step", "tools", "visits", "both"])
 def test_intervals_together_are_wider_and_labelled(tmp_path: Path, name: str) -> None:
     content = tally(name, 10**4)

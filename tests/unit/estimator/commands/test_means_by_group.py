@@ -185,10 +185,6 @@ def test_a_rehearsal_compares_means_with_the_truth_in_every_form(folder: Path) -
     assert truths[6:] == [""] * 3
 
 
-def _truths(text: str) -> list[str]:
-    return [row["truth"] for row in csv.DictReader(io.StringIO(text)) if row["metric"] == "by_os"]
-
-
 def test_a_group_without_any_device_has_no_truth(tmp_path: Path) -> None:
     (tmp_path / "shares.toml").write_text('by_os = { "a|1000" = 0.5, "b|2000" = 0.5 }\n')
     registry = Registry.parse(TEXT)

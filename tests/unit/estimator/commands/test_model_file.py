@@ -97,6 +97,7 @@ def test_the_model_of_the_last_window_scores_in_the_sdk_as_in_scikit_learn(tmp_p
     assert fitted.score(table, labels) > (0.7 if name == "number" else 0.8)
 
 
+@pytest.mark.slow
 def test_scikit_learn_takes_it_as_fitted_and_frames_by_the_names_of_columns(tmp_path: Path) -> None:
     validation, base = pytest.importorskip("sklearn.utils.validation"), pytest.importorskip("sklearn.base")
     run(tmp_path, line("crosses", "2026-01-01", 60), model="crosses")

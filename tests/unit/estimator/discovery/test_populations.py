@@ -111,6 +111,7 @@ def test_lists_hold_no_false_strings_and_intervals_hold_true_shares(name: str, d
     assert chance_of_at_least(missed, true, 0.07) > CHANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("devices", [DEVICES, 2 * WHOLE])
 def test_the_smallest_cell_of_the_benchmark_finds_most_frequent_strings(devices: int) -> None:
     scores = scores_of("by Zipf's law", devices)

@@ -44,6 +44,7 @@ def needed() -> int:
     return next(place for place, bits in enumerate(sizes) if bits >= whole) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weak", range(1, 5))
 def test_a_text_that_falls_behind_at_one_level_is_still_found(weak: int) -> None:
     deviations = [6.0] * needed()

@@ -32,6 +32,7 @@ from estimator.render.text.report import as_table
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request, Selection
 from estimator.tallies import Tally, decode
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CROSS, ORDINAL, Toml, registry_text
 from tests.support.estimates import of_strata, pages
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies
@@ -109,7 +110,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@for_each("name", DOCUMENTS)
 def test_every_schema_is_one_and_lies_beside_the_code(name: str) -> None:
     Draft202012Validator.check_schema(schema(name))
     written = (SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8")
@@ -134,8 +135,8 @@ def test_every_document_follows_its_schema(folder: Path, name: str, words: str) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("requested", REQUESTS)
-@pytest.mark.parametrize("reports", [0, 1, 3000])
+@for_each("requested", REQUESTS)
+@for_each("reports", [0, 1, 3000])
 def test_the_json_of_every_kind_follows_the_schema(requested: str, reports: int) -> None:
     document = json.loads(FORMATS["json"](report_of(requested, reports)))
     Draft202012Validator(schema()).validate(document)
@@ -160,6 +161,7 @@ def test_the_json_of_nothing_follows_the_schema() -> None:
     Draft202012Validator(schema()).validate(json.loads(FORMATS["json"](make_report(REGISTRY, []))))
 
 
+@pytest.mark.slow
 def test_the_json_of_a_rehearsal_follows_the_schema(folder: Path) -> None:
     words = ["rehearse", "--registry", str(folder / "metrics.toml"), "--population", "500", "--rounds", "1"]
     result = CliRunner().invoke(command, [*words, "--format", "json"])

@@ -25,6 +25,7 @@ from estimator.plan.target_error import least_count, reports_needed, smallest_sh
 from estimator.rehearsal.ground_truth import from_shares
 from estimator.rehearsal.rehearsal import rehearse
 from estimator.statistics.confidence import POWER
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of, registry_text
 from tests.support.laws.sampling import RATE
 
@@ -97,7 +98,8 @@ def squares_of(channel: Channel) -> Squares:
     return inverse_of(channel).squares(channel.inputs)
 
 
-@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.slow
+@for_each("name", SHARED)
 def test_the_error_of_alike_shares_is_what_a_rehearsal_measures(name: str) -> None:
     registry = Registry.parse(registry_text(**{name: SHARED[name]}))
     (planned,) = make_plan(registry, PlanRequest(DEVICES, TODAY)).metrics
@@ -113,6 +115,7 @@ def test_the_error_of_alike_shares_is_what_a_rehearsal_measures(name: str) -> No
     assert planned.share.standard_error_uniform <= planned.share.standard_error_worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEANS)
 def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(name: str, tmp_path: Path) -> None:
     registry = Registry.parse(registry_text(**{name: MEANS[name]}))
@@ -208,8 +211,8 @@ def _chance(count: int, reports: int, probability: Fraction) -> float:
     return math.fsum(map(math.exp, terms))
 
 
-@pytest.mark.parametrize("reports", [40, 60, 300, 3000, 20_000])
-@pytest.mark.parametrize("fields", [BOOLEAN, CATEGORY, BOOLEAN | PERMANENT], ids=["boolean", "k-ary", "permanent"])
+@for_each("reports", [40, 60, 300, 3000, 20_000])
+@for_each("fields", [BOOLEAN, CATEGORY, BOOLEAN | PERMANENT])
 def test_the_smallest_share_is_seen_with_the_stated_power_and_a_smaller_one_is_not(
     fields: dict[str, Field], reports: int
 ) -> None:

@@ -150,6 +150,7 @@ UNCHECKED = "note: [app] names no population: whether each question will show so
 ACCEPTED = "note: above the limits, budget; the reason given: It exists in tests only.\n"
 
 
+@pytest.mark.slow
 def test_a_plan_says_in_every_form_until_when_reports_come(registry: Path) -> None:
     document = _json(_run(registry, "--population", 100, "--format", "json"))
     paid = {"paid": 23, "windows": 3654, "until": "2026-12-13"}

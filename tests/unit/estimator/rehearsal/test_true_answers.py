@@ -12,6 +12,7 @@ import pytest
 from client_sdk.protocol.kinds.kind import NO_COINS
 from estimator.analyses.answers import rounding
 from estimator.rehearsal.population import TrueAnswer, read_answer
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, NUMBER, metric_of
 from tests.support.estimates.draws import exact_law_of_rows
 from tests.support.laws.coins import exact_law
@@ -19,7 +20,7 @@ from tests.support.laws.coins import exact_law
 STARTUP = metric_of(NUMBER, low=-1, high=5, mechanism="one-bit")
 
 
-@pytest.mark.parametrize("cell", ["-1", "-.5", "0", "2.25", "4.999", "5"])
+@for_each("cell", ["-1", "-.5", "0", "2.25", "4.999", "5"])
 def test_an_answer_is_rounded_by_the_law_of_the_device(cell: str) -> None:
     answer = read_answer(STARTUP, cell)
     law = exact_law(lambda coins: STARTUP.kind.encode(answer.value, STARTUP.channel.inputs, coins))

@@ -48,6 +48,7 @@ def lengths(text: str) -> list[int]:
     return [len(ESCAPES.sub("", line)) for line in text.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", [PLAIN, Style(is_ascii=True), Style(is_coloured=True), Style(91), Style(160)])
 def test_every_kind_fits_the_width(report: EstimateReport, style: Style) -> None:
     assert max(lengths(as_table(report, style))) <= style.width

@@ -50,6 +50,7 @@ def every_kind() -> EstimateReport:
     return make_report(REGISTRY, read, Selection(preliminary=True), Request(pool=True, fakes=0.01))
 
 
+@pytest.mark.slow
 def test_four_questions_with_fakes_and_pool_are_shorter_than_a_screen() -> None:
     lines = as_summary(four_questions()).splitlines()
     assert len(lines) < 32

@@ -11,6 +11,7 @@ from client_sdk.protocol.errors import UnknownMetricError
 from estimator.errors import RequestError
 from estimator.report.alerts import Operator, read_alert
 from estimator.results.group import FigureKey
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -89,7 +90,7 @@ def test_an_expression_names_one_figure(text: str, key: FigureKey, operator: str
 GRAMMAR = "cannot be read; write METRIC.FIGURE OPERATOR NUMBER, such as 'crashes.mean > 2'"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",

@@ -50,6 +50,7 @@ def _fires(text: str, estimated: MetricEstimate) -> bool:
 JUST_ABOVE, JUST_BELOW = math.nextafter(2, 9), math.nextafter(2, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("low", "high", "fired"),
     [

@@ -19,6 +19,7 @@ from estimator.report.report import make_report
 from estimator.report.strata import apart, counted_apart
 from estimator.results.report import Effect, EstimateReport, Request, Selection
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import CROSSED_MODEL, MODEL, VECTOR, Field, registry_text
 from tests.support.estimates.of_strata import DAY, METRIC, REGISTRY, TEXT, drawn
 
@@ -178,8 +179,8 @@ def test_the_page_shows_pairs_of_strata_with_what_differs_most_clearly() -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("definition", [VECTOR, MODEL, CROSSED_MODEL], ids=["vector", "products", "crosses"])
-@pytest.mark.parametrize("reports", [1, 600])
+@for_each("definition", [VECTOR, MODEL, CROSSED_MODEL])
+@for_each("reports", [1, 600])
 def test_strata_of_what_has_no_shares_are_shown_and_not_compared(definition: dict[str, Field], reports: int) -> None:
     text = registry_text(asked=definition | {"strata": ["platform"]})
     registry = Registry.parse(text.replace("[metric.", '[strata]\nplatform = ["ios", "web"]\n[metric.', 1))

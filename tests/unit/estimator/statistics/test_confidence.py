@@ -11,6 +11,7 @@ import pytest
 
 from estimator.statistics.confidence import BISECTIONS, binomial_chance, binomial_tail, student_of, tail_of
 from estimator.tallies import MOST_REPORTS
+from tests.support.core.tables import for_each
 
 PRECISION = float(np.finfo(float).eps)
 
@@ -21,8 +22,9 @@ def summed(count: int, reports: int, chance: float) -> float:
     return float(sum(comb(reports, k) * yes**k * no ** (reports - k) for k in range(count, reports + 1)))
 
 
-@pytest.mark.parametrize("chance", [0.02, 0.3, 0.7])
-@pytest.mark.parametrize("reports", [1, 2, 7, 30, 100])
+@pytest.mark.slow
+@for_each("chance", [0.02, 0.3, 0.7])
+@for_each("reports", [1, 2, 7, 30, 100])
 def test_the_tail_of_few_reports_is_the_sum_of_all_its_terms(reports: int, chance: float) -> None:
     counts = np.arange(reports + 1)
     tails = binomial_tail(counts, reports, chance)
@@ -32,8 +34,8 @@ def test_the_tail_of_few_reports_is_the_sum_of_all_its_terms(reports: int, chanc
         assert abs(tail / exact - 1) <= 2**8 * PRECISION * (1 + reports - math.log(exact))
 
 
-@pytest.mark.parametrize("reports", [10**10, 10**13, MOST_REPORTS])
-@pytest.mark.parametrize("deviation", [-3.0, 0.0, 1.5, 4.0])
+@for_each("reports", [10**10, 10**13, MOST_REPORTS])
+@for_each("deviation", [-3.0, 0.0, 1.5, 4.0])
 def test_the_tail_of_many_rare_successes_is_that_of_poisson(reports: int, deviation: float) -> None:
     """Le Cam 1960: both laws differ by at most the expected number times the chance."""
     expected = 100.0
@@ -43,9 +45,9 @@ def test_the_tail_of_many_rare_successes_is_that_of_poisson(reports: int, deviat
     assert difference <= expected**2 / reports + 2**10 * PRECISION
 
 
-@pytest.mark.parametrize("reports", [10**7, 10**10, 10**13, MOST_REPORTS])
-@pytest.mark.parametrize("chance", [0.0184, 0.35])
-@pytest.mark.parametrize("deviation", [0.1, 1.5, 4.0, 8.0])
+@for_each("reports", [10**7, 10**10, 10**13, MOST_REPORTS])
+@for_each("chance", [0.0184, 0.35])
+@for_each("deviation", [0.1, 1.5, 4.0, 8.0])
 def test_the_tail_of_many_reports_is_nearly_normal(reports: int, chance: float, deviation: float) -> None:
     """Esseen 1956: both laws differ by at most .41 (p**2 + q**2) / root(n p q), q = 1 - p.
 
@@ -58,8 +60,8 @@ def test_the_tail_of_many_reports_is_nearly_normal(reports: int, chance: float, 
     assert difference <= (0.41 * (chance**2 + (1 - chance) ** 2) + reports * PRECISION) / error
 
 
-@pytest.mark.parametrize("tail", [0.025, 1e-5, 1e-12])
-@pytest.mark.parametrize("reports", [10, 1000, 10**6, 10**9, 10**12, MOST_REPORTS])
+@for_each("tail", [0.025, 1e-5, 1e-12])
+@for_each("reports", [10, 1000, 10**6, 10**9, 10**12, MOST_REPORTS])
 def test_a_count_has_the_probability_of_the_tail_at_the_chance_found_for_it(reports: int, tail: float) -> None:
     """A little to either side it has a smaller and a larger one."""
     counts = np.array([count for count in (1, 3, 20, 1000, 10**5, reports // 3, reports - 1, reports) if count])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from estimator.statistics.confidence import tail_of
 from estimator.statistics.intervals import betting_intervals
+from tests.support.core.tables import for_each
 from tests.support.estimates.coverage import chances, compositions, exact_coverage
 
 NUMBERS = np.array([-0.25, 0.5, 1.0])
@@ -16,8 +16,8 @@ ROUNDED = 2.0**-40
 """Truths at the ends of the range are sums of floats."""
 
 
-@pytest.mark.parametrize("family", [1, 10])
-@pytest.mark.parametrize("draws", [1, 2, 10, 40])
+@for_each("family", [1, 10])
+@for_each("draws", [1, 2, 10, 40])
 def test_every_law_is_held_as_often_as_promised(draws: int, family: int) -> None:
     """Summed over every tally of three numbers, at laws in steps of .05, and near the corners."""
     tallies = compositions(draws, NUMBERS.size)

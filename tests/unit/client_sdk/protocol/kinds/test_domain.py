@@ -14,6 +14,7 @@ from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.number import Count, Number
+from tests.support.core.tables import for_each
 from tests.support.laws.coins import ScriptedCoins
 
 NO_COINS = ScriptedCoins([])
@@ -56,13 +57,12 @@ def test_a_category_takes_its_values_in_order_and_nothing_else() -> None:
             domain.encode(answer, 3, NO_COINS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         *(True, False, None, "5", b"5", [5], 5 + 0j, object()),
         *(float("nan"), Decimal("nan"), Decimal("sNaN"), np.float32("nan"), np.bool_(1), Other(None)),
     ],
-    ids=lambda answer: type(answer).__name__,
 )
 def test_what_is_no_number_is_refused_at_once(answer: object) -> None:
     for domain in (VISITS, UNCLIPPED):
@@ -162,7 +162,7 @@ def test_a_number_asks_one_coin_of_its_place_in_the_range_cut_down(answer: float
     assert coins.requests == [("bernoulli", numerator)]
 
 
-@pytest.mark.parametrize("text", ["0.1", "0.2", "0.3", "0.7", "1.1", "2.3", "1e22", "1e23", "123456.789"])
+@for_each("text", ["0.1", "0.2", "0.3", "0.7", "1.1", "2.3", "1e22", "1e23", "123456.789"])
 def test_a_bound_written_in_decimal_takes_the_float_of_the_same_decimal(text: str) -> None:
     bound = Fraction(Decimal(text))
     assert Number(bound, bound + 1, "mean").encode(float(text), 2, ScriptedCoins([False])) == 0

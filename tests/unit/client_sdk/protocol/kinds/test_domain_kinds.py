@@ -17,6 +17,7 @@ from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import MAX_COUNT, Count
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, SET, Field, parsed
 from tests.support.laws.coins import ScriptedCoins
 
@@ -34,13 +35,12 @@ def test_a_count_takes_whole_numbers_from_0_to_its_greatest(answer: int, point: 
     assert VISITS.encode(answer, 11, ScriptedCoins([answer == 10])) == point
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         *(True, False, 1.0, 0.0, Decimal(1), Fraction(1), "1", b"1", None, [1], 1 + 0j, object()),
         *(-0.5, 10.5, 1e300, Decimal(11), float("nan"), Decimal("nan")),
     ],
-    ids=lambda answer: type(answer).__name__,
 )
 def test_what_is_no_whole_number_is_refused_of_a_count_at_once(answer: object) -> None:
     for count in (VISITS, Count(Fraction(10), "distribution"), Count(Fraction(10), "mean", clip=False)):
@@ -76,13 +76,12 @@ def test_a_scale_takes_its_steps_and_nothing_else() -> None:
             scale.encode(answer, 3, ScriptedCoins([]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         *((), (True,), (True, "a", "b"), ("a", True), (True, "d"), (1, "a"), (True, 0), (None, None), [True, ["a"]]),
         *("ab", b"ab", {True, "a"}, {True: "a", False: "b"}, iter((True, "a")), None, True, 3, object()),
     ],
-    ids=lambda answer: type(answer).__name__,
 )
 def test_what_is_no_pair_of_the_two_domains_is_refused(answer: object) -> None:
     with pytest.raises(DomainError):

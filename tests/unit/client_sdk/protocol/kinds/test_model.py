@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from client_sdk.protocol import OutsideDomainError
 from client_sdk.protocol.model import MAX_INPUTS, CrossedModel, Model, length_for
 from client_sdk.protocol.vector import MAX_LENGTH, UNIT
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import CROSSED_MODEL, MODEL, Field, Toml, metric_of, mistakes
 from tests.support.laws.coins import ScriptedCoins
 
@@ -134,7 +135,7 @@ def test_a_wrong_value_is_told_by_its_feature_and_not_shown(
     assert "31415926" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize("answer", [None, 5, [63, "f", "poor", True], {"age": 63}, {}, "age"])
+@for_each("answer", [None, 5, [63, "f", "poor", True], {"age": 63}, {}, "age"])
 def test_what_is_no_mapping_of_all_keys_is_refused(answer: object) -> None:
     with pytest.raises(OutsideDomainError, match="keys age, sex, health, label"):
         metric_of(MODEL).encode(answer, ScriptedCoins([]))

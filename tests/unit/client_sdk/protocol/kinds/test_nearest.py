@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from client_sdk.protocol import OutsideDomainError, Registry
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.nearest import GRID, MOST_COORDINATE, Nearest, Point, point_of
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import NEAREST, Toml, metric_of, mistakes, registry_text
 from tests.support.laws.coins import ScriptedCoins
 
@@ -111,14 +112,13 @@ def test_a_label_is_an_answer_too() -> None:
     assert [encoded(domain, label) for label in domain.labels] == [0, 1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         *([], [MARK], [MARK] * 3, [MARK, float("nan")], [MARK, float("inf")], [MARK, -1e6 - 1], [MARK, 10**400]),
         *([MARK, True], [MARK, "1"], [MARK, None], [MARK, 1j], [[MARK], [MARK]], {MARK: 1, 2.0: 1}, {MARK, 2.0}),
         *(MARK, None, "no label", b"ab", iter([MARK, 1.0]), np.ones((2, 2)), np.array([True, False]), object()),
     ],
-    ids=lambda answer: type(answer).__name__,
 )
 def test_what_is_no_vector_of_the_right_length_is_refused_and_not_shown(answer: object) -> None:
     metric = metric_of(NEAREST)

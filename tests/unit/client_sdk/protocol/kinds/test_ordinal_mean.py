@@ -12,6 +12,7 @@ from client_sdk.labels import reported
 from client_sdk.protocol import COIN_SCALE, OutsideDomainError, Registry
 from client_sdk.protocol.kinds.ordinal import Ordinal, OrdinalMean
 from client_sdk.protocol.sentences import shipped
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import CATEGORY, NUMBER, Field, Toml, mistakes, parsed, registry_text
 from tests.support.laws.coins import ScriptedCoins
 
@@ -60,7 +61,7 @@ def test_each_step_becomes_its_place_on_the_grid_on_average_by_one_coin(inputs: 
         assert coins.tossed == 2  # one for each of both answers
 
 
-@pytest.mark.parametrize("answer", ["Never", "", 1, 1.0, True, None, ["never"], b"never"])
+@for_each("answer", ["Never", "", 1, 1.0, True, None, ["never"], b"never"])
 def test_what_is_no_step_is_refused_without_being_named(answer: object) -> None:
     with pytest.raises(OutsideDomainError) as caught, ScriptedCoins([]) as coins:
         mood_registry().metric("m").perturb(answer, coins)

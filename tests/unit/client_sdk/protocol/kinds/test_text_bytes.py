@@ -7,6 +7,7 @@ import pytest
 
 from client_sdk.protocol import OutsideDomainError
 from client_sdk.protocol.text import BYTES, Text
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import TEXT, metric_of, without
 from tests.support.laws.coins import SteadyCoins
 
@@ -19,7 +20,7 @@ def shown(raw: bytes) -> str:
     return DOMAIN.label_of(int.from_bytes(raw.ljust(LENGTH, b"\0"), "big"))
 
 
-@pytest.mark.parametrize("text", ["", "a", "größe", "日本", "👍🏽", " ", "a\nb"])
+@for_each("text", ["", "a", "größe", "日本", "👍🏽", " ", "a\nb"])
 def test_a_text_is_the_number_of_its_bytes(text: str) -> None:
     raw = text.encode()[:LENGTH]
     assert DOMAIN.number_of(text) == int.from_bytes(raw.ljust(LENGTH, b"\0"), "big")

@@ -17,6 +17,7 @@ from client_sdk.protocol import OutsideDomainError
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.nearest import MOST_COORDINATE
 from client_sdk.protocol.vector import UNIT, Vector, clipped
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import VECTOR, Toml, metric_of, mistakes
 from tests.support.laws.coins import ScriptedCoins
 
@@ -59,7 +60,7 @@ def test_a_longer_vector_keeps_its_direction_and_is_no_longer_than_the_norm(coor
         assert all(abs(kept) <= abs(value) for kept, value in zip(short, coordinates, strict=True))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         *([], [MARK] * 2, [MARK] * 4, [MARK, 0, float("nan")], [MARK, 0, float("inf")], [MARK, 0, 1e6 + 1]),
@@ -67,7 +68,6 @@ def test_a_longer_vector_keeps_its_direction_and_is_no_longer_than_the_norm(coor
         *({MARK: 1, 2.0: 1, 3.0: 1}, {MARK, 2.0, 3.0}, MARK, None, "abc", b"abc", iter([MARK, 1.0, 2.0]), object()),
         *([MARK, 0, Decimal(1)], np.ones((3, 3))),
     ],
-    ids=lambda answer: type(answer).__name__,
 )
 def test_what_is_no_vector_of_the_right_length_is_refused_and_not_shown(answer: object) -> None:
     with pytest.raises(OutsideDomainError, match="a list of 3 finite numbers up to 1,000,000 in size") as caught:

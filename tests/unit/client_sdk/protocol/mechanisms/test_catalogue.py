@@ -37,6 +37,7 @@ from client_sdk.protocol.model import CrossedModel, Model, ModelFeature, Observa
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from client_sdk.protocol.text import Text
 from client_sdk.protocol.vector import Vector
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import CATEGORY, registry_text
 
 EPSILON_1 = RequestedEpsilon.parse(Decimal(1))
@@ -122,8 +123,8 @@ def extras(mechanism: str) -> tuple[Fraction | None, list[list[Fraction]] | None
     return DELTA if mechanism == "gaussian" else None, UTILITY if mechanism == "exponential" else None
 
 
-@pytest.mark.parametrize("kind", DOMAINS)
-@pytest.mark.parametrize("mechanism", NAMED)
+@for_each("kind", DOMAINS)
+@for_each("mechanism", NAMED)
 def test_a_named_mechanism_is_taken_as_named_or_refused_with_what_would_be_right(kind: str, mechanism: str) -> None:
     domain, (delta, utility) = DOMAINS[kind], extras(mechanism)
     if mechanism in BUILT[kind]:
@@ -147,21 +148,21 @@ def test_every_mechanism_of_the_schema_is_built_for_some_kind() -> None:
     assert {name for built in BUILT.values() for name in built} == set(NAMED)
 
 
-@pytest.mark.parametrize("kind", DOMAINS)
+@for_each("kind", DOMAINS)
 def test_auto_takes_a_mechanism_that_is_built_for_the_kind(kind: str) -> None:
     for epsilon in (HALF, EPSILON_1, RequestedEpsilon.parse(8)):
         channel = channel_for(DOMAINS[kind], epsilon)
         assert type(channel.last_step) is BUILT[kind][channel.name]
 
 
-@pytest.mark.parametrize("mechanism", [name for name in NAMED if name != "gaussian"])
+@for_each("mechanism", [name for name in NAMED if name != "gaussian"])
 def test_delta_is_for_gaussian_only(mechanism: str) -> None:
     kind = next(kind for kind in DOMAINS if mechanism in BUILT[kind])
     with pytest.raises(ValueError, match=f"'{mechanism}' has no delta, its epsilon always holds; remove delta"):
         channel_for(DOMAINS[kind], HALF, mechanism, delta=DELTA)
 
 
-@pytest.mark.parametrize("mechanism", [name for name in NAMED if name != "exponential"])
+@for_each("mechanism", [name for name in NAMED if name != "exponential"])
 def test_utility_is_for_exponential_only(mechanism: str) -> None:
     kind = next(kind for kind in DOMAINS if mechanism in BUILT[kind])
     with pytest.raises(ValueError, match=f"'{mechanism}' takes no utility; remove it, or name 'exponential'"):

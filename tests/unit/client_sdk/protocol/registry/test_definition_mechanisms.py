@@ -6,6 +6,7 @@ import pytest
 
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -35,9 +36,7 @@ def test_delta_and_utility_reach_the_channel() -> None:
     assert parsed(m=ORDINAL | {"utility": UTILITY})["m"].channel == useful.channel
 
 
-@pytest.mark.parametrize(
-    "delta", ["0", "-1e-6", "0.9999e-10", "0.0101", "1", "nan", "inf", '"1e-6"', "true", "1e-999999999"]
-)
+@for_each("delta", ["0", "-1e-6", "0.9999e-10", "0.0101", "1", "nan", "inf", '"1e-6"', "true", "1e-999999999"])
 def test_delta_is_from_1e_10_to_a_hundredth(delta: str) -> None:
     """The error may also say that the mechanism then lacks its delta."""
     reported = mistakes(m=GAUSSIAN | {"delta": Toml(delta)})
@@ -98,8 +97,8 @@ WRONG_UTILITIES = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG_UTILITIES)
-@pytest.mark.parametrize("base", [USEFUL, ORDINAL, CATEGORY], ids=["exponential", "a scale", "auto"])
+@for_each("name", WRONG_UTILITIES)
+@for_each("base", [USEFUL, ORDINAL, CATEGORY])
 def test_a_utility_of_another_shape_or_of_other_than_moderate_numbers_is_named(
     base: dict[str, Field], name: str
 ) -> None:

@@ -23,6 +23,7 @@ from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Window
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.results import Recorded
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import ask
 from tests.support.devices.cohort import DAY_S, FIRST_S, SeededCoins, live, secret_of
 
@@ -106,13 +107,15 @@ def test_a_first_day_that_costs_more_than_its_ceiling_is_said_with_the_sum() -> 
     assert list(refused(enough)) == []
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.slow
+@for_each("seed", range(40))
 def test_devices_refuse_a_first_answer_exactly_where_questions_of_one_window_are_short(seed: int) -> None:
     registry = drawn(seed, one_kind=True)
     assert bool(registry.shortages(TODAY)) == any(refused(registry)), registry
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.slow
+@for_each("seed", range(40))
 def test_no_device_refuses_a_first_answer_where_windows_of_all_kinds_are_not_short(seed: int) -> None:
     registry = drawn(seed, one_kind=False)
     if not registry.shortages(TODAY):
@@ -167,8 +170,8 @@ def test_paced_questions_of_which_some_is_never_asked_are_short(ceilings: str, s
     assert (charged != set(registry.metrics)) is bool(short)
 
 
-@pytest.mark.parametrize("one_kind", [True, False])
-@pytest.mark.parametrize("seed", range(40))
+@for_each("one_kind", [True, False])
+@for_each("seed", range(40))
 def test_whoever_follows_the_advice_once_needs_no_more(seed: int, one_kind: bool) -> None:  # noqa: FBT001 a case
     registry = drawn(seed, one_kind=one_kind)
     raised: dict[str, Any] = {

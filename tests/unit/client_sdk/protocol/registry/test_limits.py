@@ -13,6 +13,7 @@ from client_sdk.commands.registry_commands import check
 from client_sdk.protocol import Registry
 from client_sdk.protocol.registry.limits import excesses, remarks
 from client_sdk.protocol.statement import statement
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, Field, Toml
 
 ROOT = Path(__file__).parents[5]
@@ -132,7 +133,7 @@ ON_PAGES = [
 ]
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@for_each("path", SHIPPED)
 def test_everything_that_ships_to_be_copied_is_within_the_limits(path: Path) -> None:
     registry = Registry.read(path)
     assert registry.objections(TODAY) == []

@@ -12,6 +12,7 @@ from client_sdk.protocol import Registry, RegistryError
 from client_sdk.protocol.kinds.cross import MAX_CELLS, Cross
 from client_sdk.protocol.kinds.number import MAX_COUNT, Count
 from client_sdk.protocol.kinds.set import Subset
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -46,9 +47,7 @@ def test_a_registry_holds_every_kind_in_the_order_of_the_file_wherever_a_cross_s
     assert metrics["tags"].channel.inputs == 5
 
 
-@pytest.mark.parametrize(
-    "most", [0, -1, 10**16, MAX_COUNT + 1, 0.5, Toml("1.5"), Toml("9.0"), Toml("true"), "9"], ids=str
-)
+@for_each("most", [0, -1, 10**16, MAX_COUNT + 1, 0.5, Toml("1.5"), Toml("9.0"), Toml("true"), "9"])
 def test_max_is_a_whole_number_up_to_the_greatest_count(most: Field) -> None:
     assert mistakes(m=COUNT | {"max": most}) == {"metric.m.max": f"must be a whole number from 1 to {MAX_COUNT}"}
 
@@ -59,7 +58,7 @@ def test_the_least_and_the_greatest_count_are_sound() -> None:
             assert parsed(m=COUNT | {"max": most, "statistic": statistic})["m"].kind == Count(Fraction(most), statistic)
 
 
-@pytest.mark.parametrize("most", [0, -1, 4, 10**16, Toml("1.5"), Toml("2.0"), Toml("true"), "2", Toml("[2]")], ids=str)
+@for_each("most", [0, -1, 4, 10**16, Toml("1.5"), Toml("2.0"), Toml("true"), "2", Toml("[2]")])
 def test_max_items_is_a_whole_number_up_to_the_number_of_values(most: Field) -> None:
     assert mistakes(m=SET | {"max_items": most}) == {"metric.m.max_items": "must be a whole number from 1 to 3"}
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import Budget, Registry, RegistryError, UnknownMetricError, WindowKind
 from client_sdk.protocol.toml_table import MAX_EXPONENT, MAX_TEXT
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, HEAD, NUMBER, Field, Toml, registry_text
 
 GOOD = registry_text(dark_mode=BOOLEAN, os=CATEGORY, visits=NUMBER)
@@ -74,8 +75,8 @@ def test_ceilings_are_cut_down_to_whole_billionths() -> None:
     assert budget.per_window_nanos == 1_999_999_999
 
 
-@pytest.mark.parametrize("wrong_type", WRONG_TYPES)
-@pytest.mark.parametrize("key", RIGHT_TYPES)
+@for_each("wrong_type", WRONG_TYPES)
+@for_each("key", RIGHT_TYPES)
 def test_a_wrong_type_is_named_by_metric_and_key_and_by_nothing_else(key: str, wrong_type: str) -> None:
     base = next(fields for fields in (NUMBER, CATEGORY, BOOLEAN | {key: ""}) if key in fields)
     text = registry_text(m=base | {key: WRONG_TYPES[wrong_type]})
@@ -137,7 +138,7 @@ def test_numbers_of_absurd_size_are_refused_at_once(size: str) -> None:
     assert "metric.m.high" in places(registry_text(m=NUMBER | {"high": Toml(size)}))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "x = " + "9" * 5000,
@@ -149,7 +150,6 @@ def test_numbers_of_absurd_size_are_refused_at_once(size: str) -> None:
         GOOD + GOOD,
         GOOD.replace("epsilon = 1", "epsilon = 1\nepsilon = 1"),
     ],
-    ids=["digits", "open lists", "nesting", "exponent", "NUL", "byte order mark", "tables twice", "key twice"],
 )
 def test_a_text_that_cannot_be_read_as_toml_is_one_mistake_of_the_registry(text: str) -> None:
     assert places(text) == ["registry"]

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from client_sdk.protocol import Registry, RegistryError
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import REGISTRY, ask
 
 STRATA = '[strata]\nplatform = ["ios", "android"]\nversion = ["1.0", "2.0", "3-beta"]\n'
@@ -76,7 +77,7 @@ def test_a_mistake_in_the_strata_of_a_question_is_named(line: str, place: str) -
         reading(line)
 
 
-@pytest.mark.parametrize("values", ["[]", '["a", "a"]', '["a b"]', '["a,b"]', "[1]", '"a"', '["=a"]'])
+@for_each("values", ["[]", '["a", "a"]', '["a b"]', '["a,b"]', "[1]", '"a"', '["=a"]'])
 def test_a_value_that_needs_quoting_is_refused(values: str) -> None:
     with pytest.raises(RegistryError, match=r"strata\.platform"):
         reading("", f"[strata]\nplatform = {values}\n")

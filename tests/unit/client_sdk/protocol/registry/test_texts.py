@@ -7,6 +7,7 @@ import pytest
 from client_sdk.protocol import OutsideDomainError, Registry, RegistryError
 from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.text import CELLS_ALLOWED, PRESETS, Text
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, TEXT, Field, metric_of, mistakes, registry_text, without
 from tests.support.laws.coins import SteadyCoins
 
@@ -23,8 +24,8 @@ def test_a_preset_stands_for_its_letters(preset: str) -> None:
     assert named.edition == metric_of(TEXT | {"letters": PRESETS[preset]}).edition
 
 
-@pytest.mark.parametrize("cells", CELLS_ALLOWED)
-@pytest.mark.parametrize("epsilon", [0.1, 1, 4, 20])
+@for_each("cells", CELLS_ALLOWED)
+@for_each("epsilon", [0.1, 1, 4, 20])
 def test_a_tally_has_about_as_many_cells_a_group_as_the_registry_says(cells: int, epsilon: float) -> None:
     channel = metric_of(TEXT | {"cells": cells, "epsilon": epsilon}).channel
     assert isinstance(channel, GroupedGeometry)
@@ -100,7 +101,7 @@ def test_whatever_a_report_means_is_part_of_the_edition() -> None:
     assert metric_of(TEXT, purpose="Which?").edition == metric_of(TEXT).edition
 
 
-@pytest.mark.parametrize("answer", ["größe", 5, None, b"abc", ["the"], "the\n"])
+@for_each("answer", ["größe", 5, None, b"abc", ["the"], "the\n"])
 def test_an_answer_of_other_letters_is_refused_without_being_named(answer: object) -> None:
     with pytest.raises(OutsideDomainError) as caught:
         metric_of(TEXT).perturb(answer, SteadyCoins(0.5))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from client_sdk.protocol import Refusal
+from tests.support.core.tables import for_each
 
 
-@pytest.mark.parametrize("refusal", Refusal)
+@for_each("refusal", Refusal)
 def test_every_refusal_has_a_sentence_for_people(refusal: Refusal) -> None:
     assert re.fullmatch(r"[A-Z].+[.]", refusal.sentence)
 
 
-@pytest.mark.parametrize("refusal", Refusal)
+@for_each("refusal", Refusal)
 def test_every_code_is_its_name_in_lower_case(refusal: Refusal) -> None:
     assert refusal.value == refusal.name.lower()
     assert Refusal(refusal.value) is refusal

@@ -25,6 +25,7 @@ from client_sdk.protocol import (
     WindowKind,
 )
 from client_sdk.protocol.wire.reading import MAX_SYMBOL, MAX_UPLOAD_BYTES, read_upload
+from tests.support.core.tables import for_each
 
 MARK = "zzmarkedzz"
 UPLOAD = Upload("0123456789abcdef" * 2, (Report("dark_mode", "3fb1c02a77d9", "2026-11-20", 1),))
@@ -132,7 +133,7 @@ def marked(**changes: object) -> bytes:
     return json.dumps(DOCUMENT | {"reports": [report]} | top).encode()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         MARK.encode(),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import Registry, RegistryError
 from client_sdk.protocol.wire.verdict import MAX_STOPPED, MAX_STOPPED_CHARS, decode_stopped, encode_stopped
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import REGISTRY, registry
 from tests.support.vectors import vectors
 
@@ -64,7 +65,7 @@ def test_a_registry_lists_what_is_stopped_and_no_edition_changes_by_it() -> None
     assert registry().stopped == ()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "stopped",
     ["[]", '"dark_mode"', '["dark_mode"]', f'["{ONE}", "{ONE}"]', "[1]", "true", f'["{ONE.upper()}"]'],
 )
