@@ -20,20 +20,20 @@ async function gzipped(source: string): Promise<number> {
 }
 
 // A KB is 1,000 bytes here, the smaller one of the two.
-test("everything is at most 13.75 KB", async () => {
+test("everything is at most 13.9 KB", async () => {
   const bytes = await gzipped('export * from "hearsay-ldp"; export * from "hearsay-ldp/spec";');
   console.log(`everything: ${bytes} bytes`);
-  assert.ok(bytes <= 13_750, `${bytes}`);
+  assert.ok(bytes <= 13_900, `${bytes}`);
 });
 
-test("booleans, categories and means of numbers, with their words, are at most 9.85 KB", async () => {
+test("booleans, categories and means of numbers, with their words, are at most 10 KB", async () => {
   const bytes = await gzipped(`
     export { Telemetry } from "hearsay-ldp";
     export { boolean, category, number } from "hearsay-ldp/spec";
     export { randomizedResponse, kAryRandomizedResponse, optimalMean } from "hearsay-ldp/spec";
   `);
   console.log(`boolean, category, number: ${bytes} bytes`);
-  assert.ok(bytes <= 9_850, `${bytes}`);
+  assert.ok(bytes <= 10_000, `${bytes}`);
 });
 
 test("the consent kit adds at most 2.11 KB", async () => {
