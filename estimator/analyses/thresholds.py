@@ -14,7 +14,7 @@ many thresholds there are (Maurer, Hothorn & Lehmacher 1995: ordered hypotheses)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -51,6 +51,10 @@ class SharesAbove(OneSymbol[Thresholds]):
     def is_whole(self) -> bool:
         """Whether the numbers are whole."""
         return False
+
+    def worth(self, value: Any) -> float:  # noqa: ANN401 a number
+        """Return a number, clipped to the range."""
+        return float(self.kind.within(value))
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:

@@ -46,6 +46,7 @@ BAD = {
     "--loss": ("0", "0.6", *NUMBERS),
     "--from": WINDOWS,
     "--to": WINDOWS,
+    "--since": WINDOWS,
     "--with": (
         *(
             "",
