@@ -1,10 +1,10 @@
-"""``hearsay-collector export`` and ``import``: a backup from a store, and a store from a backup."""
+"""Backups of a store (``export``, ``import``), and what is left of a store (``accept-loss``)."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import repeat
 from pathlib import Path
@@ -22,6 +22,7 @@ from collector.backup.store_reader import StoreReader
 from collector.commands.options import (
     embedded_url,
     examples,
+    require_embedded,
     store_memory_option,
     store_options,
 )
@@ -32,8 +33,9 @@ from collector.files import whole_file
 from collector.redis_servers.memory import embedded_limit_bytes
 from collector.required_settings import NO_PROMISE
 from collector.store.facts import Purpose
-from collector.store.preparation import agree_on_app, app_of
+from collector.store.preparation import accept_lost_shards, agree_on_app, app_of
 from collector.store.redis_store import RedisStore
+from collector.store.shards import Shards
 
 STDOUT = Path("-")
 """Many programs take this for standard output. Nobody wants a file of this name."""
@@ -199,3 +201,32 @@ def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], N
     endless = repeat(None) if total is None else None
     with click.progressbar(endless, length=total, label=label, show_pos=True, file=sys.stderr) as bar:
         yield bar.update
+
+
+@click.command("accept-loss", epilog=examples("hearsay-collector accept-loss --data-dir hearsay-data"))
+@store_options
+def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
+    """Start from the readable part of a damaged store. Missing data is lost for good.
+
+    The unreadable part of an embedded store is cut off. Copy the directory first if anyone needs to
+    examine it. In a cluster, shards whose servers came back empty start over.
+    """
+    with contextlib.ExitStack() as stack:
+        losses, url = [], redis_url
+        if url is None:
+            require_embedded(data_dir)
+            embedded = stack.enter_context(EmbeddedStore(data_dir, accepts_losses=True))
+            losses, url = embedded.losses, embedded.url
+        store = Shards(url, NO_PROMISE, is_cluster=is_cluster)
+        losses = [*losses, *accept_lost_shards(store)]
+        for loss in losses:
+            click.echo(f"accepted: {loss}")
+        click.echo(_outcome(data_dir if redis_url is None else "the store", losses, is_empty=not store.facts()))
+
+
+def _outcome(place: Path | str, losses: Sequence[str], *, is_empty: bool) -> str:
+    if losses:
+        return f"a collector starts on {place} again"
+    if is_empty:
+        return f"{place} is empty, and says nothing of what it held: a collector that starts on it begins a new store"
+    return "nothing is missing that was noted"

@@ -14,8 +14,7 @@ from click.shell_completion import get_completion_class
 from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.errors import HearsayError, RegistryError
 from collector.access import NAME, NAME_RULE, Role, digest_of, new_secret
-from collector.commands.accept_loss import accept_loss
-from collector.commands.backup import export_store, import_store
+from collector.commands.backup import accept_loss, export_store, import_store
 from collector.commands.check import check
 from collector.commands.options import examples, member_option
 from collector.commands.relay import relay

@@ -21,9 +21,9 @@ from estimator.decoders import (
     optimal_mean,
     permanent,
     projective_geometry,
-    randomized_response,
     sampling,
     square_wave,
+    support,
 )
 from estimator.decoders.decoder import ChannelLaw, Decoder, Inverse
 from estimator.decoders.sampling import Blocks, Sampler
@@ -66,15 +66,15 @@ class Inversion(NamedTuple):
     parts: Callable[[Any], Sequence[Channel]] | None = None
 
 
-_ONE_BIT: Final = Inversion(randomized_response.binary_support, blocks=sampling.of_names)
+_ONE_BIT: Final = Inversion(support.binary_support, blocks=sampling.of_names)
 
 INVERSIONS: Final[Mapping[str, Inversion]] = {
     "randomized-response": _ONE_BIT,
     "one-bit": _ONE_BIT,  # on the two ends of the range, whose high end is the mean
     "k-ary-randomized-response": Inversion(
-        randomized_response.k_ary_support,
+        support.k_ary_support,
         blocks=sampling.of_names,
-        extreme=randomized_response.extreme,
+        extreme=support.extreme,
         likelier=_kept,
     ),
     "cyclic-design": Inversion(
@@ -121,10 +121,10 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
     "one-of": Inversion(
         one_of.inverse,
         sampler=sampling.by_question,
-        extreme=randomized_response.extreme,
+        extreme=support.extreme,
         likelier=_kept,
     ),
-    "rotated-axes": Inversion(extreme=randomized_response.extreme),
+    "rotated-axes": Inversion(extreme=support.extreme),
     "grouped-geometry": Inversion(),
     "crosses": Inversion(parts=lambda channel: channel.features),
 }

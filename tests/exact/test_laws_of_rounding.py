@@ -12,8 +12,7 @@ import pytest
 from client_sdk.protocol import Coins
 from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.kinds.grid import exact
-from client_sdk.protocol.kinds.logarithm import log_units
-from client_sdk.protocol.kinds.number import LogNumber, Number
+from client_sdk.protocol.kinds.number import LogNumber, Number, log_units
 from tests.support.laws.coins import exact_law
 from tests.support.laws.law_checks import ROUNDING_CHECKS, RoundingCheck
 

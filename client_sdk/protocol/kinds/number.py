@@ -19,7 +19,6 @@ from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.grid import BEYOND, Grid, Ratio, exact, ratio_of
 from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, listing, read_by_schema, whole
 from client_sdk.protocol.kinds.kind import AskedQuestion, Fill, Kind, Label, refused
-from client_sdk.protocol.kinds.logarithm import log_units
 from client_sdk.protocol.kinds.words import either, with_unit
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable, is_moderate, is_number
@@ -41,6 +40,14 @@ SAMPLES: Final = 1024
 
 REMEMBERED: Final = 64
 """Ranges whose logarithms are kept: they take as long as those of two answers."""
+
+LOG_STEPS: Final = 64
+"""A step is 2**-64: no coin of a rounding tells less."""
+
+LOG_DIGITS: Final = 128
+"""Binary digits between. Each squaring doubles the error, so that half of them are left in the end:
+the result is at most one step below the floor of the true one, and never falls as numbers rise.
+"""
 
 MOST_DIGITS: Final = 400
 """The most digits of a count in a cell: more than any count has, and few enough to convert."""
@@ -261,6 +268,25 @@ class Number(_Numeric):
     def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
         """Yield the range, and what counts for numbers beyond it."""
         yield self.ranged("statement.number", asked.unit, say)
+
+
+def log_units(number: Fraction) -> int:
+    """Return log2 of a number of at least 1, in steps of 2**-64.
+
+    A digit says whether the square of the rest reaches 2 (Knuth, The Art of Computer Programming 1,
+    section 1.2.2, exercise 25).
+
+    >>> log_units(Fraction(8)) == 3 * 2**64
+    True
+
+    """
+    power = (number.numerator // number.denominator).bit_length() - 1
+    rest, units = (number.numerator << LOG_DIGITS) // (number.denominator << power), power
+    for _ in range(LOG_STEPS):
+        rest = rest * rest >> LOG_DIGITS
+        digit = rest >> LOG_DIGITS + 1
+        rest, units = rest >> digit, 2 * units + digit
+    return units
 
 
 @lru_cache(maxsize=REMEMBERED)
