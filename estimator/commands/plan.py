@@ -225,7 +225,10 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
             numbers = analysis_of(metric).pilot(tally)
             people |= {} if numbers is None else {tally.metric: numbers}
     if pilot is not None and not people:
-        raise click.UsageError(f"{pilot} tells no distribution of a number; give the registry that asked for one")
+        raise click.UsageError(
+            f"{pilot} has no tally of a number whose distribution this registry asks for; name the tallies of the "
+            'pilot and its registry, with statistic = "distribution" or "quantiles" and without thresholds'
+        )
     if shares is not None:
         crowds = from_shares(registry, population, shares).crowds
         people |= {crowd.metric.name: numbers for crowd in crowds if (numbers := crowd.unclipped) is not None}

@@ -50,13 +50,16 @@ SUFFIXES: Final = {
 }
 """The format of a file by the end of its name. A model is JSON, too, and is requested by name."""
 
+MODEL_FILE: Final = ("model", ".json")
+"""A model is JSON, too."""
+
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
 """What to do with a written file."""
 
 STDOUT: Final = Path("-")
 """Many programs take this for standard output. Nobody wants a file of this name."""
 
-MEGABYTE: Final = 10**6
+KILOBYTE, MEGABYTE = 10**3, 10**6
 
 
 @click.command(
@@ -175,6 +178,10 @@ def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
         raise click.UsageError(
             f"{output} was not written by a report, and is left as it is; name another file to write"
         )
+    if output is not None and SUFFIXES.get(output.suffix, form) != form and (form, output.suffix) != MODEL_FILE:
+        raise click.UsageError(
+            f"{output} would not hold what its name says: --format is {form}; change the name, or leave out --format"
+        )
 
 
 def _check_metrics(
@@ -221,7 +228,8 @@ def _put(content: bytes, form: str, output: Path | None) -> None:
         click.echo(content, file=stdout(), nl=False)
         return
     write_whole(output, content)
-    click.echo(f"wrote {output}: {len(content) / MEGABYTE:.1f} MB{NEXT_STEPS.get(form, '')}", err=True)
+    size = f"{len(content) / MEGABYTE:.1f} MB" if len(content) >= MEGABYTE / 10 else f"{len(content) / KILOBYTE:.1f} kB"
+    click.echo(f"wrote {output}: {size}{NEXT_STEPS.get(form, '')}", err=True)
 
 
 def _status(estimated: EstimateReport, tallies: Sequence[Tally], selection: Selection) -> ExitStatus:

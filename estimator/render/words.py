@@ -161,7 +161,7 @@ def _of_position(estimated: MetricEstimate, group: FigureGroup) -> str:
 def _of_median(estimated: MetricEstimate, group: FigureGroup) -> str:
     median = group.figures[len(group.figures) // 2]
     if estimated.group("share_above") is not None:  # thresholds say between which of them it lies
-        return f"The median lies between {median.low:.12g} and {median.high:.12g}{unit_of(group).suffix}."
+        return f"The median lies between {median.low:,.12g} and {median.high:,.12g}{unit_of(group).suffix}."
     return "" if median.estimate is None else f"The median is {about_figure(group, median)}."
 
 
@@ -394,12 +394,12 @@ def outcome_words(changes: Changes) -> str:
     return f"{told}; {chance}{new}{also}"
 
 
-def found_words(change: Change, changes: Changes) -> str:
-    """Return what happened to a figure, and when."""
+def found_words(change: Change, changes: Changes, *, opens: bool = True) -> str:
+    """Return what happened to a figure, and when; in capitals if the words open a sentence."""
     between = f"between {changes.first} and {changes.last}"
     words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
     said = f"{words} {between if change.since is None else change.since}"
-    return f"{said[0].upper()}{said[1:]}"
+    return f"{said[0].upper()}{said[1:]}" if opens else said
 
 
 def moved_words(change: Change, changes: Changes) -> str:

@@ -119,7 +119,13 @@ def make_report(
     delta = request.central_delta
     if delta is not None:
         estimated = with_central(estimated, registry.metrics, undivided, delta)
-    changes = _shown(selection, changes_of(estimated, registry.metrics, request.since))
+    every_change = changes_of(estimated, registry.metrics, request.since)
+    if request.since is not None and not every_change:
+        raise RequestError(
+            f"nothing can be compared since {request.since}: no question has closed windows with reports both before "
+            "it and from it on; choose a window after the first one and not after the last"
+        )
+    changes = _shown(selection, every_change)
     shown = _shown(selection, corrected_differences(estimated))
     return EstimateReport(
         confidence=CONFIDENCE,
@@ -294,7 +300,8 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
             )
         if not analysis.has_distribution or analysis.ends is None:
             raise RequestError(
-                f"{requested} needs no estimate of its own: the report has the share of each count; add them"
+                f"{requested} cannot be requested: the report has all that is known of it, which is the share of each "
+                "count, or the share above each threshold"
             )
         low, high = analysis.ends
         if not low <= start <= high or not low <= end <= high:

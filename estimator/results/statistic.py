@@ -66,7 +66,7 @@ def _days(value: int) -> str:
 
 
 def _or_more(value: float) -> str:
-    return f"{value:.12g} or more"
+    return f"{value:,.12g} or more"
 
 
 def _text(value: str) -> str:

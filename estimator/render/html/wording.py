@@ -163,7 +163,7 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
     """
     not_tested = untested_words(untested)
     if changes is None and windows > 1:
-        return WordedConclusion("unknown", "not tested", f"Whether {not_tested} changed is not tested.")
+        return WordedConclusion("unknown", "not tested", f"Whether {not_tested or 'anything'} changed is not tested.")
     if changes is None:
         brief = "only one window so far" if windows else "no data"
         return WordedConclusion(
@@ -172,7 +172,7 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
     code, words = CODES[changes.verdict], outcome_words(changes)
     if changes.found:
         clearest = changes.found[0]
-        brief = f"{found_words(clearest, changes).lower()}: {moved_words(clearest, changes)}"
+        brief = f"{found_words(clearest, changes, opens=False)}: {moved_words(clearest, changes)}"
     elif changes.verdict is ChangeVerdict.TOO_FEW:
         return WordedConclusion(code, "too few reports", f"{words}.")
     else:
@@ -203,7 +203,7 @@ def labelled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figur
     rows: list[tuple[str, Unit, Figure]] = []
     for change in changes.found:
         group = changes.group_of(change)
-        rows.append((f"{group.label(change)}: {found_words(change, changes).lower()}", unit_of(group), change))
+        rows.append((f"{group.label(change)}: {found_words(change, changes, opens=False)}", unit_of(group), change))
     others = [
         (group, each)
         for group, each in clearest_changes(changes)

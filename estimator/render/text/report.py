@@ -115,6 +115,12 @@ Windows together: the same people may have answered in each, so that only the
 mechanism's fresh noise averages out over them.
 """
 
+SINCE_FOOTNOTE = """\
+Changes: the mean over all reports since the chosen window less that before it.
+Intervals also hold if the same people answered in all windows, even if they gave
+the opposite answer. p is corrected for all figures of all questions.
+"""
+
 CHANGES_FOOTNOTE = """\
 Changes: the last closed window less the first, a straight line through all, and
 a step after each are tested. Intervals also hold if the same people answered in
@@ -149,7 +155,8 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
         CENTRAL_FOOTNOTE: bool(report.composed),
         MADE_UP_FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
         POOLED_FOOTNOTE: bool(report.pooled),
-        CHANGES_FOOTNOTE: bool(report.changes),
+        CHANGES_FOOTNOTE: any(changes.since is None for changes in report.changes),
+        SINCE_FOOTNOTE: any(changes.since is not None for changes in report.changes),
         _note(AMONG_ALL_NOTE): any(estimated.among_all is not None for estimated in report.metrics),
         _note(participation_of([highlight.shown for highlight in report.highlights])): True,
         PRELIMINARY_FOOTNOTE: preliminary,

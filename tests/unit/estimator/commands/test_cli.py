@@ -7,6 +7,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from itertools import product
@@ -184,8 +185,17 @@ def test_the_name_of_a_file_says_its_format(
 ) -> None:
     done = _run("--registry", registry, "--tallies", tallies, "--output", tmp_path / name)
     assert (done.exit_code, done.stdout) == (0, "")
-    assert f"wrote {tmp_path / name}: 0." in done.stderr
+    assert re.search(rf"wrote {tmp_path / name}: \d+\.\d [kM]B", done.stderr)
     assert (tmp_path / name).read_text().startswith(head)
+
+
+@pytest.mark.parametrize("since", ["2026-11-20", "2026-11", "2030-01-01"])
+def test_a_window_without_reports_on_one_side_is_no_window_to_compare_since(
+    registry: Path, tallies: Path, since: str
+) -> None:
+    refused = _run("--registry", registry, "--tallies", tallies, "--since", since)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert f"nothing can be compared since {since}: no question has closed windows" in refused.stderr
 
 
 def test_chosen_metrics_are_reported_alone(registry: Path, tallies: Path) -> None:
@@ -324,6 +334,7 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
         (("--tallies", "a", "--with", "central"), "central needs a value; write central=DELTA, such as central=1e-6"),
         (("--tallies", "a", "--with", "clusters,clusters"), "clusters is given twice; keep one"),
         (("--tallies", "a", "--output", "report.xml"), "add --format, or end the name in .txt, .json, .csv, "),
+        (("--tallies", "a", "--format", "csv", "--output", "a.json"), "a.json would not hold what its name says"),
         (("--tallies", "a", "--metric", "gone"), "the registry defines no metric 'gone'"),
         (("--tallies", "a", "--format", "model"), "--format model writes one model; name it with --metric"),
         (("--tallies", "a", "--format", "parquet"), "parquet is a binary format; add --output FILE"),
