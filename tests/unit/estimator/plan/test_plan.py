@@ -267,7 +267,7 @@ def test_a_plan_suggests_a_range_from_shares_and_from_a_pilot(tmp_path: Path) ->
         shown = " ".join(_run(path, "--population", 8000, *source).stdout.split())
         assert f"recommended: count up to {best['high']:,.0f} ms; its mean is about " in shown
     path.write_text(registry_text(times=NUMBER), encoding="utf-8")
-    assert "tells no distribution of a number" in _run(path, "--population", 8000, "--pilot", pilot).stderr
+    assert "has no tally of a number whose distribution" in _run(path, "--population", 8000, "--pilot", pilot).stderr
 
 
 def test_the_statement_needs_no_population(registry: Path) -> None:
