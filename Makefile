@@ -161,6 +161,8 @@ assets: setup
 vendored: setup
 	$(BIN)/python -m tools.fetch_assets
 
+# What looks for a browser asks whether it may, as tests do.
+screenshots: export TEST_MAY_USE_THE_SYSTEM := 1
 screenshots: setup programs
 	$(BIN)/python -m tools.screenshots
 	$(BIN)/python -m tools.tutorial
