@@ -261,7 +261,7 @@ def _metrics(config: CollectorConfig, health: Callable[[], Health]) -> Iterator[
     if config.metrics_bind is None:
         yield None
         return
-    from collector.prometheus import served_metrics  # noqa: PLC0415 34 ms, for whoever wants no metrics
+    from collector.prometheus import served_metrics  # noqa: PLC0415 34 ms, for services without metrics
 
     host, port = config.metrics_bind
     sheet = new_sheet()

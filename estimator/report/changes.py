@@ -10,10 +10,10 @@ is tested for three shapes of a change, each a sum over windows whose weights ad
 * a step: the mean over all reports from a window on less the mean over those before. Every window
   after the first is tried.
 
-Errors and intervals of these sums hold whoever answered again (`estimator.report.same_people`). The
-p-value is the smallest level at which such an interval excludes 0, if it grows with the level as a
-normal one does. Intervals that hold together (``--with simultaneous``) make both conservative. With
-two windows the three are one.
+Errors and intervals of these sums hold for any overlap of people (`estimator.report.same_people`).
+The p-value is the smallest level at which such an interval excludes 0, if it grows with the level
+as a normal one does. Intervals that hold together (``--with simultaneous``) make both conservative.
+With two windows the three are one.
 
 A report tests every question at once, and chance alone would make many of them appear to change.
 P-values are therefore corrected for all comparisons. Every question has the same weight, whatever
@@ -27,7 +27,8 @@ squared distances most. It only changed if neither trend nor step have such a va
 difference of the last window and the first has. A verdict is new if the same question, without its
 last window, would not have had one of the same direction.
 
-Whoever asks about one window (``--since``) gets one step alone, corrected for all questions.
+For one window that is asked about (``--since``), one step alone is tested, corrected for all
+questions.
 
 Other figures, such as quantiles, are not tested. `untested_figures` names them, and no form of a
 report says that they did not change.

@@ -188,11 +188,11 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
 
     """
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
-    figures, errors, lows, highs = map(np.array, zip(*map(_columns, groups), strict=True))
-    slopes = groups[0].about.scale.slopes(figures)
-    averaged = means_of(windows, statistic, metric)
-    if (slopes == 1.0).all():
+    averaged, scale = means_of(windows, statistic, metric), groups[0].about.scale
+    if not scale.is_relative:
         return averaged
+    figures, errors, lows, highs = map(np.array, zip(*map(_columns, groups), strict=True))
+    slopes = scale.slopes(figures)
     down, up = (np.maximum(1.0, reach / _normal(errors)) for reach in (figures - lows, highs - figures))
     return replace(
         averaged,

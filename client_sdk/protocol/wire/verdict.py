@@ -5,7 +5,7 @@ report says.
 
 A header beside it tells every device which questions the collector has stopped: the body is closed,
 and a device that does not know the header ignores it. An entry names a metric and an edition,
-because two metrics that ask alike have the same edition. Whoever answers can only silence with it.
+because two metrics that ask alike have the same edition. A false answer can only silence with it.
 So what is malformed is left out, and nobody is told.
 """
 
