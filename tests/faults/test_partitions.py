@@ -221,7 +221,12 @@ def test_a_master_that_was_a_replica_meanwhile_confirms_nothing_from_before(
         with host.entered():
             return store.count(sent)
 
-    with host.entered(), stores(at, REPLICATED, ON_DISK) as (replicated, fsync), ThreadPoolExecutor(1) as uploading:
+    with (
+        at.cluster.failing_over_on_command(),
+        host.entered(),
+        stores(at, REPLICATED, ON_DISK) as (replicated, fsync),
+        ThreadPoolExecutor(1) as uploading,
+    ):
         assert uploading.submit(count, replicated, first).result().verdict == Verdict(1)
         master = at.cluster.holder_of_shard(7)
         (replica,) = at.cluster.replicas_of(master)

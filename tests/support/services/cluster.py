@@ -156,6 +156,15 @@ class Cluster:
         finally:
             self._set_timeout(NODE_TIMEOUT_MS)
 
+    @contextlib.contextmanager
+    def failing_over_on_command(self) -> Iterator[None]:
+        """Keep replicas from taking over by themselves, whatever a loaded machine delays."""
+        self._set_timeout(NODE_TIMEOUT_MS)
+        try:
+            yield
+        finally:
+            self._set_timeout(QUICK_NODE_TIMEOUT_MS)
+
     def _set_timeout(self, timeout_ms: int) -> None:
         for node in self.nodes:
             node.timeout_ms = timeout_ms
