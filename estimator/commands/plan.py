@@ -27,6 +27,7 @@ from estimator.commands.printing import put, put_document
 from estimator.plan.allocation import allocate
 from estimator.plan.paid_windows import ceiling_notes
 from estimator.plan.plan import DELTA, PlanRequest, make_plan, too_much, unseen, year_words
+from estimator.plan.record import as_yaml, deployment_record
 from estimator.plan.regressions import regressions, remarks
 from estimator.plan.target_error import usual_error
 from estimator.rehearsal.ground_truth import MAX_DEVICES, from_shares
@@ -144,6 +145,11 @@ class MetricValue(click.ParamType[tuple[str, float]]):
 )
 @click.option("--statement", "page", is_flag=True, help="Print the page for users, as Markdown.")
 @click.option(
+    "--record",
+    is_flag=True,
+    help="Print a draft for the OpenDP registry of deployments, as YAML. What only you know is marked FILL IN.",
+)
+@click.option(
     "--language",
     metavar="TAG",
     help="With --statement: en, de or a language of [sentences] in the registry.  [default: en]",
@@ -168,15 +174,16 @@ def plan(  # noqa: PLR0913 one argument an option
     at_most: float | None,
     against: Path | None,
     page: bool,
+    record: bool,
     language: str | None,
     today: datetime | None,
     form: str,
 ) -> None:
     """Predict how precise each metric will be, and how much a device reveals at most."""
-    _refuse_together(total=total, weights=weights, check=check, page=page)
+    _refuse_together(total=total, weights=weights, check=check, page=page, record=record)
     _refuse_astray(against=against, at_most=at_most, check=check, page=page)
-    if (shares or pilot) and (check or page or total is not None):
-        raise click.UsageError("--shares and --pilot belong to a plan, without --allocate, --check and --statement")
+    if (shares or pilot) and (check or page or record or total is not None):
+        raise click.UsageError("--shares and --pilot belong to a plan of how precise each metric will be")
     if not page and language is not None:
         raise click.UsageError("--language belongs to --statement")
     if today is not None and today.year > LATEST_YEAR:
@@ -191,11 +198,10 @@ def plan(  # noqa: PLR0913 one argument an option
         _check(definitions, old, day, at_most, population)
         return
     if page:
-        text = language or ENGLISH
-        try:
-            put_document(changed(old, definitions, text) if against else statement(definitions, text))
-        except LanguageError as error:
-            raise click.UsageError(f"--language: {error}") from error
+        put_document(_statement(definitions, old, language or ENGLISH, is_change=against is not None))
+        return
+    if record:
+        put_document(as_yaml(deployment_record(definitions, day, population)))
         return
     target_errors, weight_of = _by_metric(definitions, errors), _by_metric(definitions, weights)
     if population is None:
@@ -208,6 +214,13 @@ def plan(  # noqa: PLR0913 one argument an option
     text = registry.read_bytes().decode()
     goals = _goals(definitions, target_errors, weight_of, day)
     put(ALLOCATION_FORMATS, form, allocate(text, int(total * NANOS), goals, population, registry.name))
+
+
+def _statement(registry: Registry, old: Registry | None, language: str, *, is_change: bool) -> str:
+    try:
+        return changed(old, registry, language) if is_change else statement(registry, language)
+    except LanguageError as error:
+        raise click.UsageError(f"--language: {error}") from error
 
 
 def _people(registry: Registry, population: int, shares: Path | None, pilot: Path | None) -> dict[str, Numbers]:
@@ -246,9 +259,11 @@ def _goals(
     }
 
 
-def _refuse_together(*, total: float | None, weights: Sequence[tuple[str, float]], check: bool, page: bool) -> None:
-    if sum([total is not None, check, page]) > 1:
-        raise click.UsageError("ask for one thing: --allocate, --check or --statement")
+def _refuse_together(
+    *, total: float | None, weights: Sequence[tuple[str, float]], check: bool, page: bool, record: bool
+) -> None:
+    if sum([total is not None, check, page, record]) > 1:
+        raise click.UsageError("ask for one thing: --allocate, --check, --statement or --record")
     if weights and total is None:
         raise click.UsageError("--weight belongs to --allocate TOTAL")
 

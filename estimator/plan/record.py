@@ -1,0 +1,222 @@
+"""The record of a deployment, as the registry of OpenDP and NIST wants it (tier 3).
+
+Everything that follows from `metrics.toml` is computed: what is protected, by how much, by which
+mechanisms, and what is not protected. Where only the team knows the answer, the text begins with
+`FILL_IN`.
+
+Source: the schema of the Differential Privacy Deployments Registry in its form of 2026
+(opendp/deployments-registry-data on GitHub), by Ghazi, Nanayakkara & Vadhan.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
+from typing import Any, Final
+
+from client_sdk.protocol.budget import Strategy
+from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.horizon import Horizon, most_nanos
+from client_sdk.protocol.kinds.kind import AskedQuestion
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.sentences import ENGLISH, Sentences
+from estimator.plan.exposure import own_delta
+
+FILL_IN: Final = "FILL IN"
+
+_CHOSEN: Final = {
+    Strategy.SPLIT: "a device answers every question in every window",
+    Strategy.SAMPLE: "a device answers a few questions in each window, drawn by its secret and the calendar",
+    Strategy.PACE: "a device answers all questions, in windows drawn by its secret and the calendar",
+}
+
+
+def deployment_record(registry: Registry, today: date, population: int | None) -> dict[str, Any]:
+    """Return the record of a deployment that begins today.
+
+    Args:
+        registry: the questions and the ceilings.
+        today: the day of the first publication.
+        population: how many devices there are; None if nobody knows.
+
+    """
+    say = registry.sentences(ENGLISH)
+    has_delta = any(metric.delta for metric in registry.metrics.values())
+    return {
+        "url_slug": re.sub(r"[^a-z0-9]+", "-", registry.app.lower()).strip("-") + "-telemetry",
+        "deployment": {
+            "basic": _basic(registry, today),
+            "dp_variant": {
+                "variant_name": "Approximate DP" if has_delta else "Pure DP",
+                "data_domain": _by_metric(registry, lambda metric: _answers(metric, say)),
+                "unprotected_quantities": _listed(_unprotected(registry)),
+            },
+            "privacy_loss": _privacy_loss(registry, today, population),
+            "deployment_model": _model(registry),
+            "implementation": _implementation(registry),
+            "administrative": {
+                "status": "Draft",
+                "registry_authors": [f"{FILL_IN}: who wrote this record"],
+                "tier": 3,
+            },
+        },
+    }
+
+
+def as_yaml(record: Mapping[str, Any]) -> str:
+    """Return a record as YAML."""
+    return "".join(f"{line}\n" for line in _lines(record))
+
+
+def _lines(table: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    """Yield the lines of a mapping. YAML reads JSON's quotes, too."""
+    for key, value in table.items():
+        match value:
+            case Mapping():
+                yield f"{indent}{key}:"
+                yield from _lines(value, f"{indent}  ")
+            case [Mapping() as only]:
+                yield f"{indent}{key}:"
+                first, *others = _lines(only, f"{indent}    ")
+                yield from (f"{indent}  - {first.strip()}", *others)
+            case str() if value.startswith("* "):
+                yield f"{indent}{key}: |-"
+                yield from (f"{indent}  {line}" for line in value.split("\n"))
+            case _:
+                yield f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}"
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "\n".join(f"* {line}" for line in lines)
+
+
+def _by_metric(registry: Registry, words: Callable[[Metric], str]) -> str:
+    return _listed(f"`{name}`: {words(metric)}" for name, metric in registry.metrics.items())
+
+
+def _basic(registry: Registry, today: date) -> dict[str, Any]:
+    number = len(registry.metrics)
+    return {
+        "name": f"Telemetry of {registry.app}",
+        "data_curators": [
+            {"data_curator_name": registry.owner or f"{FILL_IN}: who publishes", "data_curator_type": "Industry"}
+        ],
+        "description": (
+            f"Statistics of {number} question{'s' * (number != 1)} about {registry.app}. Each answer is randomized on "
+            "the device before it is sent."
+        ),
+        "intended_use": _by_metric(registry, lambda metric: metric.purpose),
+        "data_product_type": "Summary statistics",
+        "data_product_region": f"{FILL_IN}: where the devices are, and whose laws apply",
+        "data_product_sector": "Technology",
+        "publication_date": today.isoformat(),
+    }
+
+
+def _answers(metric: Metric, say: Sentences) -> str:
+    first, *_ = metric.kind.statement(AskedQuestion(metric.unit, metric.window, metric.channel.inputs), say)
+    return f"{first.partition(': ')[2]}; at most one report a {metric.window}"
+
+
+def _unprotected(registry: Registry) -> Iterator[str]:
+    """Yield what the reports, or that there are any, tell without randomness."""
+    yield "That a device takes part, when it uploads, and its network address while it is connected."
+    yield "How many reports each question has in a window, and so about how many devices take part."
+    silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]
+    if silent:
+        yield f"Whether anything was recorded in a window, since silence is not reported: {', '.join(silent)}."
+    for name, metric in registry.metrics.items():
+        if metric.strata:
+            yield f"`{name}`: its public strata, sent unchanged: {'; '.join(metric.strata)}."
+        if metric.channel.permanent_nanos:
+            yield f"`{name}`: on the device's own disk, which answers occurred, until the user opts out."
+
+
+def _privacy_loss(registry: Registry, today: date, population: int | None) -> dict[str, Any]:
+    is_wiped = registry.budget.may_be_wiped
+    within, unit = (Horizon.YEAR, "within a calendar year") if is_wiped else (Horizon.LIFE, "over its life")
+    delta = own_delta(registry, within, today)
+    loss: dict[str, Any] = {
+        "privacy_unit": f"a device, {unit}",
+        "privacy_unit_details": (
+            f"Two data sets are adjacent if they differ in what one device records {unit}, in any or all of its "
+            "answers, but not in the unprotected quantities. A person with several devices is several units."
+        ),
+    }
+    if population is not None:
+        loss["number_of_privacy_units"] = population
+    loss["privacy_parameters"] = {"epsilon": most_nanos(registry, within, today) / NANOS}
+    if delta:
+        loss["privacy_parameters"]["delta"] = float(delta)
+    loss["privacy_parameters_details"] = _listed(_parameters(registry, today))
+    return loss
+
+
+def _parameters(registry: Registry, today: date) -> Iterator[str]:
+    """Yield the loss of each report, and of all reports of a device by the period."""
+    for name, metric in registry.metrics.items():
+        yield f"`{name}`: epsilon {metric.epsilon_nanos / NANOS:g} a report, rounded up from the exact law"
+    for horizon in Horizon:
+        period = {Horizon.WINDOW: str(registry.budget.window), Horizon.LIFE: "life"}.get(horizon, horizon.value)
+        yield f"All reports of a device, within a {period}: epsilon {most_nanos(registry, horizon, today) / NANOS:g}"
+
+
+def _model(registry: Registry) -> dict[str, Any]:
+    windows = sorted({str(metric.window) for metric in registry.metrics.values()})
+    return {
+        "model_name": "Local",
+        "model_name_details": "The SDK randomizes an answer as it is recorded, before anything is stored or sent.",
+        "trust_assumptions": (
+            "A user trusts the device, its operating system and the app with the SDK. Nobody else is trusted with an "
+            "answer. Readers of published statistics have more protection only as long as the curator publishes "
+            "nothing else."
+        ),
+        "actors": _listed(
+            (
+                "The device: sees the answers, randomizes them, and keeps the ceilings.",
+                "The collector: sees perturbed reports and may link those of a device; the parameters hold against it.",
+                "A relay, if there is one: sees addresses and perturbed reports, for seconds.",
+                "Analysts and the public: see statistics of closed windows.",
+                "Other devices: may send fabricated reports. That changes statistics, and reveals nothing.",
+            )
+        ),
+        "release_type": "Many releases",
+        "release_type_details": (
+            f"One release a {' or '.join(windows)}. {_CHOSEN[registry.budget.strategy].capitalize()}. A device stops "
+            "for good at its lifetime ceiling; no budget is ever renewed."
+        ),
+        "data_source_type": "Dynamic",
+        "access_type": "Non-interactive",
+    }
+
+
+def _implementation(registry: Registry) -> dict[str, Any]:
+    return {
+        "preprocessing_and_hyperparameter_tuning": (
+            "Mechanisms are chosen from the definitions alone, before there is data. Numbers outside of their range "
+            "are clipped on the device. No parameter depends on an answer."
+        ),
+        "mechanisms": _by_metric(registry, _mechanism),
+        "composition": (
+            "Sequential composition, added up on the device as whole billionths of epsilon, before a report is queued. "
+            "Permanent answers, and reports that the device drops, are charged as well."
+        ),
+        "post_processing": (
+            "Unbiased estimates with confidence intervals, from the laws of the channels. Intervals are cut to the "
+            "possible range. None of it reads anything but tallies."
+        ),
+        "justification": f"{FILL_IN}: why these epsilons" if not registry.budget.accept else registry.budget.accept,
+        "additional_information": (
+            "Hearsay: integers and exact fractions, coins of the operating system, laws tested by enumeration. "
+            "`hearsay-estimator plan --statement` writes the page for users."
+        ),
+    }
+
+
+def _mechanism(metric: Metric) -> str:
+    permanent = metric.channel.permanent_nanos
+    memoized = f", of a permanent answer at epsilon {permanent / NANOS:g}" if permanent else ""
+    return f"{metric.channel.name}, {metric.channel.inputs:,} inputs, {metric.channel.symbols:,} symbols{memoized}"
