@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -24,11 +25,12 @@ TODAY = date(2026, 11, 28)
 REGISTRIES = ("client_sdk/commands/starter.toml", "examples/web/metrics.toml", "tests/golden/metrics.toml")
 
 
-def _record(text: str, population: int | None = None) -> dict[str, dict[str, dict[str, object]]]:
+def _record(text: str, population: int | None = None) -> dict[str, dict[str, Any]]:
     record = deployment_record(Registry.parse(text), TODAY, population)
     Draft202012Validator(SCHEMA, format_checker=FormatChecker()).validate(record)
     assert yaml.safe_load(as_yaml(record)) == record
-    return record["deployment"]
+    deployment: dict[str, dict[str, Any]] = record["deployment"]
+    return deployment
 
 
 @pytest.mark.parametrize("path", REGISTRIES)
