@@ -1,5 +1,5 @@
-"""The page to sign names a setting and a test for every row. These exist, and a wrong product fails
-each test.
+"""The appendix of the page to sign names a setting and a test for every row. These exist, and a
+wrong product fails each test.
 """
 
 from __future__ import annotations
@@ -18,18 +18,28 @@ from tools.reference.commands import sections
 from tools.reference.registry_page import BUDGET, METRIC
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "privacy" / "index.md").read_text(encoding="utf-8")
+PAGE, APPENDIX = (
+    (ROOT / "docs" / "privacy" / f"{name}.md").read_text(encoding="utf-8") for name in ("index", "proofs")
+)
+
+MOST_WORDS = 900
+"""Somebody signs the page: they must have read it."""
 
 
-def rows(heading: str) -> list[list[str]]:
+def rows(heading: str, page: str = APPENDIX) -> list[list[str]]:
     """Return the rows of the first table after a heading."""
-    section = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    section = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
 THREATS, STEPS, EXCEPTIONS = map(rows, ("Who sees what", "The accounting", "Declared exceptions"))
 TESTS = sorted({test for row in (*THREATS, *STEPS) for test in re.findall(r"`(tests/[^`]+)`", row[-1])})
+
+
+def test_the_page_is_short_enough_to_be_read_and_has_the_rows_of_its_appendix() -> None:
+    assert len(PAGE.split()) <= MOST_WORDS
+    assert [row[0] for row in rows("Who sees what", PAGE)] == [row[0] for row in THREATS]
 
 
 def test_every_row_names_a_test() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from tools.figures import drawings, plots
-from tools.figures.data import Row, excess, small_table, tables
+from tools.figures.data import Row, devices_table, excess, small_table, tables
+from tools.figures.tree import tested_table
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 PICTURES: Final = DOCS / "pictures"
@@ -18,6 +19,8 @@ DRAWINGS: Final = {"overview.svg": drawings.overview, "ledger.svg": drawings.led
 BLOCKS: Final = {
     ("research/mechanisms.md", "excess"): excess,
     ("how-to/small-teams.md", "small"): small_table,
+    ("is-it-for-you.md", "devices"): devices_table,
+    ("privacy/how-it-is-tested.md", "tested"): tested_table,
 }
 """The parts of pages that are computed, by page and mark."""
 

@@ -28,6 +28,10 @@ FINE: Final = 1001
 
 FEW_REPORTS: Final = (100, 300, 1000, 3000)
 FEW_EPSILONS: Final = (0.5, 1.0, 2.0, 3.0)
+DEVICES: Final = (300, 1_000, 10_000, 100_000, 1_000_000)
+COUNTED_PLAINLY: Final = 0.25
+"""The variance of a yes or no that half of all people answer, if nothing is randomized."""
+
 OF_MEANS: Final = ("optimal-mean", "one-bit", "laplace")
 
 OTHERS_OF_MEANS: Final = {"piecewise": piecewise, "hybrid": hybrid}
@@ -160,3 +164,23 @@ def small_table() -> str:
     errors = [[f"{math.sqrt(variance / reports):.1%}" for variance in variances] for reports in FEW_REPORTS]
     head = "\n| reports | epsilon 0.5 | epsilon 1 | epsilon 2 | epsilon 3 |\n| --- | --- | --- | --- | --- |\n"
     return head + "".join(f"| {n:,} | {' | '.join(row)} |\n" for n, row in zip(FEW_REPORTS, errors, strict=True))
+
+
+def devices_table() -> str:
+    """Return how far 95% intervals reach, by question and number of devices, in points."""
+    rows = {
+        "yes or no, epsilon 1": our_share_variance(2, 1.0),
+        "yes or no, epsilon 2": our_share_variance(2, 2.0),
+        "one of 32 values, epsilon 1": our_share_variance(32, 1.0),
+        "one of 32 values, epsilon 2": our_share_variance(32, 2.0),
+        "yes or no, without noise": COUNTED_PLAINLY,
+    }
+    lines = [
+        ["", *(f"{devices:,}" for devices in DEVICES)],
+        ["---", *("---:" for _ in DEVICES)],
+        *(
+            [question, *(f"± {196 * math.sqrt(variance / devices):.2g}" for devices in DEVICES)]
+            for question, variance in rows.items()
+        ),
+    ]
+    return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)

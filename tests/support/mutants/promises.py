@@ -152,13 +152,13 @@ ANSWER = "encode.args[1]"
 
 WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "the answer itself is sent": (
-        "the collector, and whoever breaks into it",
+        "the collector, and anyone who breaks into it",
         WrongProduct(
             METRIC, "return channel.perturb(encode(coins), coins)", "return int(encode(coins))", (RECORDED_LAW,)
         ),
     ),
     "epsilon is declared smaller than it is": (
-        "the collector, and whoever breaks into it",
+        "the collector, and anyone who breaks into it",
         WrongProduct(
             "client_sdk/protocol/mechanisms/k_ary_randomized_response.py",
             "Fraction(self.keep_numerator * (self.inputs - 1), COIN_SCALE - self.keep_numerator)",
@@ -189,7 +189,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "a cookie is kept": (
-        "a collector that answers as it likes",
+        "a malicious collector",
         WrongProduct(
             "client_sdk/sending/transport.py",
             "                    headers = response.headers\n",
@@ -199,7 +199,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "what was answered leaves at once": (
-        "whoever watches the network",
+        "someone who watches the network",
         WrongProduct(
             "client_sdk/ledger/queue.py",
             "UPDATE queue SET symbol = :symbol WHERE metric",
@@ -217,7 +217,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "the store keeps the order of uploads": (
-        "whoever reads the store, or a backup",
+        "someone who reads the store or a backup",
         WrongProduct(
             "collector/store/count_script.py",
             "  local tally, symbols, reported = unpack(",
@@ -226,7 +226,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "the collector logs what it counted": (
-        "whoever reads logs and metrics",
+        "someone who reads logs and metrics",
         WrongProduct(
             "collector/routes.py",
             "    counted = service.store.count(judgement)\n",
@@ -253,7 +253,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "a digest of the answer in a file": (
-        "whoever reads the device's disk or logs",
+        "someone who reads the device's disk or logs",
         WrongProduct(
             TELEMETRY,
             FORGETS_ANSWER,
@@ -263,7 +263,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "a digest of the answer in the log": (
-        "whoever reads the device's disk or logs",
+        "someone who reads the device's disk or logs",
         WrongProduct(
             TELEMETRY,
             FORGETS_ANSWER,
