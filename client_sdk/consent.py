@@ -397,7 +397,7 @@ def words(registry: Registry, decision: Decision, collector: str, say: Sentences
         yield say(f"consent.{again[decision.rule]}", app=registry.app, by=say.date(date.fromisoformat(decision.by)))
     else:
         yield say("consent.wants", app=registry.app)
-    yield from (f"  {name}: {say(f'{PURPOSE}{name}')}" for name in decision.undecided)
+    yield from (f"  {say.code('title', name)}: {say(f'{PURPOSE}{name}')}" for name in decision.undecided)
     yield say("consent.sent", host=_host(collector))
     yield say("statement.how")
     yield evidence((registry.metrics[name] for name in decision.undecided), say)
@@ -419,7 +419,10 @@ def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[s
     by = say.date(date.fromisoformat(by)) if rule in (Rule.CHOICE, Rule.CHANGED) else by
     yield say(f"consent.{key}", by=by, purposes=purposes)
     if consent and withheld:
-        yield say("consent.withheld", questions=", ".join(name for name in registry.metrics if name in withheld))
+        yield say(
+            "consent.withheld",
+            questions=", ".join(say.code("title", name) for name in registry.metrics if name in withheld),
+        )
 
 
 def _on_terminal(

@@ -156,7 +156,7 @@ def as_text(view: LedgerView) -> Iterator[str]:
     if view.dropped:
         yield say("show.lost", reports=sum(view.dropped.values()))
     if view.stopped:
-        yield say("show.ended", questions=", ".join(dict.fromkeys(name for name, _ in view.stopped)))
+        yield say("show.ended", questions=", ".join(dict.fromkeys(say.code("title", name) for name, _ in view.stopped)))
     yield from _latest_problem(view)
     yield say("show.all")
 
@@ -168,7 +168,9 @@ def _history(view: LedgerView, entries: Sequence[HistoryEntry]) -> Iterator[str]
         yield say("show.erased" if view.may_be_erased else "history.nothing")
         return
     heads = tuple(say(f"history.{head}") for head in ("question", "window", "reported", "outcome"))
-    rows = [(each.metric, each.window, each.label, say.code("outcome", each.outcome)) for each in entries]
+    rows = [
+        (say.code("title", each.metric), each.window, each.label, say.code("outcome", each.outcome)) for each in entries
+    ]
     yield from _table([heads, *rows])
     yield ""
     yield f"{say('history.randomized')} {view.evidence}"
@@ -191,7 +193,7 @@ def everything_as_text(view: LedgerView) -> Iterator[str]:
     for reason, reports in view.dropped.items():
         yield say("show.dropped", reason=say.code("outcome", reason), reports=reports)
     for question, edition in view.stopped:
-        yield say("show.stopped", question=question, edition=edition)
+        yield say("show.stopped", question=say.code("title", question), edition=edition)
     yield from _latest_problem(view)
 
 
@@ -199,7 +201,7 @@ def pending_as_text(view: LedgerView) -> Iterator[str]:
     """Yield what waits, why, and until when, as lines for people."""
     say = view.say
     rows = [
-        (report.metric, report.window, report.label, _waits(report, say), _instant(report.until_s))
+        (say.code("title", report.metric), report.window, report.label, _waits(report, say), _instant(report.until_s))
         for report in view.pending
     ]
     if rows:

@@ -125,5 +125,6 @@ def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:
     taken.add(name)
     class_name = CLASSES[metric.kind.call]
     kind = f"Question[{metric.kind.python_type}]" if metric.kind.call == "record" else class_name
-    yield f"        #: {metric.purpose}"  # with the colon no purpose is an order to a type checker
+    titled = f"{metric.title}: " if metric.title != metric.name else ""
+    yield f"        #: {titled}{metric.purpose}"  # with the colon no purpose is an order to a type checker
     yield f'        self.{name}: {kind} = {class_name}(telemetry, "{metric.name}")'

@@ -15,9 +15,9 @@ from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.kinds import KINDS, kind_named
 from client_sdk.protocol.kinds.key import Key, Schema, closed, listing, text, whole
 from client_sdk.protocol.kinds.kind import Kind
-from client_sdk.protocol.registry.metric_table import KEYS, MOST_STRATA, VALUE
+from client_sdk.protocol.registry.metric_table import KEYS, MAX_TITLE, MOST_STRATA, VALUE
 from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMA
-from client_sdk.protocol.sentences import LANGUAGE, PURPOSE, shipped
+from client_sdk.protocol.sentences import LANGUAGE, PURPOSE, TITLE, shipped
 from client_sdk.protocol.toml_table import MOST_DEVICES
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
@@ -47,6 +47,7 @@ def registry_schema() -> Schema:
                 "metric": _metrics(),
                 "stopped": _stopped(),
                 "strata": _variables(),
+                "event": _events(),
                 "sentences": _sentences(),
             },
             4,
@@ -72,9 +73,18 @@ def _variables() -> Schema:
     }
 
 
+def _events() -> Schema:
+    return {
+        "type": "object",
+        "description": "what happened on a day, for people who read reports",
+        "propertyNames": {"pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+        "additionalProperties": closed({"title": _described(text(MAX_TITLE), "what happened, in a few words")}, 1),
+    }
+
+
 def _sentences() -> Schema:
     """Return the schema of ``[sentences]``: dotted keys are tables within tables."""
-    keys = {key.partition(".")[0] for key in (*shipped().texts, PURPOSE)}
+    keys = {key.partition(".")[0] for key in (*shipped().texts, PURPOSE, TITLE)}
     return {
         "type": "object",
         "description": "the app's own sentences for users, by language",
@@ -137,8 +147,12 @@ def _metric() -> Schema:
     crossed: Schema = {"kind": False} | dict.fromkeys(OF_KINDS, False)
     return closed(keys, 2) | {
         "oneOf": [{"required": ["kind"]}, {"required": ["cross"]}],
-        "allOf": [*map(_rule_of_kind, KIND_CLASSES), {"if": {"required": ["cross"]}, "then": {"properties": crossed}}],
-        "dependencies": {"fill_value": _has("fill_in", value=True)},
+        "allOf": [
+            *map(_rule_of_kind, KIND_CLASSES),
+            {"if": {"required": ["cross"]}, "then": {"properties": crossed}},
+            {"if": _has("public", value=True), "then": {"properties": {"sensitive": {"const": False}}}},
+        ],
+        "dependencies": {"fill_value": _has("fill_in", value=True), "approved": _has("public", value=True)},
     }
 
 

@@ -45,6 +45,8 @@ class Metric:
         consent: the purposes that the user must all have agreed to; empty if only an agreement to
             everything will do.
         is_sensitive: whether a stricter limit holds for its epsilon (`registry.limits`).
+        title: what people read in place of the name, which it is by default.
+        is_public: whether its figures may be published.
         strata: the names of its public strata, such as "platform=ios"; empty if it has none.
         stratum: that of the reports of this definition, sent in the clear; empty for all others.
         is_trial: whether its reports are those of a trial (`registry.trial`).
@@ -69,6 +71,8 @@ class Metric:
     unit: str = ""
     consent: frozenset[str] = frozenset()
     is_sensitive: bool = False
+    title: str = ""
+    is_public: bool = False
     strata: tuple[str, ...] = ()
     stratum: str = ""
     is_trial: bool = False
@@ -78,6 +82,7 @@ class Metric:
 
     def __post_init__(self) -> None:
         """Derive the edition and the exact epsilon."""
+        object.__setattr__(self, "title", self.title or self.name)
         editions = tuple(_edition(self, stratum) for stratum in ("", *self.strata))
         object.__setattr__(self, "edition", _edition(self, self.stratum) if self.stratum else editions[0])
         object.__setattr__(self, "editions", editions)
@@ -180,9 +185,10 @@ def definition(metric: Metric) -> dict[str, object]:
 def _edition(metric: Metric, stratum: str) -> str:
     """Return the digest of what a report means.
 
-    Purpose, owner, expiry, unit, consent, sensitivity and the list of strata are not part of it:
-    editing them must not redraw anything. The stratum of a report is, so that each stratum has
-    tallies of its own; so is a trial. Consent decides whether there is a report, not what it says.
+    Texts for people, owner, expiry, consent, sensitivity, publication and the list of strata are
+    not part of it: editing them must not redraw anything. The stratum of a report is, so that each
+    has tallies of its own; so is a trial. Consent decides whether there is a report, not what it
+    says.
     """
     meaning: dict[str, object] = {
         "schema": 1,

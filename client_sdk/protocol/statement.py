@@ -186,7 +186,7 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
     yield _paragraph(say("statement.how"), evidence(registry.metrics.values(), say, escaped))
     yield _paragraph(say("statement.worst"))
     if budget.accept:
-        places = [escaped(metric.name) for metric in too_revealing(registry)]
+        places = [escaped(say.code("title", metric.name)) for metric in too_revealing(registry)]
         places += [say("statement.accept_year")] if reveals_too_much_a_year(registry) else []
         yield _paragraph(
             say(
@@ -201,7 +201,9 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
     """Yield what users can agree to, and the questions of each purpose, if any question has one."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
-        names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(escaped(name))
+        names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(
+            escaped(say.code("title", name))
+        )
     if any(metric.consent for metric in registry.metrics.values()):
         lines = _bullets(f"{purposes}: {', '.join(questions)}" for purposes, questions in sorted(names.items()))
         yield f"## {say('statement.agree.title')}\n"
@@ -229,7 +231,7 @@ def _question(registry: Registry, metric: Metric, say: Sentences) -> str:
         *_one(metric, say),
         *_yearly(registry, metric, say),
     ]
-    return "".join(f"{line}\n" for line in [f"## {escaped(metric.name)}\n", *_bullets(lines)])
+    return "".join(f"{line}\n" for line in [f"## {escaped(say.code('title', metric.name))}\n", *_bullets(lines)])
 
 
 def _until(metric: Metric, say: Sentences) -> str:
@@ -330,18 +332,18 @@ def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str],
     Args:
         metrics: the questions, at least one.
         say: the sentences of a language.
-        written: how the name of a question is written.
+        written: how the title of a question is written.
 
     """
     metric = max(metrics, key=lambda metric: metric.epsilon_nanos)
-    ratio = metric.channel.worst_ratio
+    ratio, question = metric.channel.worst_ratio, written(say.code("title", metric.name))
     strength = "weak" if ratio <= WEAK else "strong" if ratio <= STRONG else "known"
     is_pair = metric.channel.inputs <= PAIR and not metric.channel.permanent_nanos
     share = truth_in_words(metric, say) if is_pair else None
     if share is not None:
-        return say(f"evidence.{strength}.truth", question=written(metric.name), share=share)
+        return say(f"evidence.{strength}.truth", question=question, share=share)
     but = but_rarely(metric.channel.chance_beyond(ratio), say)
-    return say(f"evidence.{strength}.odds", question=written(metric.name), share=bet_in_words(ratio, say), but=but)
+    return say(f"evidence.{strength}.odds", question=question, share=bet_in_words(ratio, say), but=but)
 
 
 def truth_in_words(metric: Metric, say: Sentences) -> str | None:

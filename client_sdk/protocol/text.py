@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from string import ascii_letters, ascii_lowercase, digits
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import DomainError
-from client_sdk.protocol.kinds.key import FLAG, OTHER, Key, text, whole
+from client_sdk.protocol.kinds.key import FLAG, OTHER, Key, listing, text, whole
 from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.set import MAX_ITEMS
 from client_sdk.protocol.kinds.words import escaped
@@ -48,6 +48,9 @@ One of ``max_items`` places is drawn, so that each text is heard of that many ti
 
 CELLS: Final = 2**17
 """About how many cells a group's hash has, unless the registry says otherwise."""
+
+MOST_APPROVED: Final = 1000
+"""The most texts to approve for publication: more than anybody reads one by one."""
 
 BYTES: Final = "".join(map(chr, range(1, 256)))
 """Letters that stand for the bytes of a text in UTF-8, each by its own number. NUL ends a text, so
@@ -99,6 +102,17 @@ def _read_cells(table: TomlTable, key: Key, _: Mapping[str, Any]) -> int | None:
     return cells
 
 
+def _read_approved(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[str, ...] | None:
+    texts, most = table.take(key.name), key.own["maxItems"]
+    if texts is None:
+        return None
+    is_list = isinstance(texts, list) and all(map(is_text, texts))
+    if not is_list or not 1 <= len(texts) <= most or len(set(texts)) < len(texts):
+        table.mistake(key.name, f"must be a list of 1 to {most} different texts of printable characters")
+        return None
+    return tuple(texts)
+
+
 @dataclass(frozen=True, slots=True)
 class Text(Kind):
     """Any text of the listed letters.
@@ -111,6 +125,7 @@ class Text(Kind):
         max_items: the most texts of one answer, of which one is drawn. With 1 the answer is a text;
             otherwise it is a set of texts.
         cells: about how many cells a group's hash has; the channel says how many exactly.
+        approved: the found texts that may be published, as shown. No edition depends on it.
 
     """
 
@@ -141,6 +156,13 @@ class Text(Kind):
             required=False,
             read=_read_cells,
         ),
+        Key(
+            "approved",
+            listing(text(), 1, MOST_APPROVED) | {"uniqueItems": True},
+            "of a public text: the found texts that may be published",
+            required=False,
+            read=_read_approved,
+        ),
     )
     rule: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["letters"]}, {"required": ["preset"]}]}
     refused: ClassVar[Mapping[str, str]] = refused(
@@ -158,6 +180,7 @@ class Text(Kind):
     discover: bool = field(default=True, kw_only=True)
     max_items: int = field(default=1, kw_only=True)
     cells: int = field(default=CELLS, kw_only=True)
+    approved: tuple[str, ...] = field(default=(), kw_only=True)
     _codes: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -189,7 +212,16 @@ class Text(Kind):
         if 2**kind.bits <= cells:
             table.mistake("max_length", 'leaves so few texts that all can be listed; let kind = "category"')
             return None
-        return kind
+        return kind._with_approved(table, values["approved"] or ())
+
+    def _with_approved(self, table: TomlTable, texts: Sequence[str]) -> Kind | None:
+        """Return the kind with its approved texts, as they are shown; None if one is no answer."""
+        try:
+            shown = [self.label_of(self.number_of(text.removesuffix(CUT))) for text in texts]
+        except DomainError:
+            table.mistake("approved", f"must hold texts of {self.alphabet}")
+            return None
+        return replace(self, approved=tuple(dict.fromkeys(shown)))
 
     @property
     def expected(self) -> str:

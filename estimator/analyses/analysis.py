@@ -35,6 +35,7 @@ class QuestionFields(TypedDict):
     """The fields of a `Question`."""
 
     metric: str
+    title: str
     edition: str
     kind: str
     mechanism: str
@@ -48,6 +49,7 @@ def question_fields(metric: Metric) -> QuestionFields:
     """Return the fields of a `Question` about a metric."""
     return QuestionFields(
         metric=metric.name,
+        title=metric.title,
         edition=metric.edition,
         kind=metric.kind.name,
         mechanism=metric.channel.name,

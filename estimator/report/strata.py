@@ -34,7 +34,7 @@ from datetime import date
 from functools import reduce
 from itertools import combinations, groupby
 from operator import add
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from msgspec import structs
@@ -74,7 +74,7 @@ def apart(registry: Registry) -> Registry:
     for name, metric in registry.metrics.items():
         metrics[name] = metric
         for named, stratum in zip(names_of_strata(metric), ("", *metric.strata), strict=False):
-            metrics[named] = replace(metric, name=named, stratum=stratum, strata=())
+            metrics[named] = replace(metric, **_named(metric, named, stratum or OTHERS), stratum=stratum, strata=())
         metrics |= {each.metric.name: each.metric for (of, _), each in former.items() if of == name}
     metrics |= {each.metric.name: each.metric for each in former.values()}
     return replace(registry, metrics=metrics, former=())
@@ -108,7 +108,8 @@ def former_questions(registry: Registry) -> dict[tuple[str, str], FormerQuestion
         relation = _relation(metric, since, until, then)
         shown = f"{metric.name}[edition={metric.edition}]"
         purpose = f"{metric.purpose} ({relation[0].lower()}{relation[1:].removesuffix('.')})"
-        own = replace(metric, name=shown, purpose=purpose, strata=(), expires=metric.expires or until)
+        named = _named(metric if now is None else now, shown, f"edition {metric.edition}")
+        own = replace(metric, **named, purpose=purpose, strata=(), expires=metric.expires or until)
         for edition in metric.editions:
             former.setdefault((metric.name, edition), FormerQuestion(own, relation))
     return former
@@ -119,6 +120,11 @@ def _relation(metric: Metric, since: date, until: date | None, then: Metric | No
     if then is None:
         return f"{asked}; no longer asked since then."
     return f"{asked}; then {with_and(list(changes(metric, then))) or 'other strata were counted apart'}."
+
+
+def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
+    """Return the name and the title of a part of a question's reports."""
+    return {"name": name, "title": name if metric.title == metric.name else f"{metric.title} ({part})"}
 
 
 def names_of_strata(metric: Metric) -> tuple[str, ...]:

@@ -235,6 +235,7 @@ class Question(Record, frozen=True, kw_only=True):
     """The parts of a metric's definition on which its estimates depend."""
 
     metric: Annotated[str, says("its name.")]
+    title: Annotated[str, says("what people read in place of its name, which it is by default.")]
     edition: Annotated[str, says("12 hex digits that identify what its reports mean.")]
     kind: Annotated[str, says("``boolean``, ``category`` …")]
     mechanism: Annotated[str, says("its name.")]
@@ -247,8 +248,8 @@ class Question(Record, frozen=True, kw_only=True):
 
     @property
     def target(self) -> str:
-        """The name, with how numbers beyond the range count: figures are of such numbers."""
-        return f"{self.metric}, {self.counted}" if self.counted else self.metric
+        """The title, with how numbers beyond the range count: figures are of such numbers."""
+        return f"{self.title}, {self.counted}" if self.counted else self.title
 
 
 class Independence(Record, frozen=True):

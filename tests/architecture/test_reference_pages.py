@@ -53,7 +53,7 @@ def test_a_part_is_not_empty(name: str) -> None:
 
 
 def test_the_page_of_keys_has_every_key_and_no_other() -> None:
-    tables = {"schema", "app", "budget", "metric", "stopped", "strata", "sentences"}
+    tables = {"schema", "app", "budget", "metric", "stopped", "strata", "event", "sentences"}
     assert set(registry_schema()["properties"]) == tables
     for table, keys in (("app", APP), ("budget", BUDGET), ("metric", METRIC)):
         assert set(keys) == set(properties(table))

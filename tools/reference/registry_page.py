@@ -96,7 +96,13 @@ METRIC: Final[Mapping[str, Key]] = {
         "(required by text)", "max_length = 20", 'kind = "text"\npreset = "identifier"\ndiscover = false'
     ),
     "discover": Key("(required by text)", "discover = true", 'kind = "text"\npreset = "identifier"\nmax_length = 20'),
+    "approved": Key(
+        "(none: no text is published)",
+        'approved = ["zebra"]',
+        f'{_TEXT}\nletters = "abcdefghijklmnopqrstuvwxyz"\npublic = true',
+    ),
     "cells": Key("cells = 131072", "cells = 16384", f'{_TEXT}\npreset = "domain"'),
+    "title": Key("(its name)", 'title = "Dark mode"'),
     "unit": Key(NONE, 'unit = "ms"', _NUMBER),
     "mechanism": Key('mechanism = "auto"', 'mechanism = "laplace"', _NUMBER),
     "delta": Key("(required by `gaussian`)", "delta = 1e-6", f'{_NUMBER}\nmechanism = "gaussian"'),
@@ -110,6 +116,7 @@ METRIC: Final[Mapping[str, Key]] = {
     "owner": Key("(the app's)", 'owner = "notes@example.com"'),
     "consent": Key("(an agreement to everything)", 'consent = "usage"'),
     "sensitive": Key("sensitive = false", "sensitive = true"),
+    "public": Key("public = false", "public = true"),
     "expires": Key('(none; required by `strategy = "pace"`)', "expires = 2027-12-31"),
     "retention": Key("(for good)", "retention = 365"),
     "permanent_epsilon": Key(NONE, "permanent_epsilon = 2.0", 'kind = "boolean"'),

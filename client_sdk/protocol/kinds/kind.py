@@ -121,6 +121,7 @@ class Kind(ABC):
             empty for shares.
         statistics: what a registry may ask for.
         is_named: whether an input stands for one answer, so that a report can name it.
+        approved: the found texts that may be published; empty for other kinds.
         is_ordered: whether its values rise, so that a distance between two has a meaning.
         has_samples: whether answers can be spread evenly over all that may be answered.
         cross_refusal: why the SDK of browsers does not cross it; empty if it does.
@@ -142,6 +143,7 @@ class Kind(ABC):
     unit: ClassVar[str] = ""
     drawn: int = 0
     statistic: str = ""
+    approved: tuple[str, ...] = ()
     statistics: ClassVar[tuple[str, ...]] = ()
     is_named: ClassVar[bool] = True
     is_ordered: ClassVar[bool] = False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.errors import RegistryError
@@ -17,10 +18,14 @@ from client_sdk.protocol.registry.registry import Registry
 KEEP = "run `hearsay-client release` on the old registry before you deploy this one, or its reports are refused"
 
 
+UNCOUNTED: Final = "no new edition, so its reports are counted together"
+
+
 def between(old: Registry, new: Registry) -> list[str]:
     """Return a sentence for each question that is new, is no longer asked, or means something else.
 
-    What changes no edition, such as a purpose, is counted as before, and is left out.
+    Of what changes no edition, titles and what may be published are named, because outsiders read
+    them. Purposes and the like are left out.
 
     Args:
         old: the registry before the change, with its history, if it has one.
@@ -52,7 +57,24 @@ def between(old: Registry, new: Registry) -> list[str]:
     is_counted = all(
         new.asked_as(name, edition) is not None for name, metric in old.metrics.items() for edition in metric.editions
     )
+    sentences += _shown_otherwise(old, new)
     return sentences if is_counted else [*sentences, KEEP]
+
+
+def _shown_otherwise(old: Registry, new: Registry) -> Iterator[str]:
+    """Yield what people outside read otherwise from now on."""
+    for name, metric in new.metrics.items():
+        before = old.metrics.get(name)
+        if before is None or before.edition != metric.edition:
+            continue
+        if before.title != metric.title:
+            yield f'metric.{name}: its title is "{metric.title}" now; {UNCOUNTED}'
+        if before.is_public != metric.is_public:
+            yield f"metric.{name}: its figures may {'' if metric.is_public else 'not '}be published now; {UNCOUNTED}"
+        if before.kind.approved != metric.kind.approved:
+            yield f"metric.{name}: other texts may be published now; {UNCOUNTED}"
+    if old.events != new.events:
+        yield "event: the days named in charts change; no new edition of any question"
 
 
 def with_and(words: Sequence[str]) -> str:

@@ -40,6 +40,9 @@ MOST_STRATA: Final = 32
 MAX_UNIT: Final = 16
 """The most characters of a unit, which stands behind figures: "ms", "km/h" or "open windows"."""
 
+MAX_TITLE: Final = 60
+"""The most characters of a title: it stands over a chart and in a line of a table."""
+
 MOST_RETENTION_DAYS: Final = 36_500
 """A hundred years: to keep tallies for longer, leave the key out."""
 
@@ -99,6 +102,7 @@ KEYS: Final[Mapping[str, Key]] = {
             "instead of kind: two other questions together; the second may be a number with a mean",
             required=False,
         ),
+        Key("title", text(MAX_TITLE), "what people read in place of its name", required=False),
         Key("unit", text(MAX_UNIT), "of its numbers, shown behind figures", required=False),
         Key("mechanism", {"enum": list(NAMES)}, "how answers are perturbed; auto by default", required=False),
         Key(
@@ -124,6 +128,7 @@ KEYS: Final[Mapping[str, Key]] = {
         Key("owner", text(), "who answers for it", required=False),
         Key("consent", _NAME, "the purpose to which the user must have agreed", required=False, read=_read_name),
         Key("sensitive", FLAG, "whether the limit of its epsilon is ln 3 instead of ln 9", required=False),
+        Key("public", FLAG, "whether its figures may be published", required=False),
         Key(
             "expires",
             {"type": "string", "format": "date"},
@@ -168,7 +173,8 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
     """
     if not METRIC_NAME.fullmatch(name):
         table.mistake("", "must have a name of 1 to 64 characters from a-z, 0-9 and _, beginning with a letter")
-    told = {key: _take(table, key) for key in ("purpose", "expires", "retention", "sensitive", "consent")}
+    keys = ("purpose", "title", "expires", "retention", "sensitive", "public", "consent")
+    told = {key: _take(table, key) for key in keys}
     owner, window = table.text("owner", default=owner), table.window("window", budget.window)
     before = table.mistake_count
     kind = _read_kind(table, others)
@@ -181,6 +187,10 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
     if kind is not None and epsilon is not None:
         kind = kind.fitted(table, epsilon, mechanism)
     table.nothing_else()
+    if told["public"] and told["sensitive"]:
+        table.mistake("public", "must not stand beside sensitive = true: sensitive figures are not published")
+    if kind is not None and kind.approved and not told["public"]:
+        table.mistake("approved", "is for a question with public = true: no others are published; remove it")
     if table.mistake_count > before or kind is None or epsilon is None:
         return None
     has_no_answer = fill is not None and fill.answer is None
@@ -206,6 +216,8 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
         unit=unit or kind.unit,
         consent=frozenset({told["consent"]} - {None}),
         is_sensitive=bool(told["sensitive"]),
+        title=told["title"] or name,
+        is_public=bool(told["public"]),
         strata=names,
     )
     _check_ceilings(table, metric, delta or Fraction(0), budget)

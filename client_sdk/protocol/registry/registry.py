@@ -7,7 +7,8 @@ and every mistake is reported with its metric and key.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -22,12 +23,13 @@ from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.errors import RegistryError, UnknownMetricError
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.metric_table import Variables, read_metric, read_variables
+from client_sdk.protocol.registry.metric_table import MAX_TITLE, Variables, read_metric, read_variables
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON
 from client_sdk.protocol.sentences import (
     LANGUAGE,
     PURPOSE,
     SHIPPED,
+    TITLE,
     Sentences,
     flattened,
     placeholders,
@@ -70,6 +72,13 @@ class Former(NamedTuple):
     then: Metric | None
 
 
+class Event(NamedTuple):
+    """What happened on a day, for people who read reports."""
+
+    day: date
+    title: str
+
+
 @dataclass(frozen=True, slots=True)
 class Registry:
     """Every question of one app.
@@ -87,6 +96,7 @@ class Registry:
             device does without them.
         newcomers: the questions that not every release in the history asks.
         population: how many devices are expected; None if nobody says. No edition depends on it.
+        events: what happened, in the order of days. No edition depends on it.
 
     """
 
@@ -101,6 +111,7 @@ class Registry:
     former: tuple[Former, ...] = ()
     newcomers: frozenset[str] = frozenset()
     population: int | None = None
+    events: tuple[Event, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the metrics unchangeable."""
@@ -110,7 +121,7 @@ class Registry:
         """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
         fields = self.app, self.owner, self.budget, dict(self.metrics), self.source, self.stopped
         named = dict(self.strata), dict(self.own_sentences)
-        return Registry, (*fields, *named, self.former, self.newcomers, self.population)
+        return Registry, (*fields, *named, self.former, self.newcomers, self.population, self.events)
 
     def metric(self, name: str) -> Metric:
         """Return the metric of a name.
@@ -151,14 +162,16 @@ class Registry:
     def sentences(self, language: str) -> Sentences:
         """Return the sentences for users in a language, the app's own in place of those that ship.
 
-        The purposes of questions are among them, as the app wrote them unless it translates them.
+        The purposes and titles of questions are among them, as the app wrote them unless it
+        translates them.
 
         Raises:
             LanguageError: if neither ships the language; the message names those that do.
 
         """
         purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in self.metrics.items()}
-        return Sentences(purposes | dict(sentences_in(language, self.own_sentences).texts))
+        titles = {f"{TITLE}{name}": metric.title for name, metric in self.metrics.items()}
+        return Sentences(purposes | titles | dict(sentences_in(language, self.own_sentences).texts))
 
     def neglected(self, today: date) -> list[str]:
         """Return a sentence for each metric that has expired, or that nobody owns."""
@@ -314,6 +327,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     strata = read_variables(top.take("strata"), mistakes)
     metrics = _read_metrics(top.take("metric", required=True), owner, budget, strata, mistakes)
     stopped = _read_stopped(top)
+    events = _read_events(top.take("event"), mistakes)
     sentences = read_sentences(top.take("sentences"), metrics, mistakes)
     top.nothing_else()
     mistakes += _without_a_secret(budget, metrics)
@@ -328,6 +342,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
         strata=strata,
         own_sentences=sentences,
         population=population,
+        events=events,
     )
 
 
@@ -349,6 +364,32 @@ def _read_stopped(top: TomlTable) -> tuple[Question, ...]:
             "stopped", f"must have at most {MAX_STOPPED} entries and {MAX_STOPPED_CHARS} characters with commas"
         )
     return questions
+
+
+def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[Event, ...]:
+    if raw is None:
+        return ()
+    if not isinstance(raw, dict):
+        mistakes.append(("event", 'must hold a table for each day: [event.2027-03-02] title = "2.3 released"'))
+        return ()
+    events = []
+    for name, fields in raw.items():
+        table = TomlTable(fields, f"event.{name}", mistakes)
+        day, title = _day(name), table.text("title", required=True, most=MAX_TITLE)
+        table.nothing_else()
+        if day is None:
+            table.mistake("", "must be a day, such as event.2027-03-02")
+        else:
+            events.append(Event(day, title))
+    return tuple(sorted(events))
+
+
+def _day(name: str) -> date | None:
+    """Return the day of a name such as 2027-03-02; None if it is no day, or written otherwise."""
+    with suppress(ValueError):
+        day = date.fromisoformat(name)
+        return day if day.isoformat() == name else None
+    return None
 
 
 def _read_budget(table: TomlTable) -> Budget:
@@ -411,7 +452,29 @@ def _read_metrics(
         kinds[name] = None if metric is None else metric.kind
         if metric is not None:
             read[name] = _with_consents(metric, read)
+    mistakes += _confusing_titles(read.values()) + _published_parts(read)
     return {name: read[name] for name in raw if name in read}
+
+
+def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
+    """Return a mistake for each title that is that of another question, or its name."""
+    known: dict[str, str] = {}
+    problem = "is that of metric.{}, too, so that readers would confuse them; choose another title"
+    return [
+        (f"metric.{metric.name}.title", problem.format(first))
+        for metric in sorted(metrics, key=lambda metric: metric.title != metric.name)
+        if (first := known.setdefault(metric.title, metric.name)) != metric.name
+    ]
+
+
+def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
+    """Return a mistake for each public question that crosses a sensitive one."""
+    return [
+        (f"metric.{name}.public", f"must not stand here: metric.{part} is sensitive, and is part of its answers")
+        for name, metric in read.items()
+        for part in metric.kind.crossed
+        if metric.is_public and read[part].is_sensitive
+    ]
 
 
 def read_sentences(
@@ -437,11 +500,11 @@ def read_sentences(
 
 
 def _problems(own: Mapping[str, object], questions: Collection[str]) -> list[tuple[str, str]]:
-    catalog, purposes = shipped().texts, [f"{PURPOSE}{name}" for name in questions]
+    catalog, own_to_app = shipped().texts, [f"{each}{name}" for each in (PURPOSE, TITLE) for name in questions]
     problems = []
     for key, text in own.items():
-        if key not in catalog and key not in purposes:
-            meant = suggestion(key, [*catalog, *purposes]) or "; remove it or correct its spelling"
+        if key not in catalog and key not in own_to_app:
+            meant = suggestion(key, [*catalog, *own_to_app]) or "; remove it or correct its spelling"
             problems.append((key, f"is an unknown sentence{meant}"))
         elif not is_text(text):
             problems.append((key, f"must be a text of 1 to {MAX_TEXT} printable characters"))

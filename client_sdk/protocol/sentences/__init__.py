@@ -26,6 +26,9 @@ SHIPPED: Final = ("de", ENGLISH)
 PURPOSE: Final = "purpose."
 """With what the key of a question's purpose begins, which only its app can translate."""
 
+TITLE: Final = "title."
+"""With what the key of a question's title begins, likewise."""
+
 LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 """A tag such as de or pt-BR (RFC 5646)."""
 

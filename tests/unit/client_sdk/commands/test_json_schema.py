@@ -68,6 +68,9 @@ OF_VALUES: dict[str, list[Field]] = {
         Toml('{ "" = "1 2", b = "2 1" }'),
         "a",
     ],
+    "title": ["Dark mode", "", 3, "t" * 60, "t" * 61],
+    "public": [True, False, "yes"],
+    "approved": [["zebra"], [], "zebra", ["zebra", "zebra"], Toml("[3]")],
     "max_items": [1, 0, 1.5, "1"],
     "low": [-1, "0"],
     "high": [11, "9"],
@@ -141,6 +144,19 @@ def cases() -> Iterator[tuple[str, str]]:
         "x = 1",
     ):
         yield line, registry_text(m=BOOLEAN).replace("[budget]", f"[budget]\n{line}")
+    for beside in ({"public": True}, {"public": False}):
+        yield f"approved, {beside}", registry_text(m=TEXT | {"approved": ["zebra"]} | beside)
+        yield f"sensitive, {beside}", registry_text(m=BOOLEAN | {"sensitive": True} | beside)
+    for event in (
+        '2027-03-02]\ntitle = "2.3 released"',
+        "2027-03-02]",
+        '2027-03-02]\ntitle = ""',
+        '2027-03-02]\ntitle = "2.3 released"\nurl = "x"',
+        '20270302]\ntitle = "2.3 released"',
+        '2027-02-30]\ntitle = "2.3 released"',
+    ):
+        yield f"event {event}", f"{registry_text(m=BOOLEAN)}[event.{event}\n"
+    yield "event = 1", registry_text(m=BOOLEAN).replace("schema = 1", "schema = 1\nevent = 1")
     for line in ("schema = 1", "schema = 3", "schema = 1\nextra = 1"):
         yield line, registry_text(m=BOOLEAN).replace("schema = 1", line)
 
@@ -152,6 +168,7 @@ ONLY_THE_READER = {
     "ordinal, permanent_epsilon = 1",  # which mechanism reports a permanent answer
     "model, mechanism = auto",  # which label leaves a choice of mechanisms, that depends on the population
     "model without mechanism",  # the same
+    'event 2027-02-30]\ntitle = "2.3 released"',  # which days a month has
 }
 """What depends on the law of a mechanism."""
 

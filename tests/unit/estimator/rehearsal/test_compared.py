@@ -14,6 +14,7 @@ BAND = (Figure(0.1, None, 0.0, 0.2, value=1.0), Figure(0.5, None, 0.4, 0.6, valu
 POINTS = FigureKey("at_most", 1.0), FigureKey("at_most", 2.0)
 ESTIMATED = MetricEstimate(
     metric="m",
+    title="m",
     edition="0" * 12,
     kind="number",
     mechanism="square-wave",
