@@ -26,10 +26,7 @@ EVEN: Final = at(dict.fromkeys((np.arange(100) / 99).tolist(), 0.01))
 
 ROWS: Final[Sequence[tuple[str, Metric, Population]]] = [
     *((f"yes, half of the people, at {each}", metric_of(BOOLEAN, epsilon=each), HALF) for each in (0.5, 1, 2, 4, 8)),
-    *(
-        (f"yes, 2 % of the people and then 98 %, at {each}", metric_of(BOOLEAN, epsilon=each), RARE)
-        for each in (1, 4, 8)
-    ),
+    *((f"yes, 2% of the people and then 98%, at {each}", metric_of(BOOLEAN, epsilon=each), RARE) for each in (1, 4, 8)),
     *((f"a mean, answers evenly spread, at {each}", metric_of(NUMBER, epsilon=each), EVEN) for each in (0.5, 1, 4, 8)),
 ]
 """Question and epsilon in words, the question, and what people answer."""
@@ -48,7 +45,7 @@ def measure_changes() -> str:
         least = min(least, float(held))
     heading = ("figure", "as if independent", "now", "ratio", "held as if independent", "held now")
     return (
-        f"## Changes\n\nMean width of the 95 % interval of a change between two windows of {REPORTS:,} reports, as a "
+        f"## Changes\n\nMean width of the 95% interval of a change between two windows of {REPORTS:,} reports, as a "
         "share of the range. How often it held where the same people answer the opposite in the second window, in "
         f"{DRAWS:,} draws:\n\n"
         + table(heading, rows)

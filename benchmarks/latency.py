@@ -76,7 +76,7 @@ def measure_latency() -> str:
 
 def _tail(threads: int, rounds: Sequence[_Round]) -> str:
     tails = [done[1] / done[0] for done in (each.done[_uploads(threads)] for each in rounds)]
-    return f"\n99 % of uploads over their median, {threads} threads, by rounds: " + verdict(
+    return f"\n99% of uploads over their median, {threads} threads, by rounds: " + verdict(
         median(tails) <= MOST, spread(tails, 1), f"≤ {MOST:.0f}"
     )
 

@@ -73,7 +73,7 @@ def measure_quantiles() -> str:
         )
     least = min(_coverage(cells) for cells in measured.values())
     return (
-        "## Quantiles\n\nMean width of the 95 % intervals of five quantiles, as a share of the range, over "
+        "## Quantiles\n\nMean width of the 95% intervals of five quantiles, as a share of the range, over "
         f"{len(POPULATIONS)} populations, {DRAWS} tallies each; on how many populations the hierarchical histogram's "
         "are narrower, and how many intervals held the truth:\n\n"
         + table(

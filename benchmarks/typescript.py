@@ -25,7 +25,7 @@ MOST_OF_BARE: Final = 2.5
 """Median of `record` over that of a bare durable write of the same run, in Chromium."""
 
 MOST_MS: Final = 5.0
-"""95 % of `record` in Chromium."""
+"""95% of `record` in Chromium."""
 
 
 def measure_typescript() -> str:
@@ -54,11 +54,9 @@ def measure_typescript() -> str:
 
 def _record(output: str) -> str:
     """Return how long `record` takes, beside a bare write."""
-    pattern = (
-        r"(\w+): record median ([\d.]+) ms, 95 % ([\d.]+) ms; bare strict add median ([\d.]+) ms, 95 % ([\d.]+) ms"
-    )
+    pattern = r"(\w+): record median ([\d.]+) ms, 95% ([\d.]+) ms; bare strict add median ([\d.]+) ms, 95% ([\d.]+) ms"
     rows = [list(row) for row in re.findall(pattern, output)]
-    head = ("browser", "`record`, median ms", "95 %", "bare strict add, median ms", "95 %")
+    head = ("browser", "`record`, median ms", "95%", "bare strict add, median ms", "95%")
     _, median, most, bare, _ = next(row for row in rows if row[0] == "chrome")
     ratio = float(median) / float(bare)
     over = verdict(ratio <= MOST_OF_BARE, f"{ratio:.1f}", f"≤ {MOST_OF_BARE}")
@@ -66,7 +64,7 @@ def _record(output: str) -> str:
         "`record` with strict durability, the first 50 questions of a device:\n\n"
         + table(head, rows)
         + f"\nChromium, median over that of a bare add: {over}\n"
-        + f"Chromium, 95 %: {verdict(float(most) <= MOST_MS, f'{most} ms', f'≤ {MOST_MS} ms')}"
+        + f"Chromium, 95%: {verdict(float(most) <= MOST_MS, f'{most} ms', f'≤ {MOST_MS} ms')}"
     )
 
 

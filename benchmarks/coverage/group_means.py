@@ -27,7 +27,7 @@ RANGE: Final = Number(Fraction(0), Fraction(1), "mean")
 
 QUESTIONS: Final = {
     "2 even groups": (MeanByGroup(Boolean(), RANGE), np.array([0.5, 0.5])),
-    "a group of 2 %": (MeanByGroup(Boolean(), RANGE), np.array([0.02, 0.98])),
+    "a group of 2%": (MeanByGroup(Boolean(), RANGE), np.array([0.02, 0.98])),
     "4 groups": (MeanByGroup(Category(("a", "b", "c", "d")), RANGE), np.array([0.5, 0.3, 0.15, 0.05])),
 }
 """With the groups' shares."""

@@ -24,7 +24,7 @@ REPORTS: Final = (50, 300, 10_000)
 
 CROSSES: Final = {
     "2 groups of 2": (Cross(Boolean(), Boolean()), np.array([0.5, 0.5])),
-    "a group of 2 %": (Cross(Boolean(), Boolean()), np.array([0.02, 0.98])),
+    "a group of 2%": (Cross(Boolean(), Boolean()), np.array([0.02, 0.98])),
     "3 groups of 3": (Cross(Category(("a", "b", "c")), Category(("x", "y", "z"))), np.array([0.6, 0.3, 0.1])),
 }
 """With the groups' shares."""

@@ -29,8 +29,8 @@ LOWEST: Final = np.eye(SCALE.first.size)[0]
 
 PEOPLE: Final[dict[str, tuple[float, Callable[[Floats], Floats]]]] = {
     "half say yes": (0.5, lambda of_yes: of_yes[::-1]),
-    "5 % say yes": (0.05, lambda of_yes: of_yes[::-1]),
-    "5 % say yes, no at the lowest step": (0.05, lambda _: LOWEST),
+    "5% say yes": (0.05, lambda of_yes: of_yes[::-1]),
+    "5% say yes, no at the lowest step": (0.05, lambda _: LOWEST),
 }
 """How many say yes, and from their steps to those of who says no: mostly the mirror image."""
 

@@ -207,7 +207,7 @@ class Analysis(ABC, Generic[K]):
     def least_difference(self, reports: int) -> float | None:  # noqa: ARG002 of groups
         """Return the least difference of two groups' means that is seen four times in five.
 
-        That is, its own 95 % interval, not corrected for other differences, then lies beside 0.
+        That is, its own 95% interval, not corrected for other differences, then lies beside 0.
         None for other questions, with too few reports, and where it would exceed the range.
         """
         return None

@@ -318,7 +318,7 @@ def distribution_of(  # noqa: PLR0913 what a distribution is made of
         fit: the histograms fitted to the tally; None without reports.
         ranges: the ends of further ranges, on the scale of the domain.
         unit: of the number.
-        simultaneous: whether all intervals are to hold together with 95 %.
+        simultaneous: whether all intervals are to hold together with 95%.
 
     """
     ends = float(histogram.lows[0]), float(histogram.highs[-1])

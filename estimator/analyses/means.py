@@ -105,7 +105,7 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
       variance of the mechanism at the estimated mean: at a large epsilon the few reports from
       outside the band carry most of the variance, and a tally may hold none of them.
     * With fewer a tally may lack rare answers that matter. Among 50 reports none may come from the
-      2 % of the people whose answer is the high end. The interval is then one that holds at every
+      2% of the people whose answer is the high end. The interval is then one that holds at every
       truth.
 
     Args:

@@ -18,7 +18,7 @@ Maximum-likelihood shares lie above 0 by chance where the truth is 0. Tallies of
 closer to the range than honest ones, and twice as many honest tallies would be rejected as the
 level says. Shares that cannot be told from 0 are therefore set to 0 (Andrews & Soares 2010,
 "Inference for parameters defined by moment inequalities using generalized moment selection").
-Shares of numbers on a grid are left unchanged; measured there, up to 9 % of honest tallies had p <=
+Shares of numbers on a grid are left unchanged; measured there, up to 9% of honest tallies had p <=
 .05.
 
 Drawing ends early once the result is clear (Besag & Clifford 1991, "Sequential Monte Carlo

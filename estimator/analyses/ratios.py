@@ -125,7 +125,7 @@ class Ratios:
         """Return the ratios with intervals that also hold where few people decide.
 
         With little noise and few people of an outcome, or of all others, in a group, a tally may
-        lack them, as it may lack rare answers in a mean. Fieller's 95 % interval is then stretched
+        lack them, as it may lack rare answers in a mean. Fieller's 95% interval is then stretched
         to the ends of one by betting. At other levels it is stretched as much.
         """
         groups, outcomes = self.pairs.shape
@@ -191,7 +191,7 @@ class Ratios:
         """Return the smallest levels at which the intervals of differences exclude 0.
 
         Args:
-            first: the first groups; by their 95 % intervals none could be empty.
+            first: the first groups; by their 95% intervals none could be empty.
             second: the second groups, likewise.
             outcome: the outcomes.
 

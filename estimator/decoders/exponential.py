@@ -61,7 +61,7 @@ class TableInverse:
         From 50 reports on, the interval holds the shares that a score test does not reject, with
         the largest variance of all populations with that share. With fewer reports, or with few
         expected of a symbol, it is one that holds at every truth. There a score test is too
-        optimistic: at epsilon 8 and 100 reports its interval holds some truths in 84 %.
+        optimistic: at epsilon 8 and 100 reports its interval holds some truths in 84%.
         """
         shares = self.shares(counts, reports)
         own = np.diagonal(self.mean_squares)

@@ -53,7 +53,7 @@ many texts.
 """
 
 RISK: Final = tail_of(1)
-"""The probability with which noise may put any text on a list. It is half of 5 %; the rest is left
+"""The probability with which noise may put any text on a list. It is half of 5%; the rest is left
 for texts that share cells with common ones, which noise then need not make up.
 """
 

@@ -45,7 +45,7 @@ class Texts:
         unclear: texts about which the groups contradict each other. If they were not named,
             ``shares`` lacks them.
         candidates: how many texts were tested.
-        certain: how many texts surely occur: with 95 % confidence all of these do.
+        certain: how many texts surely occur: with 95% confidence all of these do.
 
     """
 
@@ -58,7 +58,7 @@ class Texts:
 def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> Texts:
     """Return the texts that a tally suggests and confirms.
 
-    With a probability of 95 % none of them is a text that nobody has, whatever people answer, but
+    With a probability of 95% none of them is a text that nobody has, whatever people answer, but
     for texts that share a cell of every confirming group. Of sets the empty text is left out: it
     fills the places that are free.
 

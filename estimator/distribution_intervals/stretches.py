@@ -41,7 +41,7 @@ SILENT = 1e-12
 """A variance below it is rounding error: the score is the same for every symbol."""
 
 WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
-"""Cells of a stretch. Finer steps gained less than 2 % of an interval's width."""
+"""Cells of a stretch. Finer steps gained less than 2% of an interval's width."""
 
 Places = NDArray[np.int64]
 
@@ -284,7 +284,7 @@ def joint_tests(integrals: Floats, law: Floats) -> float:
 
     No other point has more stretches within the range. Where F stays at one value the largest of
     their deviations, in standard errors, is that of correlated normal variables. As many one-sided
-    tests of half the interval's error reject as often as it exceeds its 95 % quantile.
+    tests of half the interval's error reject as often as it exceeds its 95% quantile.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).

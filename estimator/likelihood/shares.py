@@ -37,7 +37,7 @@ from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
-"""Of the log-likelihood, for each of the k shares: on average 4 % of a standard error each."""
+"""Of the log-likelihood, for each of the k shares: on average 4% of a standard error each."""
 
 ROUNDING = 2.0**-42
 """A fraction of n, used if k * `SLACK` is less: mean logarithms of 64-bit sums of transforms are no

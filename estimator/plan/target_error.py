@@ -1,7 +1,7 @@
 """The target of a metric, a standard error, and what would be seen with so many reports.
 
-The smallest share that would be seen has an interval above 0 with a probability of 80 %. The
-interval is the 95 % interval of the report, of one value by itself. Where the support of a value is
+The smallest share that would be seen has an interval above 0 with a probability of 80%. The
+interval is the 95% interval of the report, of one value by itself. Where the support of a value is
 binomial, the least count whose interval lies above 0 is found first, and then the share at which
 that count is reached often enough. Elsewhere the estimate is taken to be normal, with the variance
 of the worst population that has the share.
@@ -75,7 +75,7 @@ Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
 def smallest_difference(variance: float, reports: int) -> float | None:
     """Return the smallest difference of two strata that would be seen 9 times in 10.
 
-    It is seen if its own 95 % interval excludes 0: before the correction for other comparisons.
+    It is seen if its own 95% interval excludes 0: before the correction for other comparisons.
     None without reports.
 
     Args:

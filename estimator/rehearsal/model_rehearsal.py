@@ -216,7 +216,7 @@ MOST_DEVICES: Final = 10**7
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
 HALVINGS: Final = 3
-"""Of the last doubling: what is found is within an eighth of it, or 9 %."""
+"""Of the last doubling: what is found is within an eighth of it, or 9%."""
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
 """How many numbers of devices are tried at most."""

@@ -42,7 +42,7 @@ FIGURES, SENTENCE_FIGURES = 2, 1
 """How many figures of the error are shown in a table, and in a sentence."""
 
 LENGTH_IN_ERRORS: Final = 4
-"""About the length of a 95 % interval in standard errors. It stands in for a missing error."""
+"""About the length of a 95% interval in standard errors. It stands in for a missing error."""
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
 """A number with more decimals, or more digits before them, is written with a power of ten."""
@@ -70,7 +70,7 @@ class Rounded:
         low: the lower end of the interval, rounded down.
         high: the upper end, rounded up.
         error: the standard error; empty if unknown.
-        suffix: the unit behind a number, with a no-break space; empty if there is none.
+        suffix: the unit behind a number, empty if there is none.
         decimals: the place of all of them.
         power: the power of ten by which they are multiplied.
         possible: the least and the greatest possible number. None if they are unknown.
@@ -88,7 +88,7 @@ class Rounded:
 
     @property
     def interval(self) -> str:
-        """Both ends of the interval, and the unit once: ``9 to 14 %``."""
+        """Both ends of the interval, and the unit once: ``9 to 14%``."""
         return f"{self.low} to {self.high}{self.suffix}"
 
     def beside(self, value: float) -> str:
@@ -97,7 +97,7 @@ class Rounded:
 
     @property
     def about(self) -> str:
-        """The figure for a sentence: ``about 12 % (9 to 14 %)``, or ``unknown (0 to 100 %)``."""
+        """The figure for a sentence: ``about 12% (9 to 14%)``, or ``unknown (0 to 100%)``."""
         return (
             f"about {self.estimate}{self.suffix} ({self.interval})" if self.estimate else f"unknown ({self.interval})"
         )
@@ -131,7 +131,7 @@ def percent(
 
     """
     figure = (value, low, high, standard_error)
-    return _rounded(figure, PERCENT_POWER, max(0, _decimals(figure, figures) - PERCENT_POWER), f"{UNBROKEN}%")
+    return _rounded(figure, PERCENT_POWER, max(0, _decimals(figure, figures) - PERCENT_POWER), _behind("%"))
 
 
 def number(  # noqa: PLR0913, PLR0917 a figure has these parts
@@ -159,7 +159,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
     """
     figure = (value, low, high, standard_error)
     place = _decimals_within(figure, _decimals(figure, figures)) if decimals is None else decimals
-    return _rounded(figure, 0, place, f"{UNBROKEN}{unit}" if unit else "", possible)
+    return _rounded(figure, 0, place, _behind(unit), possible)
 
 
 def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str = ROUND_CEILING) -> str:
@@ -178,7 +178,7 @@ def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str 
 
 def relative_size(logarithm: float) -> str:
     """Return a size on the scale of logarithms as the part by which a figure is larger."""
-    return f"{size_of(math.expm1(min(logarithm, MOST_LOGARITHM)), power=2)} %"
+    return f"{size_of(math.expm1(min(logarithm, MOST_LOGARITHM)), power=2)}%"
 
 
 def within(estimate: float | None, low: float, high: float) -> float | None:
@@ -301,12 +301,12 @@ class Unit:
 
     @property
     def suffix(self) -> str:
-        """What follows the number, with a blank that does not break."""
+        """What follows the number."""
         return _behind(self.name)
 
     @property
     def of_difference(self) -> str:
-        """What follows a difference, with a blank that does not break."""
+        """What follows a difference."""
         return _behind(self.difference)
 
     def rounded(self, figure: Estimate, figures: int = FIGURES) -> Rounded:
@@ -337,7 +337,8 @@ class Unit:
 
 
 def _behind(name: str) -> str:
-    return f"{UNBROKEN}{name}" if name else ""
+    """Return what follows a number: the sign for percent without a blank, a unit behind one."""
+    return f"{UNBROKEN}{name}" if name not in {"", "%"} else name
 
 
 PERCENT: Final = Unit(2, "%", "points")

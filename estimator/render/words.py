@@ -237,11 +237,11 @@ def text_notes(estimated: MetricEstimate) -> Iterator[str]:
     if found is not None:
         known = [least for least in texts.least if least.share is not None]
         words = [
-            f"from {f'{100 * (least.share or 0.0):.2g} %'} on, if it has {plural(least.letters, 'letter')}"
+            f"from {f'{100 * (least.share or 0.0):.2g}%'} on, if it has {plural(least.letters, 'letter')}"
             for least in known
         ]
         often = f" A text is found 9 times in 10 {'; '.join(words)}." if words else ""
-        yield f"The list lacks texts that few people have.{often} With 95 % confidence, every text on it occurs."
+        yield f"The list lacks texts that few people have.{often} With 95% confidence, every text on it occurs."
         if any(str(text).endswith(CUT) for text in found.figures.labels):
             yield f"An ellipsis ends a beginning of {texts.max_length} letters: longer texts are cut."
     if texts.unclear:
@@ -252,14 +252,14 @@ def text_notes(estimated: MetricEstimate) -> Iterator[str]:
 
 def made_up_words(made_up: int, reports: int) -> str:
     """Return how many made-up reports put a text on the list."""
-    return f"about {made_up:,} made-up reports, {100 * made_up / reports:.2g} % of all, put a text on the list"
+    return f"about {made_up:,} made-up reports, {100 * made_up / reports:.2g}% of all, put a text on the list"
 
 
 def _of_independence(names: tuple[str, str], p_value: float) -> str:
     first, second = names
     if p_value <= SIGNIFICANT:
-        return f"{first} and {second} go together: chance would seldom make them look so (p {p_equals(p_value)})."
-    return f"There is no sign that {first} and {second} have to do with each other (p {p_equals(p_value)})."
+        return f"{first} and {second} are associated (p {p_equals(p_value)})."
+    return f"There is no sign that {first} and {second} are associated (p {p_equals(p_value)})."
 
 
 def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
@@ -337,7 +337,7 @@ def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, 
 
 
 def about_figure(group: FigureGroup, figure: Estimate) -> str:
-    """Return a figure with its interval, such as ``about 12 % (9 to 14 %)``.
+    """Return a figure with its interval, such as ``about 12% (9 to 14%)``.
 
     Unlike a table, it has nothing impossible.
     """
@@ -432,13 +432,13 @@ def move_label(estimated: MetricEstimate, move: Move) -> str | tuple[str, ...]:
 
 def p_words(p_value: float) -> str:
     """Return a p-value with two digits."""
-    return f"below {LEAST_P}" if p_value < LEAST_P else f"{p_value:.2g}"
+    return f"< {LEAST_P}" if p_value < LEAST_P else f"{p_value:.2g}"
 
 
 def p_equals(p_value: float) -> str:
-    """Return a p-value as it follows the letter p: ``= 0.03`` or ``below 0.001``."""
+    """Return a p-value as it follows the letter p: ``= 0.03`` or ``< 0.001``."""
     words = p_words(p_value)
-    return words if words.startswith("below") else f"= {words}"
+    return words if words.startswith("<") else f"= {words}"
 
 
 def made_up_test(test: RangeTest) -> str:

@@ -10,7 +10,7 @@ would always fire, is refused.
 
 ``METRIC.FIGURE rises``, ``falls`` or ``changes`` fires by the verdict on the closed windows of a
 report (`estimator.report.changes`). If nothing changes, the rate at which any of a report's alerts
-of this kind fires is at most that of its false verdicts: 5 %.
+of this kind fires is at most that of its false verdicts: 5%.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ A report tests every question at once, and chance alone would make many of them 
 P-values are therefore corrected for all comparisons. Every question has the same weight, whatever
 its number of values, and divides it among them; each value divides it equally among the three
 shapes, and that of a step among the windows where it may lie (Bonferroni). The probability that any
-unchanged figure has a corrected value of 0.05 or less is at most 5 %.
+unchanged figure has a corrected value of 0.05 or less is at most 5%.
 
 A figure with such a value is rising or falling, or higher or lower since a window, by the shape
 that describes the windows best among those with such a value: that which reduces the sum of their

@@ -77,7 +77,7 @@ class Sums(NamedTuple):
     Attributes:
         estimates: the sums.
         errors: their standard errors.
-        down: how far their 95 % intervals reach down.
+        down: how far their 95% intervals reach down.
         up: how far these reach up.
 
     """

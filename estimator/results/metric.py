@@ -56,7 +56,7 @@ class LearnedModel(Record, frozen=True, kw_only=True):
         says(
             "of yes and no, how often the model ranks a yes above a no, if scores are normal. None "
             "where it cannot be known: for a number, and for crosses, which do not tell how "
-            "features go together."
+            "features are associated."
         ),
     ] = None
     correlation: Annotated[Estimate | None, says("of the prediction and the label. None for crosses.")] = None
@@ -153,7 +153,7 @@ class Fakes(Record, frozen=True, kw_only=True):
 
 
 class TakingPart(Figure, frozen=True, kw_only=True):
-    """The number of devices that take part in a window; its interval has 99.8 % confidence.
+    """The number of devices that take part in a window; its interval has 99.8% confidence.
 
     It assumes that each device that is asked has budget left and sends one report. Devices that
     recorded nothing for the question are not among them.
@@ -169,7 +169,7 @@ class AmongAll(Record, Figured, frozen=True, kw_only=True):
     """
 
     installs: Annotated[int, says("the number of all installations.")]
-    taking_part: Annotated[Figure, says("the share of them that take part; its interval has a confidence of 99.8 %.")]
+    taking_part: Annotated[Figure, says("the share of them that take part; its interval has a confidence of 99.8%.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the bounds, by the statistics that they bound.")] = ()
 
 
@@ -209,7 +209,7 @@ class TextFindings(Record, frozen=True, kw_only=True):
 
     candidates: Annotated[int, says("how many texts were tested for the statistic ``found_text``.")] = 0
     certain: Annotated[
-        int, says("how many of the texts that the analyst named surely occur: with 95 % confidence all of them do.")
+        int, says("how many of the texts that the analyst named surely occur: with 95% confidence all of them do.")
     ] = 0
     unclear: Annotated[
         tuple[str, ...],

@@ -78,7 +78,7 @@ def _coordinate(value: int | str) -> str:
 
 
 def _quantile(value: float) -> str:
-    return "median" if value == 0.5 else f"p{100 * value:g}"  # noqa: PLR2004 a half
+    return "median" if value == 0.5 else f"{100 * value:g}th percentile"  # noqa: PLR2004 a half
 
 
 def _range(value: tuple[float, float]) -> str:

@@ -1,7 +1,7 @@
 """The confidence of every interval, its normal quantiles, and p-values corrected for their number.
 
 Among many comparisons some differ by chance alone. If each p-value is valid by itself, the
-probability that any equal pair has a corrected value of 0.05 or less is at most 5 % (Holm 1979, "A
+probability that any equal pair has a corrected value of 0.05 or less is at most 5% (Holm 1979, "A
 simple sequentially rejective multiple test procedure").
 
 Tails and quantiles of the binomial, chi-square and Student's laws are all from scipy.special. scipy

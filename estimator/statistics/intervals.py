@@ -6,10 +6,10 @@ The probability of a binomial count has these, from the count alone:
   truth.
 * From 50 on: Wilson's score interval (Wilson 1927), whose coverage is the confidence on average
   (for epsilon from .5 on; below that it holds few of the possible counts, and the average varies by
-  one percent). If few reports are expected its coverage falls to 84 % for 95 % (Brown, Cai &
+  one percent). If few reports are expected its coverage falls to 84% for 95% (Brown, Cai &
   DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.1, who move three
   bounds out). Here a bound of few counts is moved out just until the truths beyond it, too, are
-  covered with at least 93.1 % for 95 %. Exact sums of the binomial law show that no other bound
+  covered with at least 93.1% for 95%. Exact sums of the binomial law show that no other bound
   needs it.
 
 Simultaneous intervals are those of Clopper & Pearson at Bonferroni's confidence, which is safe for
@@ -45,7 +45,7 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, TAIL, Z, binomial_chance, tail_of, z_of
 
 GAMBLERS: Final = 5
-"""Each stakes best at some variance. More make no interval narrower by 2 % (measured for 20 to
+"""Each stakes best at some variance. More make no interval narrower by 2% (measured for 20 to
 10,000 numbers).
 """
 
@@ -148,7 +148,7 @@ def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Fl
 
 
 WORST_COVERAGE = 0.931
-"""The coverage at the worst truth; just above the promised 93 %."""
+"""The coverage at the worst truth; just above the promised 93%."""
 
 _Number = TypeVar("_Number", float, Floats)
 

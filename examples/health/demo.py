@@ -181,7 +181,7 @@ def environment(**settings: str) -> dict[str, str]:
 def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
     """Print estimate and truth beside each other, and how many intervals hold the truth."""
     percent = round(100 * report["confidence"])
-    click.echo(f"\n{'':34}{'truth':>9}{'estimate':>10}   {percent} % interval")
+    click.echo(f"\n{'':34}{'truth':>9}{'estimate':>10}   {percent}% interval")
     held = []
     for metric in report["metrics"]:
         truths = [answers[metric["metric"]] for answers in people if metric["metric"] in answers]
@@ -194,9 +194,7 @@ def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
             interval = f"{shown.low:>8} to {shown.high:>7}"
             missed = "" if holds else "misses"
             click.echo(f"  {label:32}{truth:9.{DECIMALS}f}{shown.estimate:>10}   {interval}  {missed}".rstrip())
-    click.echo(
-        f"\n{sum(held)} of {len(held)} intervals hold the truth; at {percent} % about one in twenty may miss it."
-    )
+    click.echo(f"\n{sum(held)} of {len(held)} intervals hold the truth; at {percent}% about one in twenty may miss it.")
 
 
 def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, float, Mapping[str, float]]]:

@@ -348,7 +348,7 @@ def test_an_accessibility_checker_finds_nothing_in_distributions(browser: Browse
         assert results.violations_count == 0, results.generate_report()
 
 
-STEPS = ("below 10 %", "10 to 30 %", "30 to 60 %", "60 % or more")
+STEPS = ("below 10%", "10 to 30%", "30 to 60%", "60% or more")
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ LITTLE = chosen(Registry.parse(registry_text(dark_mode=BOOLEAN | {"epsilon": 0.4
 the audit pairs of windows."""
 
 ENOUGH_OF_A_LIE = 300
-"""Reports of each answer. Of a no that is never noised no report is a yes, of a yes 73 % are. Of
+"""Reports of each answer. Of a no that is never noised no report is a yes, of a yes 73% are. Of
 the 150 that prove, 73 refute the claim; fewer are seen with a chance of 10**-10."""
 
 

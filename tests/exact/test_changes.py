@@ -101,7 +101,7 @@ def test_a_difference_has_the_error_of_both_windows_and_the_p_value_of_its_inter
 def test_a_rare_answer_that_a_small_window_lacks_is_no_change(fields: dict[str, Field], rare: float) -> None:
     """The error of the small window does not show what it lacks.
 
-    By it the interval holds "no change" in 68 %.
+    By it the interval holds "no change" in 68%.
     """
     registry, generator = registry_of(m=fields), np.random.default_rng(6)
     sampler, ends = sampler_of(registry.metric("m").channel), np.zeros(registry.metric("m").channel.inputs)
@@ -140,7 +140,7 @@ def test_no_change_is_held_as_often_as_promised_whoever_answers_again(name: str,
     """Half of the people are at either end.
 
     If the windows were taken for independent, people who answer the other way round would be held
-    in 80 to 91 %.
+    in 80 to 91%.
     """
     registry, generator = registry_of(m=QUESTIONS[name]), np.random.default_rng(12)
     metric = registry.metric("m")
@@ -180,7 +180,7 @@ def test_a_change_is_no_wider_than_answers_of_the_same_people_can_make_it() -> N
 
 
 def test_people_who_all_say_the_same_number_are_little_reason_to_widen_a_change_of_a_mean() -> None:
-    """The noise of an optimal mean is up to 6 % less at some answers than at others."""
+    """The noise of an optimal mean is up to 6% less at some answers than at others."""
     mean = NUMBER | {"mechanism": "optimal-mean", "epsilon": 2}
     registry, generator = registry_of(m=mean), np.random.default_rng(13)
     inputs = np.zeros(registry.metric("m").channel.inputs, dtype=np.int64)
@@ -223,7 +223,7 @@ def test_windows_of_too_few_reports_are_passed_over_where_two_others_are_left() 
 
 
 def test_the_chance_of_a_false_alarm_is_kept_for_all_questions_together() -> None:
-    """Among reports of pure noise at most 5 % hold an alarm, but for six standard deviations."""
+    """Among reports of pure noise at most 5% hold an alarm, but for six standard deviations."""
     generator, rounds, questions = np.random.default_rng(11), 2000, 20
     p_values = generator.random((rounds, questions))
     alarms = sum(min(holm(batch.tolist(), [1.0] * questions)) <= 0.05 for batch in p_values)

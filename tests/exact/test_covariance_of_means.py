@@ -180,7 +180,7 @@ def test_an_interval_of_a_mean_of_three_values_holds_every_truth_as_often_as_pro
 
 def test_normal_intervals_of_too_few_reports_are_refused() -> None:
     """Why `ENOUGH` is needed: at epsilon 4 and 50 reports a normal interval holds the mean of a
-    scale in 85 %.
+    scale in 85%.
     """
     channel, positions = EXACT["k-ary at 4"], np.array(POSITIONS["scale"])
     spoken = Contrast.of(inverse_of(channel), positions)

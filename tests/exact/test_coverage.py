@@ -79,7 +79,7 @@ def test_a_wrong_interval_is_refused(name: str) -> None:
 
 
 def test_the_worst_truth_is_found_where_it_is_known_to_be() -> None:
-    """Brown, Cai & DasGupta 2001: the score interval falls to about 84 % where 0.18 are
+    """Brown, Cai & DasGupta 2001: the score interval falls to about 84% where 0.18 are
     expected.
     """
     plain = estimators.INTERVALS["score interval where few are expected"]

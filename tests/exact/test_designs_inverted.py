@@ -170,7 +170,7 @@ RUNS = 20_000
 @for_each("reports", [5, 49, 50, 200, 3000])
 @for_each("channel", UNBALANCED)
 def test_the_intervals_of_unbalanced_designs_cover_by_sampling(channel: CyclicDesign, reports: int) -> None:
-    """At least 95 % below 50 reports, 93 % from there on.
+    """At least 95% below 50 reports, 93% from there on.
 
     The slack is what chance does in 20,000 tallies once in 10**9.
     """

@@ -49,7 +49,7 @@ from tests.support.laws.sampling import accepts_each
 
 REGISTRY = registry_of("3")
 OFTEN = 0.2
-"""A wrong level that must not pass as 5 %; without a correction every other report would hold a
+"""A wrong level that must not pass as 5%; without a correction every other report would hold a
 false alarm.
 """
 
@@ -198,7 +198,7 @@ def test_every_form_has_the_p_values_and_says_in_words_what_they_mean() -> None:
     assert conclusion(clearest[-1]) in {Conclusion.MAY_DIFFER, Conclusion.NO_DIFFERENCE}
     table = as_table(report)
     assert "differences between groups, of 3: 2 differ" in table
-    assert "differ, p below 0.001" in table
+    assert "differ, p < 0.001" in table
     entries = listed(document_of(report)["metrics"][0], "difference")
     assert [each["p_value_corrected"] for each in entries] == [
         each.p_value_corrected for each in differences_in(estimated).figures

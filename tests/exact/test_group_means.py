@@ -99,9 +99,9 @@ def only_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "population", "epsilon", "reports", "differences"),
     [
         ("2 even groups", "both ends", "1", 300, True),
-        ("2 even groups", "2 % at the high end", "8", 50, False),
-        ("a group of 2 %", "both ends", "3", 10_000, False),
-        ("a group of 2 %", "1 person far from a spike", "8", 10_000, False),
+        ("2 even groups", "2% at the high end", "8", 50, False),
+        ("a group of 2%", "both ends", "3", 10_000, False),
+        ("a group of 2%", "1 person far from a spike", "8", 10_000, False),
         ("4 groups", "uniform", "3", 10_000, True),
     ],
 )

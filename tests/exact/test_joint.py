@@ -114,7 +114,7 @@ def test_intervals_within_and_between_groups_hold_the_truth_as_often_as_promised
 def test_rare_outcomes_of_few_people_with_little_noise_are_held_as_often_as_promised(
     epsilon: str, reports: int, shares: tuple[float, float]
 ) -> None:
-    """Fieller's interval by itself holds a share of 2 % within half of 50 people in 50 %.
+    """Fieller's interval by itself holds a share of 2% within half of 50 people in 50%.
 
     Most tallies hold none.
     """
@@ -222,9 +222,9 @@ def test_the_curve_of_a_scale_has_the_shares_from_each_step_on_and_covers_them()
         ("half say yes", at({0: 0.02, 1: 0.98}), "8", 50),
         ("half say yes", at({0: 0.99, 1: 0.01}), "8", 300),
         ("half say yes", at({0: 0.5, 1: 0.5}), "3", 300),
-        ("5 % say yes", UNIFORM, "1", 10_000),
-        ("5 % say yes, no at the lowest step", at({0: 0.05, 1: 0.95}), "8", 300),
-        ("5 % say yes, no at the lowest step", at({0: 0.05, 1: 0.95}), "8", 2000),
+        ("5% say yes", UNIFORM, "1", 10_000),
+        ("5% say yes, no at the lowest step", at({0: 0.05, 1: 0.95}), "8", 300),
+        ("5% say yes, no at the lowest step", at({0: 0.05, 1: 0.95}), "8", 2000),
     ],
 )
 def test_a_scale_s_area_and_curve_hold_the_truth_as_often_as_promised(
@@ -234,7 +234,7 @@ def test_a_scale_s_area_and_curve_hold_the_truth_as_often_as_promised(
     reports: int,
     points: bool,  # noqa: FBT001 a parameter of the test
 ) -> None:
-    """A normal interval of the area by itself holds it in 60 % where 15 say yes, 5 % of them at the
+    """A normal interval of the area by itself holds it in 60% where 15 say yes, 5% of them at the
     lowest step.
 
     Half of the tallies hold none of these.

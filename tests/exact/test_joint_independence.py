@@ -1,7 +1,7 @@
 """Whether two questions depend: how often Wald's test is wrong, what it detects, and the chi-square
 law.
 
-Rates of rejection at 5 % are drawn. The number of tallies follows from a rate that would be wrong.
+Rates of rejection at 5% are drawn. The number of tallies follows from a rate that would be wrong.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.support.mutants import estimators
 
 LEVEL = 0.05
 TOO_OFTEN, TOO_SELDOM = 0.11, 0.01
-"""A wrong rate that must not pass as 5 %."""
+"""A wrong rate that must not pass as 5%."""
 
 
 def crossed(groups: int, outcomes: int) -> Cross:
@@ -48,7 +48,7 @@ def wald(cross: Cross, inverse: Inverse, counts: Counts) -> float:
 def rejections(
     cross: Cross, epsilon: str, reports: int, truth: Floats, test: estimators.Independence
 ) -> Iterator[NDArray[np.bool_]]:
-    """Yield of one batch of tallies after another which of them a test at 5 % rejects."""
+    """Yield of one batch of tallies after another which of them a test at 5% rejects."""
     inverse = inverse_of(channel_for(cross, requested(epsilon), "k-ary-randomized-response"))
     for tallies in drawn_tallies(inverse.symbol_law(truth.ravel()), reports, 4):
         yield np.array([test(cross, inverse, counts) <= LEVEL for counts in tallies])

@@ -89,7 +89,7 @@ def test_taking_the_windows_for_independent_would_claim_too_little(name: str) ->
 def test_a_rare_answer_that_all_windows_may_lack_is_held_as_often_as_promised(fields: dict[str, Field]) -> None:
     """The same 60 people answer each time.
 
-    By the standard error alone the interval holds 2 % in 68 to 75 %.
+    By the standard error alone the interval holds 2% in 68 to 75%.
     """
     metric, generator = metric_of(fields), np.random.default_rng(10)
     shares = np.zeros(metric.channel.inputs)

@@ -115,7 +115,7 @@ HOSTILE: dict[str, Population] = {
         "coarse lattice",
         "both ends",
         "heavy tail",
-        "2 % at the high end",
+        "2% at the high end",
     )
 } | {"steps at the quartiles": at(dict.fromkeys((0.1, 0.4, 0.6, 0.9), 0.25))}
 CASES = [("SquareWave 1", 10_000), ("SquareWave 4", 400), ("SquareWave 8", 60), ("Laplace 4", 1000)]

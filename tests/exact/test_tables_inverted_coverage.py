@@ -81,7 +81,7 @@ def test_from_few_expected_reports_of_each_symbol_on_score_intervals_cover_every
 
 def test_score_intervals_of_fewer_expected_reports_are_refused() -> None:
     """Why the fallback is needed: at epsilon 8 and 100 reports a score test holds some truths in
-    84 %.
+    84%.
     """
     table, reports = inverse(scale_of(2, "8")), 100
     tallies = compositions(reports, 2)

@@ -185,11 +185,11 @@ def alarms(rounds: list[list[MetricEstimate]]) -> int:
 
 
 MOST_ALARMS: Final = 0.06
-"""More than the promised 5 %, by what 2,000 seeds leave open."""
+"""More than the promised 5%, by what 2,000 seeds leave open."""
 
 
 def most_likely(events: int, rounds: int) -> float:
-    """Return the upper end of a one-sided 95 % interval of the probability of an event."""
+    """Return the upper end of a one-sided 95% interval of the probability of an event."""
     return 1 - float(binomial_chance(np.array([rounds - events]), np.array([rounds]), SIGNIFICANT)[0])
 
 

@@ -45,7 +45,7 @@ FIRST, SECOND, APP = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding
 PEOPLE, DEVICES, CHECKS = 2_000, 40_000, 60
 WINDOW = Window.parse("2026-11-23")
 TWO_STEPS = Cross(Ordinal(("low", "high")), Boolean())
-STEPS = ["below 10 %", "10 to 30 %", "30 to 60 %", "60 % or more"]
+STEPS = ["below 10%", "10 to 30%", "30 to 60%", "60% or more"]
 
 
 @cache
@@ -140,7 +140,7 @@ def test_the_app_of_the_page_uses_the_steps_and_the_questions_of_the_registry() 
 
     names = {"ShippedModel": FakeModel, "Path": Path, "telemetry": FakeTelemetry, "STEPS": STEPS, "bisect": bisect}
     exec(APP, names | {"__file__": __file__})  # noqa: S102 the page's own sample
-    assert recorded == {"score": "30 to 60 %", "limited": True}
+    assert recorded == {"score": "30 to 60%", "limited": True}
 
 
 def by_definition(pairs: Counts | Floats) -> float:

@@ -24,11 +24,11 @@ def test_a_command_prints_what_was_reviewed(name: str, tmp_path: Path) -> None:
         ("report.json", '{"reports": 2001, "estimate": 0.35}'),
         ("report.json", '{"reports": 2000, "estimate": 0.36}'),
         ("report.json", '{"reports": 2000, "shares": 0.35}'),
-        ("report.txt", "35.1 % in 2026-11-05"),
+        ("report.txt", "35.1% in 2026-11-05"),
     ],
 )
 def test_a_number_or_word_that_no_processor_explains_is_seen(name: str, printed: str) -> None:
-    reviewed = '{"reports": 2000, "estimate": 0.35}' if name == "report.json" else "35.2 % in 2026-11-05"
+    reviewed = '{"reports": 2000, "estimate": 0.35}' if name == "report.json" else "35.2% in 2026-11-05"
     assert unlike(name, reviewed, reviewed) == []
     assert unlike(name, printed, reviewed) != []
 

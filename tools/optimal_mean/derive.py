@@ -20,7 +20,7 @@ from tools.optimal_mean.shapes import Shape
 T = TypeVar("T")
 
 ONE_BIT_UP_TO: Final = 0.18
-"""Up to this epsilon one-bit, with 1 + epsilon**2 / 6 of the optimum, is within .6 % of it."""
+"""Up to this epsilon one-bit, with 1 + epsilon**2 / 6 of the optimum, is within .6% of it."""
 
 GREATEST: Final = 8.0
 """The greatest epsilon with a table."""

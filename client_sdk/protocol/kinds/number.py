@@ -485,7 +485,7 @@ class Thresholds(Labels, Number):
     category channel whose pairs are balanced gives it the variance V a (k - a) / (k - 1), for the a
     upper ones of k cells, where V is that of a single cell. So the channel that is best for cells
     is best for these shares, and `auto` need not ask which are wanted. Asking about one threshold
-    that is drawn by chance is never better. A tree of the cells is better by 3 % at most, up to
+    that is drawn by chance is never better. A tree of the cells is better by 3% at most, up to
     `MOST_THRESHOLDS`.
 
     Attributes:

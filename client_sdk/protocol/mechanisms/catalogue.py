@@ -7,7 +7,7 @@ same to every build.
 A registry may also leave the choice to ``auto``. What that chooses for a domain and an epsilon
 never changes within a schema number of the registry. For k values a balanced design has the least
 variance of any channel, or nearly that. Another mechanism is chosen if it has fewer symbols, and a
-variance within .5 % of the least.
+variance within .5% of the least.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Utility = Sequence[Sequence[Fraction]]
 """A square table: how useful it is to report the column's value when the row's value is true."""
 
 GOOD_ENOUGH = Fraction(1005, 1000)
-"""A variance within .5 % of the least is as good: 200 more devices in 40,000 make up for it."""
+"""A variance within .5% of the least is as good: 200 more devices in 40,000 make up for it."""
 
 FEW_COUNTS = 32
 """Up to this many counts are categories, each with an unbiased share. More counts form a

@@ -5,7 +5,7 @@ The design of a named mechanism never changes within a schema number of the regi
 The least variance of any channel is that of subset selection with the best subset size
 d (Ye & Barg 2018, "Optimal schemes for discrete distribution estimation under locally differential
 privacy", theorem III.1). Block designs reach it with few symbols (Park, Nam & Lee 2023; Feldman,
-Nelson, Nguyen & Talwar 2022). Of the designs of a mechanism within 2 % of the least variance, it
+Nelson, Nguyen & Talwar 2022). Of the designs of a mechanism within 2% of the least variance, it
 has the one with the fewest symbols.
 """
 
@@ -20,7 +20,7 @@ CYCLIC = "cyclic-design"
 PROJECTIVE = "projective-geometry"
 
 GOOD_ENOUGH = Fraction(102, 100)
-"""A variance within 2 % of the least is as good: nobody sees the difference, and fewer symbols cost
+"""A variance within 2% of the least is as good: nobody sees the difference, and fewer symbols cost
 less everywhere."""
 
 MAX_DESIGN_SYMBOLS = 2**16

@@ -38,7 +38,7 @@ FARTHEST: Final = 2
 """A geometry has at most twice, and at least half, as many points as cells are wanted."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
-"""Twice or half as many points as wanted are as bad as 2 % more variance."""
+"""Twice or half as many points as wanted are as bad as 2% more variance."""
 
 
 class Geometry(NamedTuple):

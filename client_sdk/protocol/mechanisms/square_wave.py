@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""The ends of 256 bins. Bins four times finer gained less than 2 % of the distance to the truth up
+"""The ends of 256 bins. Bins four times finer gained less than 2% of the distance to the truth up
 to epsilon 4."""
 
 

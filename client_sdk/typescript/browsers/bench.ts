@@ -62,8 +62,8 @@ for (const which of BROWSERS) {
   }, QUESTIONS);
   const shown = (value: number) => `${value.toFixed(2)} ms`;
   console.log(
-    `${which[0]}: record median ${shown(times.recorded.median)}, 95 % ${shown(times.recorded.p95)}; ` +
-      `bare strict add median ${shown(times.added.median)}, 95 % ${shown(times.added.p95)}; ` +
+    `${which[0]}: record median ${shown(times.recorded.median)}, 95% ${shown(times.recorded.p95)}; ` +
+      `bare strict add median ${shown(times.added.median)}, 95% ${shown(times.added.p95)}; ` +
       `with 450 reports waiting, record median ${shown(times.at450)}`,
   );
   await browser.close();

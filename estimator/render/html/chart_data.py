@@ -27,7 +27,7 @@ from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.statistic import Chart
 from estimator.words import short
 
-# The names of steps that say a range, such as "10 to 30 %" of a model's probability.
+# The names of steps that say a range, such as "10 to 30%" of a model's probability.
 NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"
 
 BELOW: Final = re.compile(rf"(?:below|under|less than|<) ?{NUMBER} ?%")

@@ -75,7 +75,7 @@ class JointView:
         groups: the shares within each group; empty where a number has a mean in each group,
             which is one of the question's figures.
         verdict: whether groups differ.
-        independence: a sentence on whether the two questions have to do with each other; empty for
+        independence: a sentence on whether the two questions are associated; empty for
             means.
         clearest: all comparisons, the clearest first.
         unit: of the differences.
@@ -154,14 +154,14 @@ def axes_of(cells: FigureGroup) -> tuple[list[str], list[str]]:
 def _independence(test: Independence | None, names: tuple[str, str], p_value: float | None) -> str:
     first, second = map(short, names)
     if test is None or p_value is None:
-        return f"Too few reports to test whether {first} and {second} have to do with each other."
+        return f"Too few reports to test whether {first} and {second} are associated."
     figures = (
         f"p {p_equals(p_value)}, corrected for all pairs of questions here; chi-square {test.statistic:.1f},"
         f" {test.degrees_of_freedom} degrees of freedom"
     )
     if p_value <= SIGNIFICANT:
-        return f"If {first} and {second} had nothing to do with each other, groups would seldom differ so ({figures})."
-    return f"Groups differ no more than if {first} and {second} had nothing to do with each other ({figures})."
+        return f"{first} and {second} are associated ({figures})."
+    return f"There is no sign that {first} and {second} are associated ({figures})."
 
 
 def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -> WordedConclusion:
@@ -200,7 +200,7 @@ def _words(names: tuple[str, str], clearest: Sequence[Figure], concluded: Conclu
     if concluded is Conclusion.DIFFER:
         differing = sum(conclusion(comparison) is Conclusion.DIFFER for comparison in clearest)
         of = f" {differing} of {len(clearest)} comparisons differ." if len(clearest) > 1 else ""
-        return f"Groups differ: {more_common}, {size}; so much is hardly chance ({p_value}).{of}"
+        return f"Groups differ: {more_common}, {size}; unlikely to be chance ({p_value}).{of}"
     if concluded is Conclusion.MAY_DIFFER:
         doubt = "by itself that would pass for a difference, but among this many comparisons it may be chance"
         alone = p_equals(difference.p_value)

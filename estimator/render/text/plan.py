@@ -26,7 +26,7 @@ WIDTH: Final = 80
 FOOTNOTES: Final = """\
 Errors are standard errors of the unbiased estimates in one window, for devices
 that are a random sample of a population. Worst: in the population where it is
-largest. Seen: the 95 % interval of the share lies above 0 in 8 of 10 draws.
+largest. Seen: the 95% interval of the share lies above 0 in 8 of 10 draws.
 Epsilon of the tally: what a window's tally reveals of a device, if nothing but
 tallies of closed windows is published and all who report are honest.
 """
@@ -145,7 +145,7 @@ def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
     yield f"  {'counted up to':>17} {'bias':>10} {'noise':>10} {'error':>10} {'change seen':>13}"
     for clip in clips:
         bias = text_of(clip.bias, digits_for(clip.error))
-        seen = "none" if clip.smallest_change is None else f"+{size_of(clip.smallest_change, power=2)} %"
+        seen = "none" if clip.smallest_change is None else f"+{size_of(clip.smallest_change, power=2)}%"
         yield f"  {clip.high:17,.10g} {bias:>10} {size_of(clip.noise):>10} {size_of(clip.error):>10} {seen:>13}"
     best, behind = next(clip for clip in clips if clip.is_best), f" {unit}" if unit else ""
     off = f"its mean is about {size_of(best.error)}{behind} off that of all numbers"
@@ -180,8 +180,8 @@ def _judgement(plan: MetricPlan) -> str:
     def within(standard_error: float) -> str:
         reach = Z * standard_error
         if isinstance(errors, MeanError) and errors.is_relative:
-            return f"{what} to within {relative_size(reach)} (95 %)"
-        return f"{what} to within {size_of(reach * (100 if is_share else 1))}{unit} (95 %)"
+            return f"{what} to within {relative_size(reach)} (95%)"
+        return f"{what} to within {size_of(reach * (100 if is_share else 1))}{unit} (95%)"
 
     if plan.reports >= plan.reports_needed:
         return f"enough to tell {within(errors.standard_error_worst)}"

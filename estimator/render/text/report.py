@@ -54,8 +54,8 @@ population; they hold the chance of who reported and the mechanism's noise.
 """
 
 DIFFERENCES_FOOTNOTE = """\
-Groups differ: so much is hardly chance; p, corrected for all differences of
-groups in this report, is at most 0.05. May differ: p alone is, or the interval
+Groups differ: unlikely to be chance; p, corrected for all differences of groups
+in this report, is at most 0.05. May differ: p alone is, or the interval
 by itself does not hold 0, as it happens by chance to some of many differences.
 """
 
@@ -309,7 +309,7 @@ def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
         yield from _differences(differences, style)
     if estimated.independence is not None:
         test = estimated.independence
-        yield f"  if {names[0]} and {names[1]} had nothing to do with each other:"
+        yield f"  test whether {names[0]} and {names[1]} are associated:"
         yield f"  p {p_equals(test.p_value)} (chi-square {test.statistic:.1f}, {test.degrees_of_freedom} d.f.)"
 
 

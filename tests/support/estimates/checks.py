@@ -144,5 +144,5 @@ def mean_coverage(support: Support, reports: int) -> float:
 
 
 def check_coverage(interval: Interval, reports: int) -> None:
-    """At every truth: at least 95 % below 50 reports, at least 93 % from there on."""
+    """At every truth: at least 95% below 50 reports, at least 93% from there on."""
     assert worst_coverage(interval, reports) >= (0.95 if reports < 50 else 0.93)

@@ -139,8 +139,8 @@ def _declares(share: Fraction) -> MakeMutant:
 
 BINARY_MUTANTS: dict[str, MakeMutant] = {
     "keep and lie swapped": _perturbs(_keep_and_lie_swapped),
-    "keep-probability 1 % too high": _perturbs(_keep_one_percent_too_often),
-    "keep-probability 1 % too low": _perturbs(_keep_one_percent_too_rarely),
+    "keep-probability 1% too high": _perturbs(_keep_one_percent_too_often),
+    "keep-probability 1% too low": _perturbs(_keep_one_percent_too_rarely),
     "keep numerator one too high": _perturbs(_keep_one_numerator_too_high),
     "lie off by one": _perturbs(_lie_off_by_one),
     "truth included in the lie branch": _perturbs(_truth_in_the_lie_branch),

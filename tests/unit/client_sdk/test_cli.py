@@ -64,7 +64,7 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(
     assert main(["show", "--data-dir", str(used)]) == 0
     assert capsys.readouterr().out == (
         f"{table}"
-        "Spent: 53 % of what this device may ever give away.\n"
+        "Spent: 53% of what this device may ever give away.\n"
         "Waiting to be sent or answered: 0\n"
         "Not sent, or not counted: 1\n"
         f"{problem}"

@@ -25,7 +25,7 @@ const legend = (...parts) => element("p", { className: "legend" }, ...parts);
 
 // Axes: as many ticks as there is room for, with the width of a character for the font of charts.
 const CHARACTER = 7;
-const tick = (percent) => (number) => (percent ? `${plain(number * 100, 4)}\u00a0%` : plain(number, 6));
+const tick = (percent) => (number) => (percent ? `${plain(number * 100, 4)}%` : plain(number, 6));
 const axis = (percent, extra) => ({ label: null, ticks: 5, tickFormat: tick(percent), ...extra });
 function across(percent, low, high, room, extra) {
   const format = tick(percent);
@@ -310,7 +310,7 @@ function histogram(question, slot, width, where) {
         Plot.tip(bins, Plot.pointerX({ x: "middle", y: "value", title })),
       ],
     }),
-    legend(key("bar", "smoothed share"), key("dashed", "median and percentiles: 95 % of answers are at most p95"), points ? "Wide bars: intervals." : BINS_ALONE),
+    legend(key("bar", "smoothed share"), key("dashed", "median and percentiles"), points ? "Wide bars: intervals." : BINS_ALONE),
   );
 }
 

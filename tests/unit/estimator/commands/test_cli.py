@@ -226,7 +226,7 @@ def test_a_table_fits_a_terminal_and_marks_what_is_preliminary(registry: Path, t
     assert "2026-11-21*" in text
     assert "*: preliminary" in text
     assert "random sample of a\npopulation" in text
-    assert "70.0 % ± 3.1" in text
+    assert "70.0% ± 3.1" in text
     assert "no reports" in text
     assert "a system with a …" in text
 
@@ -234,9 +234,9 @@ def test_a_table_fits_a_terminal_and_marks_what_is_preliminary(registry: Path, t
 def test_without_verbose_a_table_has_the_sentence_of_each_question(registry: Path, tallies: Path) -> None:
     text = _run("--registry", registry, "--tallies", tallies, "--preliminary").stdout
     assert text.splitlines()[0] == "Window 2026-11-20; estimate ± standard error, 95% interval; --verbose shows all"
-    assert "dark_mode: About 70 % (63 to 76 %) say yes; 1,000 reports.\n" in text
-    assert "  yes     70.0 % ± 3.1  63.8 to 76.0  " in text
-    assert "  Other windows: yes 67 % in 2026-11-21*.\n" in text
+    assert "dark_mode: About 70% (63 to 76%) say yes; 1,000 reports.\n" in text
+    assert "  yes     70.0% ± 3.1  63.8 to 76.0  " in text
+    assert "  Other windows: yes 67% in 2026-11-21*.\n" in text
     assert "*: preliminary" in text
 
 

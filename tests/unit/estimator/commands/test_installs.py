@@ -58,7 +58,7 @@ def words(text: str) -> str:
     ("budget", "metrics", "number"),
     [
         (SPLIT, BOOLEANS, f"About 1,000 {BY_REPORTS}, if each has budget left"),
-        (SAMPLE, BOOLEANS, f"{BY_REPORTS} of the 33.3 % that are asked, if"),
+        (SAMPLE, BOOLEANS, f"{BY_REPORTS} of the 33.3% that are asked, if"),
         (PACE, EXPIRING, UNKNOWN),
     ],
 )
@@ -106,11 +106,11 @@ def test_every_form_has_the_bounds_among_all_installations(folder: Path) -> None
     yes, of_all = whole.metrics[0].estimates[1], among_all.estimates[1]
     assert (of_all.low, of_all.high) == (0.25 * yes.low, 1 - 0.25 * (1 - yes.high))
     for text in texts:
-        assert "Of all 4,000 installations 25 % take part; among all of them “yes” is 16 to 95 %" in words(text)
-    assert re.search(r"<bdi>yes</bdi></th><td[^>]*>16 to 95 %</td>", texts[1].replace("\N{NO-BREAK SPACE}", " "))
+        assert "Of all 4,000 installations 25% take part; among all of them “yes” is 16 to 95%" in words(text)
+    assert re.search(r"<bdi>yes</bdi></th><td[^>]*>16 to 95%</td>", texts[1].replace("\N{NO-BREAK SPACE}", " "))
     verbose = words(report(folder, "--with", "installs=4000", "--verbose"))
-    assert "among all 4,000 installations, 2026-11-20; 25 % take part" in verbose
-    assert re.search(r"yes bounds 16 to 95 %", verbose)
+    assert "among all 4,000 installations, 2026-11-20; 25% take part" in verbose
+    assert re.search(r"yes bounds 16 to 95%", verbose)
     (metric,) = json.loads(report(folder, "--with", "installs=4000", "--format", "json"))["metrics"]
     assert listed(metric["among_all"], "share")[1]["low"] == of_all.low
     rows = [*csv.DictReader(io.StringIO(report(folder, "--with", "installs=4000", "--format", "csv")))]

@@ -98,7 +98,7 @@ def test_a_range_stands_in_every_form(tmp_path: Path) -> None:
     table = run(tmp_path, content, "--verbose", *ranges).stdout
     line = next(line for line in table.splitlines() if line.startswith("  from 3 to 7.5 "))
     low, high = math.floor(100 * part["low"]), math.ceil(100 * part["high"])  # outwards
-    assert f"{100 * part['estimate']:.0f} % {low} to {high} " in re.sub(" +", " ", line)
+    assert f"{100 * part['estimate']:.0f}% {low} to {high} " in re.sub(" +", " ", line)
 
 
 def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:

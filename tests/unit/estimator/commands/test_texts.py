@@ -74,7 +74,7 @@ def test_a_table_lists_what_was_found_and_what_the_list_lacks(folder: Path) -> N
     ]
     said = " ".join(table.split())
     assert "The list lacks texts that few people have. A text is found 9 times in 10 from" in said
-    assert "if it has 12 letters. With 95 % confidence, every text on it occurs." in said
+    assert "if it has 12 letters. With 95% confidence, every text on it occurs." in said
     assert "An ellipsis ends a beginning of 12 letters" in said
 
 

@@ -54,21 +54,21 @@ def beginnings() -> dict[str, float]:
 
 POPULATIONS: dict[str, Callable[[], dict[str, float]]] = {
     "by Zipf's law": lambda: dict(zip(*_zipf(), strict=True)),
-    "one string has 60 %": lambda: {"heavy": 0.6} | rest(),
+    "one string has 60%": lambda: {"heavy": 0.6} | rest(),
     "all alike": lambda: {"same": 1.0},
     "all without letters": lambda: {"": 1.0},
     "nothing stands out": lambda: rest(2000),
     "neighbors": lambda: neighbors() | rest(),
     "beginnings of each other": lambda: beginnings() | rest(),
     "first and last letter alone": lambda: {LETTERS[0] * 8: 0.2, LETTERS[-1] * 8: 0.2, LETTERS[-1]: 0.1} | rest(),
-    "two of 50 %": lambda: {"left": 0.5, "right": 0.5},
+    "two of 50%": lambda: {"left": 0.5, "right": 0.5},
 }
 """One more population is one more line."""
 
 WHOLLY = ("by Zipf's law", "neighbors")
 """Of whose many devices tallies are drawn symbol by symbol, and inverted."""
 
-OF_FEW = ("one string has 60 %", "beginnings of each other")
+OF_FEW = ("one string has 60%", "beginnings of each other")
 
 
 def _zipf() -> tuple[tuple[str, ...], list[float]]:

@@ -72,7 +72,7 @@ def test_without_reports_nothing_is_found_and_every_named_text_is_possible(metri
 @pytest.mark.slow
 def test_of_noise_alone_nothing_is_found(metric: Metric) -> None:
     people = {f"{first}{second}{third}": 7 for first in "abcdefgh" for second in "ijklmnop" for third in "qrstuvwx"}
-    assert sum(len(discovered(metric, seed, people).shares) for seed in range(10)) <= 1  # 95 % of all lists are empty
+    assert sum(len(discovered(metric, seed, people).shares) for seed in range(10)) <= 1  # 95% of all lists are empty
 
 
 @pytest.mark.slow

@@ -296,7 +296,7 @@ def test_a_population_is_drawn_by_its_shares() -> None:
 
 @pytest.mark.long
 def test_coverage_is_what_intervals_promise_and_more_for_the_noise_alone() -> None:
-    """At epsilon 4 and a share of one half, who reports is most of the randomness: 93 % of the
+    """At epsilon 4 and a share of one half, who reports is most of the randomness: 93% of the
     variance is not noise.
     """
     fields = BOOLEAN | {"epsilon": 4}

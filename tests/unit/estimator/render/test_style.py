@@ -81,7 +81,7 @@ def test_long_figures_cost_the_bar_and_not_the_width() -> None:
 def test_a_table_in_ascii_holds_nothing_else(report: EstimateReport) -> None:
     text = as_table(report, Style(is_ascii=True))
     assert text.isascii()
-    assert "50.1 % +- 2.0    46.2 to 54.0     #####" in text
+    assert "50.1% +- 2.0    46.2 to 54.0     #####" in text
 
 
 def test_wider_terminals_show_the_likeliest_and_more_of_a_value(report: EstimateReport) -> None:
@@ -188,4 +188,4 @@ def test_rows_of_values_in_all_scripts_are_aligned() -> None:
 def test_a_figure_is_never_minus_zero() -> None:
     row = PLAIN.row("", shown("no", Estimate(-1e-9, 1e-9, 0.0, 1e-9, -0.0), PERCENT, (0.0, 1.0)))
     assert "-0" not in row
-    assert "0.000000 % ± 1.0e\N{MINUS SIGN}7" in row
+    assert "0.000000% ± 1.0e\N{MINUS SIGN}7" in row

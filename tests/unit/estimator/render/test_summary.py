@@ -97,7 +97,7 @@ def test_a_point_of_a_vector_or_a_text_is_said_to_be_no_certainty(name: str) -> 
 
 def test_every_question_has_its_sentence_and_the_unit_of_its_numbers(every_kind: EstimateReport) -> None:
     text = as_summary(every_kind)
-    assert "dark_mode: About 50 % (46 to 54 %) say yes; 3,004 reports.\n" in text
+    assert "dark_mode: About 50% (46 to 54%) say yes; 3,004 reports.\n" in text
     assert "  mean    4.51 ms ± 0.34  3.84 to 5.18 " in text
     words = " ".join(text.split())
     assert "startup_ms, counted up to 9: The mean is about 4.5 ms (3.8 to 5.2 ms); 3,014 reports." in words
@@ -109,9 +109,9 @@ def test_an_impossible_share_is_shown_as_what_it_means() -> None:
     fields = {"metric": metric.name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
     tally = json.dumps(fields | {"reports": 1000, "counts": [745, 255]}).encode()
     text = as_summary(make_report(FOUR, decode([tally]), Selection(), Request()))
-    assert re.search(r"About 0 % \(0 to \d %\) say yes", text)
+    assert re.search(r"About 0% \(0 to \d %\) say yes", text)
     assert "no certainty" not in text
-    assert re.search(r"^  yes     0\.0 % ± \d\.\d  0\.0 to \d\.\d$", text, re.MULTILINE)
+    assert re.search(r"^  yes     0\.0% ± \d\.\d  0\.0 to \d\.\d$", text, re.MULTILINE)
 
 
 def test_points_stand_below_each_other_and_long_figures_cost_the_bar_and_not_the_width() -> None:
@@ -130,7 +130,7 @@ def test_an_interval_of_one_point_is_said_to_be_no_certainty() -> None:
     fields = {"metric": metric.name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
     tally = json.dumps(fields | {"reports": 1000, "counts": [900, 100]}).encode()
     text = as_summary(make_report(FOUR, decode([tally]), Selection(), Request()))
-    assert "(0 to 0 %)" in text
+    assert "(0 to 0%)" in text
     assert "An interval of one point is no certainty" in text
 
 
@@ -140,12 +140,12 @@ def test_a_change_has_a_direction_and_a_size() -> None:
 
     report = make_report(DARK_MODE, decode([window(18, 400), window(19, 600)]), Selection(), Request(pool=True))
     text = " ".join(as_summary(report).split())
-    told = "Changed between 2026-11-18 and 2026-11-19: “yes” by 40 points (30 to 50); p below 0.001, corrected"
+    told = "Changed between 2026-11-18 and 2026-11-19: “yes” by 40 points (30 to 50); p < 0.001, corrected"
     assert f"{told} for everything compared; new, and not confirmed by another window yet" in text
 
 
 def test_windows_that_are_pooled_but_not_compared_are_said_to_be_so() -> None:
-    """The share of yes rises from 45 to 55 % and falls again: first and last window are alike."""
+    """The share of yes rises from 45 to 55% and falls again: first and last window are alike."""
     counts = {18: [550, 450], 19: [450, 550], 20: [550, 450]}
     windows = [line("dark_mode", each, window=f"2026-11-{day}") for day, each in counts.items()]
     text = " ".join(as_summary(make_report(DARK_MODE, decode(windows), Selection(), Request(pool=True))).split())

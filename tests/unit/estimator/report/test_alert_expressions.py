@@ -103,7 +103,7 @@ GRAMMAR = "cannot be read; write METRIC.FIGURE OPERATOR NUMBER, such as 'crashes
         "crashes.mean > inf",
         "crashes.mean > 1_000",
         "crashes.mean > ٢",
-        "crashes.mean > 50 %",
+        "crashes.mean > 50%",
         "crashes.mean > 2 or crashes.mean < 1",
         "crashes.mean == 2",
         "crashes.mean rise",

@@ -43,7 +43,7 @@ def test_an_interval_holds_the_drawn_mean_and_stays_within_the_possible_numbers(
 def test_numbers_that_were_not_drawn_remain_possible() -> None:
     """Of 50 numbers alike, 3.69 / 50 may lie at the other end.
 
-    With that share 2.5 % of all tallies lack it.
+    With that share 2.5% of all tallies lack it.
     """
     ((_, high),) = betting_intervals(np.array([0.0, 1.0]), np.array([[50, 0]]))
     assert high > 1 - 0.025 ** (1 / 50)

@@ -111,7 +111,7 @@ def test_the_texts_of_tracks_are_those_of_the_table(unit: Unit) -> None:
 def test_a_spark_has_its_intervals_and_the_ends_of_its_scale() -> None:
     spark = sparkline([Estimate(0.5, 0.1, 0.4, 0.61), Estimate(0.52, 0.1, 0.42, 0.59)], PERCENT)
     assert spark is not None
-    assert (spark.bottom, spark.top) == ("40\N{NO-BREAK SPACE}%", "61\N{NO-BREAK SPACE}%")
+    assert (spark.bottom, spark.top) == ("40%", "61%")
     heights = [float(corner) for corner in re.findall(r" ([\d.]+)", spark.band)]
     assert (min(heights), max(heights)) == (2, 26), "the intervals fill the chart"
     lines = [float(corner) for corner in re.findall(r" ([\d.]+)", spark.line)]
