@@ -252,12 +252,13 @@ class ProvedAudit(Record, frozen=True):
     """The outcome of an exact audit."""
 
     refused: Annotated[bool, says("whether anything differs from its claim or its declaration.")]
+    lifetime: Annotated[float, says("the epsilon of all reports of a device together, by its ceiling.")]
     proofs: Annotated[tuple[ProvedStep, ...], says("of every step of every metric.")]
 
 
-def proved(audit: ExactAudit) -> ProvedAudit:
-    """Return the document of an exact audit."""
-    return ProvedAudit(bool(audit.refused), tuple(map(_step, audit.proofs)))
+def proved(audit: ExactAudit, lifetime: float) -> ProvedAudit:
+    """Return the document of an exact audit of questions with a lifetime ceiling."""
+    return ProvedAudit(bool(audit.refused), lifetime, tuple(map(_step, audit.proofs)))
 
 
 def _step(proof: Proof) -> ProvedStep:

@@ -68,8 +68,9 @@ class Contest:
         names: the names of the two answers.
         lives: the lives of the two devices.
         claim: what the device promises.
-        by_window: whether each window is an observation of its own. Otherwise the whole life is
-            one.
+        by_window: whether each window is an observation of its own. Otherwise the first windows
+            are one.
+        windows: how many of the first windows are observed together.
 
     """
 
@@ -79,6 +80,7 @@ class Contest:
     lives: tuple[Life, Life]
     claim: PrivacyClaim
     by_window: bool = False
+    windows: int = MONTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +117,29 @@ class Scene:
 
 def scenes(registry: Registry, reports: int) -> list[Scene]:
     """Return all scenes. Each answer to a single metric is reported at least ``reports`` times."""
-    played = [scene for metric in registry.metrics.values() for scene in _of_metric(metric, reports)]
+    lifetime = registry.budget.lifetime_nanos
+    played = [scene for metric in registry.metrics.values() for scene in _of_metric(metric, reports, lifetime)]
     if len(registry.metrics) > 1:
         contests = tuple(windows(registry))
         played.append(Scene(contests, max(LEAST_OBSERVATIONS, reports // REPORTS_A_WINDOW)))
     return played
 
 
-def _of_metric(metric: Metric, reports: int) -> Iterator[Scene]:
+def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[Scene]:
     """Yield months.
 
-    Unless answers are permanent, each of their windows also serves as a single report.
+    Unless answers are permanent, each of their windows also serves as a single report. What is
+    claimed of many reports is claimed of as many as the lifetime ceiling pays for.
     """
+    paid = max(1, min(MONTH, lifetime // metric.epsilon_nanos))
     answers, devices = extremes(metric), -(-reports // MONTH)
     lives = [_life(metric, [answer] * MONTH) for answer in answers]
     if metric.channel.permanent_nanos:
         single = [_life(metric, [answer]) for answer in answers]
         yield Scene(tuple(one_report(metric, answers, single)), reports // REPORTS_A_WINDOW)
-        yield Scene(tuple(months(metric, answers, lives)), devices)
+        yield Scene(tuple(months(metric, answers, lives, paid)), devices)
     else:
-        yield Scene((*one_report(metric, answers, lives), *months(metric, answers, lives)), devices)
+        yield Scene((*one_report(metric, answers, lives), *months(metric, answers, lives, paid)), devices)
 
 
 def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Contest]:
@@ -147,35 +152,50 @@ def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[L
         yield Contest(metric.name, "one report", (answer.name, other.name), (life, other_life), claim, by_window=True)
 
 
-def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Contest]:
-    """Yield a month in which all windows differ, and a month in which only the first one does.
+def months(
+    metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life], paid: int = MONTH
+) -> Iterator[Contest]:
+    """Yield paid windows of a month that all differ, and a month in which only the first one does.
 
     Of permanent numbers a third answer is played, too: one that coins round to either end.
     """
     first, second, *between = answers
     names = (first.name, second.name)
-    claim = permanent_claim_of(metric) if metric.channel.permanent_nanos else claim_of([metric] * MONTH)
-    yield Contest(metric.name, f"{MONTH} windows, all differ", names, (lives[0], lives[1]), claim)
+    claim = permanent_claim_of(metric, paid) if metric.channel.permanent_nanos else claim_of([metric] * paid)
+    if paid > 1:
+        yield Contest(metric.name, f"{paid} windows, all differ", names, (lives[0], lives[1]), claim, windows=paid)
     differing = _life(metric, [second, *[first] * (MONTH - 1)])
     yield Contest(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
     if metric.channel.permanent_nanos and between and not metric.labels:
         pair = (first.name, between[0].name)
-        yield Contest(metric.name, f"{MONTH} windows, all between", pair, (lives[0], lives[2]), claim)
+        yield Contest(metric.name, f"{paid} windows, all between", pair, (lives[0], lives[2]), claim, windows=paid)
 
 
 def windows(registry: Registry) -> Iterator[Contest]:
-    """Yield a window in which all answers differ, then one for each metric alone."""
+    """Yield a window in which answers differ, as many as its ceiling pays for, then one each."""
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
-    first, second = ({name: pair[side].value for name, pair in ends.items()} for side in (0, 1))
+    paid = list(_paid_together(registry))
+    first = {name: pair[0].value for name, pair in ends.items()}
+    second = first | {metric.name: ends[metric.name][1].value for metric in paid}
     base, opposite = (Life((answers,), registry.budget.window) for answers in (first, second))
-    yield Contest(None, "a window, all differ", ("first", "second"), (base, opposite), claim_of(metrics))
+    horizon = f"a window, {'all' if len(paid) == len(metrics) else len(paid)} differ"
+    yield Contest(None, horizon, ("first", "second"), (base, opposite), claim_of(paid))
     for metric in metrics:
         first_end, second_end = ends[metric.name]
         life = Life((first | {metric.name: second_end.value},), registry.budget.window)
         yield Contest(
             metric.name, "a window, one differs", (first_end.name, second_end.name), (base, life), claim_of([metric])
         )
+
+
+def _paid_together(registry: Registry) -> Iterator[Metric]:
+    """Yield the metrics, in their order, that the ceilings pay for within one window."""
+    left = min(registry.budget.per_window_nanos, registry.budget.lifetime_nanos)
+    for metric in registry.metrics.values():
+        if metric.epsilon_nanos <= left:
+            left -= metric.epsilon_nanos
+            yield metric
 
 
 def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
@@ -187,9 +207,9 @@ def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
     return PrivacyClaim(as_float(sum(metric.epsilon_nanos for metric in charged)), float_ceiling(delta))
 
 
-def permanent_claim_of(metric: Metric) -> PrivacyClaim:
-    """Return the claim on two months of permanent answers that never change."""
-    return PrivacyClaim(as_float(min(MONTH * metric.epsilon_nanos, metric.channel.permanent_nanos)))
+def permanent_claim_of(metric: Metric, windows: int = MONTH) -> PrivacyClaim:
+    """Return the claim on windows of permanent answers that never change."""
+    return PrivacyClaim(as_float(min(windows * metric.epsilon_nanos, metric.channel.permanent_nanos)))
 
 
 def _life(metric: Metric, answers: Sequence[NamedAnswer]) -> Life:
@@ -236,18 +256,19 @@ class Audit(Record, frozen=True):
     reports: Annotated[int, says("the least number of reports of each answer to a single metric.")]
     false_accusation: Annotated[float, says("the probability with which a correct SDK is accused, at most.")]
     accused: Annotated[bool, says("whether any claim is refuted.")]
+    lifetime: Annotated[float, says("the epsilon of all reports of a device together, by its ceiling.")]
     findings: Annotated[tuple[Finding, ...], says("of every pair of answers.")]
 
 
 def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
-    """Return the registry to play: without ceilings, with the named metrics or all.
+    """Return the registry to audit, with the named metrics or all.
 
     Raises:
         UnknownMetricError: if a name is not that of a metric.
 
     """
     metrics = {name: registry.metric(name) for name in names} if names else registry.metrics
-    return black_box.without_ceilings(replace(registry, metrics=metrics))
+    return replace(registry, metrics=metrics)
 
 
 def windows_played(registry: Registry, reports: int) -> int:
@@ -270,6 +291,8 @@ def audit(
 ) -> Audit:
     """Audit the SDK on the questions of a registry.
 
+    Devices are played without ceilings, since those that stop show less.
+
     Args:
         registry: as `chosen` returns it.
         reports: the least number of reports of each answer to a single metric, at least
@@ -282,7 +305,7 @@ def audit(
         AuditError: if a device does not record or send its reports.
 
     """
-    planned = scenes(registry, reports)
+    planned, bare = scenes(registry, reports), black_box.without_ceilings(registry)
     level = level_of(sum(len(scene.contests) for scene in planned))
 
     def findings_of(scene: Scene) -> Iterator[Finding]:
@@ -290,15 +313,16 @@ def audit(
         for _ in range(scene.devices):
             # lives take turns, so that a change of the machine affects all of them
             for life, devices in lived.items():
-                bodies = black_box.play(registry, life, make_device)
+                bodies = black_box.play(bare, life, make_device)
                 devices.append([observe([window]) for window in bodies])
                 after_life(len(bodies))
         for contest in scene.contests:
-            first, second = (_observations(contest, lived[life]) for life in contest.lives)
+            first, second = (observations(contest, lived[life]) for life in contest.lives)
             yield _finding(contest, attack(tabulate(first, second), contest.claim, level))
 
     findings = tuple(finding for scene in planned for finding in findings_of(scene))
-    return Audit(reports, FALSE_ACCUSATION, any(finding.accused for finding in findings), findings)
+    lifetime = as_float(registry.budget.lifetime_nanos)
+    return Audit(reports, FALSE_ACCUSATION, any(finding.accused for finding in findings), lifetime, findings)
 
 
 def _finding(contest: Contest, bound: LowerBound) -> Finding:
@@ -317,10 +341,15 @@ def _finding(contest: Contest, bound: LowerBound) -> Finding:
     )
 
 
-def _observations(contest: Contest, devices: list[list[Observation]]) -> list[Observation]:
+def observations(contest: Contest, devices: list[list[Observation]]) -> list[Observation]:
+    """Return what a contest sees of devices: each window, or its windows together."""
     if contest.by_window:
         return [window for windows in devices for window in windows]
     return [
-        {feature._replace(window=at): value for at, window in enumerate(windows) for feature, value in window.items()}
+        {
+            feature._replace(window=at): value
+            for at, window in enumerate(windows[: contest.windows])
+            for feature, value in window.items()
+        }
         for windows in devices
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from client_sdk.protocol.command_line import ExitStatus
+from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.registry.registry import Registry
 from estimator.audit.black_box import OtherSdk
 from estimator.audit.compare import requests_of
@@ -103,6 +104,7 @@ def _prove(questions: Registry, registry_text: str, form: str, *, all_inputs: bo
     """Walk the SDK, print the audit, and return a sentence for each refuted claim."""
     requests = requests_of(registry_text)
     with progress("proving", laws_walked(questions, all_inputs=all_inputs)) as advance:
-        outcome = proved(prove(questions, requests, all_inputs=all_inputs, after_law=advance))
+        walked = prove(questions, requests, all_inputs=all_inputs, after_law=advance)
+    outcome = proved(walked, as_float(questions.budget.lifetime_nanos))
     put(exact_forms.PROOF_FORMATS, form, outcome)
     return [sentence for proof in outcome.proofs for sentence in exact_forms.refusals(proof)]

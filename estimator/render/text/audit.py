@@ -29,8 +29,9 @@ HEADING: Final = (
 )
 
 FOOTNOTES: Final = f"""\
-claimed: epsilon of the reports that differ, one by one; of permanent answers
-that never change, their permanent epsilon.
+claimed: epsilon of the reports that differ, added up. Several windows are as
+many as the lifetime ceiling pays for. Of permanent answers that never change it
+is their permanent epsilon.
 proved: the true epsilon is at least this, in all rows together, except with a
 probability of {FALSE_ACCUSATION:.0e}. *: above the claim, which is refuted.
 used: the part of the claimed epsilon that is proved to be used, at least.
@@ -66,7 +67,15 @@ def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
     for finding in audit.findings:
         horizons.setdefault(finding.horizon, []).append(finding)
     blocks = ["".join(_block(horizon, findings, style)) for horizon, findings in horizons.items()]
-    return style.shown("\n".join([*blocks, FOOTNOTES, verdict_of(audit)]))
+    return style.shown("\n".join([*blocks, FOOTNOTES, f"{_ceiling(audit.lifetime)}{verdict_of(audit)}"]))
+
+
+def _ceiling(lifetime: float) -> str:
+    """Return what all reports of a device may reveal together, which no audit of reports proves."""
+    return (
+        f"All reports of a device: epsilon {lifetime:g} at most, by the ceiling of its ledger,\n"
+        "which tests prove: see docs/privacy/proofs.md.\n"
+    )
 
 
 def verdict_of(audit: Audit) -> str:
@@ -132,7 +141,7 @@ def _block(horizon: str, findings: list[Finding], style: Style) -> Iterator[str]
 def proofs_as_table(audit: ProvedAudit, style: Style = PLAIN) -> str:
     """Return an exact audit as text of 80 columns, with two lines for each step."""
     rows = (line for proof in audit.proofs for line in _rows(proof, style))
-    return style.shown("".join([PROOF_HEADING, *rows, "\n", _walked(audit), PROOF_FOOTNOTES]))
+    return style.shown("".join([PROOF_HEADING, *rows, "\n", _walked(audit), PROOF_FOOTNOTES, _ceiling(audit.lifetime)]))
 
 
 PROOF_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": proofs_as_table, "json": as_json}

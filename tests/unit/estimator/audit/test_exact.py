@@ -102,7 +102,7 @@ def test_an_epsilon_is_used_by_answers_and_not_by_inputs_that_are_only_parts_of_
     proof = walk.proof("dark_mode", epsilon_nanos(channel), None)
     assert proof.ratio == channel.worst_ratio
     assert proof.between_answers == 1 / (2 * channel.probability(1, 0))
-    (step,) = proved(ExactAudit((proof,))).proofs
+    (step,) = proved(ExactAudit((proof,)), 5.0).proofs
     assert step.used is not None
     assert 0.6 < step.used < 0.7  # of the odds e : 1 only (e + 1) / 2 : 1 are
 

@@ -12,8 +12,18 @@ from client_sdk import Registry
 from client_sdk.protocol.wire.reading import read_upload
 from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, PrivacyClaim, attack, level_of
 from estimator.audit.black_box import Life, play, without_ceilings
-from estimator.audit.distinguishers import observe, tabulate
-from estimator.audit.run import LEAST_REPORTS, MONTH, audit, chosen, default_reports, extremes, scenes, windows_played
+from estimator.audit.distinguishers import Feature, observe, tabulate
+from estimator.audit.run import (
+    LEAST_REPORTS,
+    MONTH,
+    audit,
+    chosen,
+    default_reports,
+    extremes,
+    observations,
+    scenes,
+    windows_played,
+)
 from tests.support.devices.audit_registries import BOOLEAN_ONLY, KINDS, TWO
 from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.mutants.audits import SeededCoins, table_of
@@ -61,7 +71,7 @@ def test_a_device_sends_one_report_a_metric_and_window_however_small_its_budget(
 def test_an_expired_metric_is_still_played_and_means_the_same() -> None:
     text = registry_text(dark_mode=BOOLEAN) + "expires = 2020-01-01\n"
     old = Registry.parse(text)
-    registry = chosen(old, ())
+    registry = without_ceilings(chosen(old, ()))
     assert registry.metric("dark_mode").edition == old.metric("dark_mode").edition
     ((body,),) = play(registry, Life(({"dark_mode": True},), registry.budget.window))
     assert len(read_upload(body).reports) == 1
@@ -78,6 +88,28 @@ def test_what_is_in_the_bytes_is_observed() -> None:
     assert {"symbol 1 of os", "place of os in upload 0"} < set(seen)
     assert seen["all of upload 1"] == b"not JSON"
     assert "all of upload 0" not in seen
+
+
+def test_no_claim_is_above_what_a_device_may_ever_spend() -> None:
+    metric = BOOLEAN | {"epsilon": 0.75}
+    text = registry_text(a=metric, b=metric, c=metric).replace("400", "2.5").replace("20", "1.5")
+    contests = [contest for scene in scenes(Registry.parse(text), LEAST_REPORTS) for contest in scene.contests]
+    claims = {contest.horizon: contest.claim.epsilon for contest in contests}
+    assert claims == {
+        "one report": 0.75,
+        "3 windows, all differ": 2.25,
+        "30 windows, one differs": 0.75,
+        "a window, 2 differ": 1.5,
+        "a window, one differs": 0.75,
+    }
+
+
+def test_a_claim_on_some_windows_is_tried_on_these_alone() -> None:
+    text = registry_text(a=BOOLEAN | {"epsilon": 0.75}).replace("400", "2.5")
+    (scene,) = scenes(Registry.parse(text), LEAST_REPORTS)
+    (few,) = [contest for contest in scene.contests if contest.horizon == "3 windows, all differ"]
+    observed = observations(few, [[{Feature("symbol 0 of a", 0): at} for at in range(MONTH)]])
+    assert observed == [{Feature("symbol 0 of a", at): at for at in range(3)}]
 
 
 @pytest.mark.slow

@@ -94,7 +94,7 @@ def test_the_verdict_names_a_refutation(leaked: Result) -> None:
 def test_json_is_what_programs_are_promised(registry: Path) -> None:
     result = _run("--registry", registry, "--reports", LEAST_REPORTS, "--metric", "dark_mode", "--format", "json")
     document = json.loads(result.stdout)
-    assert list(document) == ["reports", "false_accusation", "accused", "findings"]
+    assert list(document) == ["reports", "false_accusation", "accused", "lifetime", "findings"]
     assert (document["reports"], document["false_accusation"], document["accused"]) == (LEAST_REPORTS, 1e-6, False)
     first, *more = document["findings"]
     assert {finding["metric"] for finding in document["findings"]} == {"dark_mode"}
