@@ -162,12 +162,15 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
         against: an earlier registry, as `differences.read` takes it, to say what the change means;
             None for the last release in the history, if there is one.
 
+    Raises:
+        RegistryError: if the earlier registry cannot be used.
+
     """
     try:
         registry, releases = history.read(path), history.releases_in(history.path_of(path))
-        before = differences.read(against) if against else releases[-1].registry if releases else None
     except RegistryError as error:
         return Outcome(problems=tuple(str(error).splitlines()))
+    before = differences.read(against) if against else releases[-1].registry if releases else None
     sentences = registry.objections(today)
     if sentences:
         return Outcome(problems=tuple(f"{path}: {sentence}" for sentence in sentences))

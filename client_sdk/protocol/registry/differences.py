@@ -165,11 +165,14 @@ def read(place: Path) -> Registry | None:
 
     """
     revision, colon, path = place.as_posix().partition(":")
-    if place.exists() or not colon:
+    if place.exists():
         return history.read(place)
+    is_revision = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}") is not None
     if not path:
-        raise RegistryError(str(place), "names no file; write REVISION:FILE")
-    if _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}") is None:
+        if colon or is_revision:
+            raise RegistryError(str(place), f"names no file; write REVISION:FILE, such as {revision}:metrics.toml")
+        return history.read(place)
+    if not is_revision:
         problem = "is no file, and git knows no such revision here; fetch the revision, or name another file"
         raise RegistryError(str(place), problem)
     text, beside = _in_git(place), history.path_of(place)

@@ -59,6 +59,8 @@ def test_a_registry_that_a_revision_lacks_is_new_and_a_revision_that_is_unknown_
             differences.read(Path(place))
     Path("new.toml").touch()
     assert differences.read(Path("HEAD:./new.toml")) is None
+    with pytest.raises(RegistryError, match=r"^HEAD: names no file; write REVISION:FILE, such as HEAD:metrics.toml"):
+        differences.read(Path("HEAD"))
     with pytest.raises(RegistryError, match=r"^HEAD:: names no file"):
         differences.read(Path("HEAD:"))
     for place in ("nowhere:metrics.toml", "--help:metrics.toml"):
