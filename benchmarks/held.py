@@ -143,9 +143,9 @@ def tallies_bytes(server: Any) -> int:
 def backup_seconds(url: str, folder: Path) -> tuple[float, float]:
     """Return how long an export takes, and an import of it into a new store."""
     backup = folder / "backup.ndjson"
-    export_s = seconds("export", "--redis", url, "--to", str(backup))
+    export_s = seconds("store", "export", "--redis", url, "--to", str(backup))
     with EmbeddedStore(folder / "restored") as restored:
-        return export_s, seconds("import", "--redis", restored.url, "--from", str(backup))
+        return export_s, seconds("store", "import", "--redis", restored.url, "--from", str(backup))
 
 
 def seconds(*command: str) -> float:

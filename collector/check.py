@@ -20,10 +20,10 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S
 from collector.access import Access, Role, load_access
 from collector.embedded.directory import require_trusted, require_writable
-from collector.errors import ConfigError, StoreUnavailableError, plural
+from collector.errors import ConfigError, StoreUnavailableError, in_units, plural
 from collector.redis_servers.clocks import APART_S, clock_ahead_s, describe, farthest
 from collector.redis_servers.connection import Connection
-from collector.redis_servers.memory import FULL, GIB, NEARLY_FULL, Memory
+from collector.redis_servers.memory import FULL, NEARLY_FULL, Memory
 from collector.redis_servers.server import info, memory_of, setting
 from collector.required_settings import Durability, Promise
 from collector.store import keys
@@ -42,7 +42,7 @@ from collector.store.shards import Shards
 from collector.store.strata import lost_editions, lost_words, own_editions
 from collector.store.tally_memory import TallyMemory, free_bytes
 
-LEAST_FREE_BYTES = GIB
+LEAST_FREE_BYTES = 10**9
 """What must be free on the disk besides twice the store's file.
 
 A rewrite puts a new file beside the old one.
@@ -200,14 +200,10 @@ def check_disk(data_dir: Path) -> CheckResult:
     used_bytes = sum(path.stat().st_size for path in data_dir.rglob("*") if path.is_file())
     free_bytes = shutil.disk_usage(nearest).free
     has_room = free_bytes >= 2 * used_bytes + LEAST_FREE_BYTES
-    text = (
-        f"{free_bytes / GIB:.1f} GiB are free on the disk of {data_dir}, and the store takes {used_bytes / GIB:.1f} GiB"
-    )
+    text = f"{in_units(free_bytes)} are free on the disk of {data_dir}, and the store takes {in_units(used_bytes)}"
     if has_room:
         return CheckResult(Level.OK, "disk", text)
-    return CheckResult(
-        Level.WARNING, "disk", f"{text}: make room for twice that and {LEAST_FREE_BYTES // GIB} GiB more"
-    )
+    return CheckResult(Level.WARNING, "disk", f"{text}: make room for twice that and {in_units(LEAST_FREE_BYTES)} more")
 
 
 def _server(connection: Connection) -> tuple[str, str]:

@@ -111,8 +111,7 @@ class CollectorConfig:
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
-        for option, (_, port) in (("--bind", ("", self.port)), ("--metrics-bind", self.metrics_bind or ("", 1))):
-            require_option(1 <= port <= MAX_PORT, f"{option}: the port must be from 1 to {MAX_PORT}, not {port}")
+        require_ports(self.port, self.metrics_bind)
         require_option(
             (self.read_token is None) is (self.access_file is not None),
             "the file of --access says who reads tallies: leave HEARSAY_READ_TOKEN and --read-token-file unset with it",
@@ -156,6 +155,22 @@ class CollectorConfig:
     def promise(self) -> Promise:
         """What an acknowledgement promises."""
         return promised(self.durability, self.copies, self.redis_url)
+
+
+def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
+    """Refuse ports that do not exist, and metrics on the port of the service.
+
+    Raises:
+        OptionError: if so; it names the option.
+
+    """
+    metrics_port = None if metrics_bind is None else metrics_bind[1]
+    for option, named in (("--bind", port), ("--metrics-bind", metrics_port)):
+        if named is not None:
+            require_option(1 <= named <= MAX_PORT, f"{option}: the port must be from 1 to {MAX_PORT}, not {named}")
+    require_option(
+        port != metrics_port, f"--metrics-bind: {port} is the port of --bind; metrics need a port of their own"
+    )
 
 
 def require_store_memory(store_memory_bytes: int | None, redis_url: str | None) -> None:

@@ -68,3 +68,14 @@ def plural(number: int, singular: str, plural_form: str | None = None) -> str:
 
     """
     return f"{number:,} {singular if number == 1 else plural_form or singular + 's'}"
+
+
+_UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+
+
+def in_units(number: int) -> str:
+    """Return a number of bytes as people read it, such as ``512 bytes`` or ``7.3 GB``."""
+    for bytes_each, unit in _UNITS:
+        if number >= bytes_each:
+            return f"{number / bytes_each:,.{0 if number >= 10 * bytes_each else 1}f} {unit}"
+    return plural(number, "byte")

@@ -31,7 +31,7 @@ from collector.redis_servers.memory import MemoryWatch, embedded_limit_bytes
 from collector.redis_servers.server import memory_of
 from collector.retention import RedisRetirement, Retention
 from collector.store.preparation import agree_on_app
-from collector.store.redis_store import RedisStore, agree_on_grace
+from collector.store.redis_store import RedisStore, agree_on_settings
 from collector.store.store_protocol import TallyStore
 from collector.store.strata import lost_editions, lost_words, own_editions
 from collector.store.tally_memory import require_memory
@@ -109,7 +109,7 @@ def serve(config: CollectorConfig) -> None:
     place = str(config.data_dir.absolute()) if config.redis_url is None else "the store of --redis"
     _log.info("starting on %s", place, extra=Event.STARTING.extra)
     with running_store(config, served.registry) as running, chores(config, running, served) as background:
-        # metrics or another collector may have taken it meanwhile
+        # another collector may have taken it meanwhile
         require_free_address(address, config.port)
         former = plural(len(served.registry.former), "former question")
         metrics = f"with {plural(len(served.registry.metrics), 'metric')} and {former}"
@@ -164,7 +164,7 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
         open_store = partial(RedisStore, url, config.promise, is_cluster=config.is_cluster)
         store = open_store()
         store.prepare()
-        agree_on_grace(store, config.grace_s)
+        agree_on_settings(store, config.grace_s, config.promise.copies)
         agree_on_app(store.shards, registry.app, renames=config.renames_app)
         if not config.allows_unknown_editions:
             require_known_editions(store, registry, grace_s=config.grace_s)

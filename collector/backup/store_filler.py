@@ -16,7 +16,7 @@ from typing import Final
 
 from collector.backup.lines import BackupLine, Bucket, ClosedWindows, Editions, TallyLine
 from collector.backup.store_reader import StoreReader
-from collector.errors import ConfigError, require
+from collector.errors import ConfigError, in_units, require
 from collector.redis_servers.memory import Memory
 from collector.redis_servers.server import parse_info
 from collector.store import keys
@@ -25,7 +25,7 @@ from collector.store.facts import GRACE_FIELD, IMPORTED, IMPORTING, SHARDS_FIELD
 from collector.store.redis_store import RedisStore
 from collector.store.shards import Shards
 from collector.store.store_protocol import OwnEditions
-from collector.store.tally_memory import COUNTER_BYTES, MB, free_bytes
+from collector.store.tally_memory import COUNTER_BYTES, free_bytes
 
 COUNTED_MEANWHILE = (
     "a collector counts in the store: stop every collector on it, empty the store, and import the backup again"
@@ -276,13 +276,12 @@ class Demand:
         largest = ""
         if self._largest is not None:
             number, tally = self._largest
-            size = COUNTER_BYTES * tally.symbols / MB
             largest = (
                 f"; its largest tally is line {number}, of metric.{tally.metric} in {tally.window}, with "
-                f"{tally.symbols:,} symbols ({size:,.0f} MB)"
+                f"{tally.symbols:,} symbols ({in_units(COUNTER_BYTES * tally.symbols)})"
             )
         return (
-            f"the backup takes up to {needed_bytes / MB:,.0f} MB of the store, and {room_bytes / MB:,.0f} MB are "
+            f"the backup takes up to {in_units(needed_bytes)} of the store, and {in_units(room_bytes)} are "
             f"free{largest}: give the server more memory (maxmemory, or --store-memory); if your app never asked that, "
             "the file is none of your backups. Nothing was written"
         )

@@ -1,4 +1,4 @@
-"""Backups of a store (``export``, ``import``), and what is left of a store (``accept-loss``)."""
+"""``hearsay-collector store export``, ``import`` and ``accept-loss``: backups, damaged stores."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STDOUT = Path("-")
 """Many programs take this for standard output. Nobody wants a file of this name."""
 
 
-@click.command("export", epilog=examples("hearsay-collector export --data-dir hearsay-data --to backup.ndjson"))
+@click.command("export", epilog=examples("hearsay-collector store export --data-dir hearsay-data --to backup.ndjson"))
 @click.option(
     "--to",
     type=click.Path(path_type=Path),
@@ -86,7 +86,7 @@ def export_store(
     click.echo(f"the backup holds {summary}", err=True)
 
 
-@click.command("import", epilog=examples("hearsay-collector import --from backup.ndjson --data-dir hearsay-data"))
+@click.command("import", epilog=examples("hearsay-collector store import --from backup.ndjson --data-dir hearsay-data"))
 @click.option("--from", "path", type=click.Path(path_type=Path), required=True, help="The backup to restore.")
 @click.option(
     "--registry",
@@ -203,7 +203,7 @@ def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], N
         yield bar.update
 
 
-@click.command("accept-loss", epilog=examples("hearsay-collector accept-loss --data-dir hearsay-data"))
+@click.command("accept-loss", epilog=examples("hearsay-collector store accept-loss --data-dir hearsay-data"))
 @store_options
 def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
     """Start from the readable part of a damaged store. Missing data is lost for good.

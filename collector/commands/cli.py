@@ -146,16 +146,12 @@ def cli() -> None:
     """Collect perturbed reports, and keep nothing but their tallies."""
 
 
-for command in (
-    accept_loss,
-    check,
-    close,
-    completion,
-    export_store,
-    import_store,
-    key,
-    relay,
-    retire,
-    serve,
-):
+@cli.group(cls=ErrorReportingGroup, epilog=examples(f"{PROGRAM} store export --to backup.ndjson"))
+def store() -> None:
+    """Back up or restore a store, close windows, and remove tallies."""
+
+
+for command in (check, completion, key, relay, serve):
     cli.add_command(command)
+for command in (accept_loss, close, export_store, import_store, retire):
+    store.add_command(command)

@@ -24,8 +24,10 @@ from collector.embedded.store import UNLIMITED, EmbeddedStore
 from collector.errors import ConfigError, OptionError, require
 from collector.log import LogFormat
 from collector.redis_servers.connection import require_url
-from collector.required_settings import Durability, promised
+from collector.required_settings import NO_PROMISE, Durability
+from collector.store.facts import promise_of
 from collector.store.redis_store import RedisStore
+from collector.store.shards import Shards
 
 
 def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
@@ -190,18 +192,16 @@ def _content(file: Path) -> str:
         raise ConfigError(f"the secret's file {file} is not UTF-8 text") from error
 
 
-def open_store(
-    data_dir: Path, redis_url: str | None, *, is_cluster: bool, durability: Durability, copies: int
-) -> RedisStore:
+def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
     """Return a store that is being served. What a command writes is kept as safely as reports are.
+
+    The store knows how safely: with the settings of the collector that started on it last.
 
     Args:
         data_dir: directory of a running collector's embedded store; ignored if there is a
             ``redis_url``.
         redis_url: a server, or any node of a cluster; or None.
         is_cluster: whether ``redis_url`` names a cluster.
-        durability: where a write must have arrived when it is answered.
-        copies: how many replicas must have it then, with ``replicated``.
 
     Raises:
         ConfigError: if no collector runs on the directory, or the store cannot be used or cannot
@@ -209,9 +209,11 @@ def open_store(
         StoreUnavailableError: if the store does not answer.
 
     """
-    promise = promised(durability, copies, redis_url)
     url = running_store_url(data_dir) if redis_url is None else redis_url
-    store = RedisStore(url, promise, is_cluster=is_cluster)
+    shards = Shards(url, NO_PROMISE, is_cluster=is_cluster)
+    shards.require_promise()
+    store = RedisStore(url, promise_of(shards.facts()), is_cluster=is_cluster, layout=shards.layout)
+    shards.disconnect()
     store.prepare()
     return store
 

@@ -1,4 +1,4 @@
-"""``hearsay-collector close`` and ``retire``: end a window early, remove old tallies for good."""
+"""``hearsay-collector store close`` and ``retire``: end a window early, remove old tallies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from client_sdk.protocol.window import Window
 from collector.commands.options import (
     examples,
     open_store,
-    served_store_options,
+    store_options,
     window_of,
 )
 from collector.errors import ConfigError, StoreUnavailableError, plural
@@ -24,8 +24,8 @@ from collector.store.redis_store import RedisStore
 
 @click.command(
     epilog=examples(
-        "hearsay-collector close --window 2026-W47 --data-dir hearsay-data",
-        "hearsay-collector close --window 2026-11-20 --yes",
+        "hearsay-collector store close --window 2026-W47 --data-dir hearsay-data",
+        "hearsay-collector store close --window 2026-11-20 --yes",
     )
 )
 @click.option(
@@ -36,12 +36,12 @@ from collector.store.redis_store import RedisStore
     help="The window, such as 2026-11-20, 2026-W47 or 2026-11.",
 )
 @click.option("--yes", is_flag=True, help="Close it without confirmation, in scripts.")
-@served_store_options
+@store_options
 def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
     """Close a window early and for good: it accepts no more reports, and its tallies are final.
 
-    Show what the window holds, and ask for confirmation. Use the service's --durability and
-    --copies, so that the closing is stored as safely as reports are.
+    Show what the window holds, and ask for confirmation. The closing is stored as safely as the
+    reports: with the --durability and --copies of the collector that started on the store last.
     """
     if window.starts_at > time.time():
         raise ConfigError(f"the window {window} has not begun; only a window that has begun can be closed")
@@ -109,7 +109,7 @@ def is_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-@click.command(epilog=examples("hearsay-collector retire --before 2026-01-01 --dry-run"))
+@click.command(epilog=examples("hearsay-collector store retire --before 2026-01-01 --dry-run"))
 @click.option(
     "--before",
     "first_kept",
@@ -119,13 +119,13 @@ def is_terminal() -> bool:
     help="The first window to keep.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
-@served_store_options
+@store_options
 def retire(first_kept: Window, *, dry_run: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
     """Delete the tallies of all windows that closed before a window, for good.
 
     A removal that was interrupted is completed first. The windows stay closed, so late reports are
-    refused. Open windows are never removed. Use the service's --durability and --copies, so that
-    the removal is stored as safely as reports are.
+    refused. Open windows are never removed. The removal is stored as safely as the reports: with
+    the --durability and --copies of the collector that started on the store last.
     """
     retirement = RedisRetirement(open_store(**store))
     names = sorted(retirement.begun().union(before(retirement, first_kept)))

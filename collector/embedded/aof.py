@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from collector.errors import in_units
+
 STORE_DIR = "appendonlydir"
 MANIFEST = "appendonly.aof.manifest"
 
@@ -172,7 +174,9 @@ def _shortfall(file: Path, noted: Reach, noted_at_s: float) -> Iterator[DataLoss
     if present.size < noted.size:
         yield DataLoss(f"{shortened(file.name, present.size, noted.size)} (noted at {when})")
     elif present.checksum != noted.checksum:
-        yield DataLoss(f"{file.name} is not what was written: something has changed in its first {noted.size} bytes")
+        yield DataLoss(
+            f"{file.name} is not what was written: something has changed in its first {in_units(noted.size)}"
+        )
 
 
 def make_readable(folder: Path) -> Iterator[DataLoss]:
@@ -180,11 +184,11 @@ def make_readable(folder: Path) -> Iterator[DataLoss]:
     for name in increments_in(folder):
         file = folder / name
         file.touch(mode=0o600)
-        size, readable = file.stat().st_size, readable_bytes(file)
-        if readable < size:
+        present, readable = file.stat().st_size, readable_bytes(file)
+        if readable < present:
             with file.open("r+b") as opened:
                 opened.truncate(readable)
-            yield DataLoss(f"the last {size - readable} bytes of {name} cannot be read: they are cut off")
+            yield DataLoss(f"{in_units(present - readable)} at the end of {name} cannot be read: cut off")
 
 
 def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
@@ -196,7 +200,7 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
 
     """
     if can_be_read:
-        otherwise = f"to go on with what is left, run hearsay-collector accept-loss --data-dir {data_dir}"
+        otherwise = f"to go on with what is left, run hearsay-collector store accept-loss --data-dir {data_dir}"
     else:
         otherwise = (
             "otherwise import the last backup into a new data directory, because nothing in this one can be read"
@@ -206,7 +210,7 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
 
 def shortened(name: str, present: int, noted: int) -> str:
     """Return for people that a file is shorter than it was noted to be, in bytes."""
-    return f"{name} has {present} bytes, and {noted} were acknowledged: the last {noted - present} are missing"
+    return f"{name} lacks {in_units(noted - present)} at its end, of the {in_units(noted)} that were acknowledged"
 
 
 def extended(file: Path, before: Reach, size: int) -> Reach:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from collector.errors import StoreUnavailableError
+from collector.errors import StoreUnavailableError, in_units
 from collector.log import Event
 
 NEARLY_FULL = 0.75
@@ -36,8 +36,6 @@ It is lower than NEARLY_FULL, so that a server near the limit does not log both 
 
 LOOK_INTERVAL_S = 10.0
 """Seconds between two looks. In that time the fastest uploads take some megabytes."""
-
-GIB = 2**30
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +80,7 @@ class Memory(NamedTuple):
     def __str__(self) -> str:
         """Describe it for people."""
         limit = "its maxmemory" if self.is_limited else "its machine's memory"
-        return f"a server uses {self.used_bytes / GIB:.2f} GiB, {self.part:.0%} of {limit}"
+        return f"a server uses {in_units(self.used_bytes)}, {self.part:.0%} of {limit} ({in_units(self.most_bytes)})"
 
 
 class MemoryWatch:

@@ -15,12 +15,16 @@ from enum import Enum, auto
 from itertools import pairwise
 
 from collector.errors import ConfigError
+from collector.required_settings import Durability, Promise
 
 SCHEMA = 1
 """The schema that this version reads and writes."""
 
-SCHEMA_FIELD, SHARDS_FIELD, GRACE_FIELD, NAME_FIELD = "schema", "shards", "grace", "name"
+SCHEMA_FIELD, SHARDS_FIELD, NAME_FIELD = "schema", "shards", "name"
 """Fields of the store's facts, written at first use; see `keys`."""
+
+GRACE_FIELD, COPIES_FIELD = "grace", "copies"
+"""Fields with the settings of the collector that started last."""
 
 APP_FIELD = "app"
 """The field of the facts that names the app whose registry the store is served under."""
@@ -36,7 +40,7 @@ IMPORTING, IMPORTED = "importing", "imported"
 
 WAY_OUT = (
     "bring back the servers that held it, with their files, and start the collector again; or, to go on with what is "
-    "left, run hearsay-collector accept-loss with the options that name the store"
+    "left, run hearsay-collector store accept-loss with the options that name the store"
 )
 
 
@@ -69,7 +73,15 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
             "it, or a later one"
         )
     if IMPORTING in facts and purpose is not Purpose.IMPORT:
-        raise ConfigError("the import of a backup into the store is not finished: run hearsay-collector import again")
+        raise ConfigError(
+            "the import of a backup into the store is not finished: run hearsay-collector store import again"
+        )
+
+
+def promise_of(facts: Mapping[str, str]) -> Promise:
+    """Return what acknowledgements promise; on a store that was never served, a write to disk."""
+    copies = int(facts.get(COPIES_FIELD, 0))
+    return Promise(Durability.REPLICATED if copies else Durability.FSYNC, copies)
 
 
 def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> list[int]:

@@ -4,7 +4,7 @@ Keys of a shard share the hash tag ``{shard}``, so that a cluster keeps them on 
 is a function of the upload id.
 
 ==========================================  ======================================================
-``hearsay:store``                           hash, the facts: schema, shards, grace, a random name,
+``hearsay:store``                           hash, the facts: schema, shards, grace, copies, a name,
                                             whether shards carry it, the app's name, imports;
                                             written at first use
 ``hearsay:editions``                        hash: METRIC:EDITION of a stratum -> the question's own

@@ -20,7 +20,7 @@ from collector.redis_servers.router import Answered
 from collector.required_settings import ON_DISK, Promise
 from collector.store import keys
 from collector.store.count_script import count_command, read_answer
-from collector.store.facts import GRACE_FIELD, Purpose
+from collector.store.facts import COPIES_FIELD, GRACE_FIELD, Purpose
 from collector.store.preparation import prepare
 from collector.store.shards import ONE_SERVER, Layout, Shards
 from collector.store.store_protocol import CountedUpload, Outcome, OwnEditions, Snapshot, StoredTally
@@ -232,12 +232,18 @@ def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> 
         )
 
 
-def agree_on_grace(store: RedisStore, grace_s: int) -> None:
-    """Write the grace period, in seconds, to a store.
+def agree_on_settings(store: RedisStore, grace_s: int, copies: int) -> None:
+    """Write a collector's settings to a store, for the next collector and for commands.
+
+    Args:
+        store: the store.
+        grace_s: seconds after its end during which a window still takes reports.
+        copies: how many replicas have acknowledged reports on disk.
 
     Raises:
-        ConfigError: if the store cannot be served with it.
+        ConfigError: if the store cannot be served with this grace period.
 
     """
     require_grace(store, store.shards.facts(), grace_s)
-    store.shards.run_on_facts(*even_when_full("HSET", keys.STORE, GRACE_FIELD, grace_s))
+    settings = (GRACE_FIELD, grace_s, COPIES_FIELD, copies)
+    store.shards.run_on_facts(*even_when_full("HSET", keys.STORE, *settings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from client_sdk.protocol.registry.registry import Registry
-from collector.errors import plural, require
+from collector.errors import in_units, plural, require
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.memory import Memory
 from collector.redis_servers.server import info, memory_of
@@ -13,8 +13,6 @@ from collector.store.shards import Shards
 
 COUNTER_BYTES = 8
 """Of each symbol, in each shard and window."""
-
-MB = 10**6
 
 
 class TallyMemory(NamedTuple):
@@ -41,9 +39,9 @@ class TallyMemory(NamedTuple):
         return cls(shards, needed_bytes, max(tallies)[1], is_new)
 
     def __str__(self) -> str:
-        """Say the megabytes."""
+        """Say how much that is."""
         shards = plural(self.shards, "shard") + (", as a new store has" if self.is_new else "")
-        return f"a window of every question takes up to {self.needed_bytes / MB:,.0f} MB in {shards}"
+        return f"a window of every question takes up to {in_units(self.needed_bytes)} in {shards}"
 
     def lack(self, room_bytes: int, what: str) -> str:
         """Return the sentence of a registry that does not fit.
@@ -54,7 +52,7 @@ class TallyMemory(NamedTuple):
 
         """
         return (
-            f"{self}, but {room_bytes / MB:,.0f} MB {what}: give the servers more, or let metric.{self.largest} have a "
+            f"{self}, but {in_units(room_bytes)} {what}: give the servers more, or let metric.{self.largest} have a "
             "smaller tally (of texts, by cells)"
         )
 
@@ -65,7 +63,7 @@ def require_memory(store: Shards, registry: Registry) -> None:
     What is free now does not matter: a collector that starts again finds the window that it began.
 
     Raises:
-        ConfigError: if so; it says the megabytes, and what to do.
+        ConfigError: if so; it says how much is missing, and what to do.
         StoreUnavailableError: if a server does not answer.
 
     """

@@ -64,7 +64,9 @@ def main(devices: int | None, html: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="hearsay-demo-") as scratch, collector(Path(scratch), token) as url:
         answered = report_all(people, url, started_s)
         window = Window.of(WindowKind.DAY, started_s)
-        command("collector", "close", "--yes", "--window", window.text, "--data-dir", str(Path(scratch) / "data"))
+        command(
+            "collector", "store", "close", "--yes", "--window", window.text, "--data-dir", str(Path(scratch) / "data")
+        )
         report = ("estimator", "report", "--registry", str(REGISTRY), "--collector", url)
         output = command(*report, "--format", "json", HEARSAY_READ_TOKEN=token)
         command(*report, "--format", "html", "--output", str(html), HEARSAY_READ_TOKEN=token)

@@ -76,9 +76,11 @@ def test_a_command_is_one_and_its_variables_are_read(file: str, name: str, servi
     entry = re.search(r"hearsay-\w+", dockerfile_of(service)["ENTRYPOINT"])
     assert entry is not None, (file, name)
     chosen = PROGRAMS[entry.group()]
-    command = chosen.get_command(click.Context(chosen), service["command"][0])
+    words = [re.sub(r"\$\{\w+:\?[^}]*\}", "https://telemetry.example.com", word) for word in service["command"]]
+    command: click.Command | None = chosen
+    while isinstance(command, click.Group):
+        command, words = command.get_command(click.Context(command), words[0]), words[1:]
     assert command is not None
-    words = [re.sub(r"\$\{\w+:\?[^}]*\}", "https://telemetry.example.com", word) for word in service["command"][1:]]
     options = {option for parameter in command.params for option in parameter.opts}
     assert {word for word in words if word.startswith("--")} <= options
     with pytest.MonkeyPatch.context() as environment:

@@ -24,7 +24,7 @@ from collector.required_settings import NO_PROMISE, ON_DISK, Durability, Promise
 from collector.retention import RedisRetirement, TallyName
 from collector.store.facts import Purpose
 from collector.store.preparation import agree_on_app, app_of
-from collector.store.redis_store import RedisStore, agree_on_grace
+from collector.store.redis_store import RedisStore, agree_on_settings
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, judged, report, upload
 from tests.support.services.processes import START_DEADLINE_S, wait_until
@@ -89,7 +89,7 @@ def filled(embedded_url: str) -> Iterator[RedisStore]:
 
 def count_upload(store: RedisStore) -> None:
     store.prepare()
-    agree_on_grace(store, 60)
+    agree_on_settings(store, 60, copies=0)
     assert store.count(judged(upload(report(), report("plan", 0, "2026-W47")))).verdict == Verdict(2)
     store.close(Window.parse(TODAY))
 
@@ -98,7 +98,7 @@ def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None
     """Do everything once that a collector and its commands do with a store."""
     store.require_writable()
     store.prepare()
-    agree_on_grace(store, 60)
+    agree_on_settings(store, 60, copies=0)
     agree_on_app(store.shards, "acme-notes")
     allowed = judged(upload(report(), report("os", 2)))._replace(allowance=Allowance("app", 2, int(NOON) + 10**9))
     assert not store.count(allowed).is_duplicate

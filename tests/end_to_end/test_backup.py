@@ -66,8 +66,8 @@ class Senders:
 @pytest.mark.long
 def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup"
-    export = (*COMMAND, "export", "--registry", str(registry_file), "--data-dir")
-    restore = (*COMMAND, "import", "--registry", str(registry_file), "--from", str(backup), "--data-dir")
+    export = (*COMMAND, "store", "export", "--registry", str(registry_file), "--data-dir")
+    restore = (*COMMAND, "store", "import", "--registry", str(registry_file), "--from", str(backup), "--data-dir")
     with running_collector(registry_file, tmp_path / "old") as collector, Senders(collector.url) as senders:
         wait_until(lambda: len(senders.sent) > 100, what="uploads before the backup")
         written = run_command([*export, str(tmp_path / "old"), "--to", str(backup)])
@@ -91,6 +91,7 @@ def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: P
             assert post(collector.url, body) == (200, {"accepted": 1, "refused": []})
         closing = [
             *COMMAND,
+            "store",
             "close",
             "--yes",
             "--data-dir",
@@ -132,38 +133,42 @@ def has_begun(data_dir: Path) -> bool:
 def test_a_killed_import_is_not_served_and_continues(registry_file: Path, tmp_path: Path) -> None:
     backup, data_dir, ids = tmp_path / "backup", tmp_path / "new", 60_000
     large_backup(backup, ids)
-    command = [*COMMAND, "import", "--from", str(backup), "--data-dir", str(data_dir)]
+    command = [*COMMAND, "store", "import", "--from", str(backup), "--data-dir", str(data_dir)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         wait_until(lambda: has_begun(data_dir), what="the first uploads to be put")
         kill(process.pid)
     assert process.returncode == -9
     with (
-        pytest.raises(RuntimeError, match="run hearsay-collector import again"),
+        pytest.raises(RuntimeError, match="run hearsay-collector store import again"),
         running_collector(registry_file, data_dir),
     ):
         pass
     assert run_command(command).returncode == 0
-    exported = run_command([*COMMAND, "export", "--data-dir", str(data_dir)])
+    exported = run_command([*COMMAND, "store", "export", "--data-dir", str(data_dir)])
     buckets = [line for line in map(decode, exported.stdout.encode().splitlines()) if isinstance(line, Bucket)]
     assert sum(len(bucket.members) for bucket in buckets) == ids
 
 
 @pytest.mark.long
 def test_what_cannot_be_done_is_said(registry_file: Path, tmp_path: Path) -> None:
-    nothing = run_command([*COMMAND, "export", "--data-dir", str(tmp_path / "none")])
+    nothing = run_command([*COMMAND, "store", "export", "--data-dir", str(tmp_path / "none")])
     assert (nothing.returncode, "there is no store in" in nothing.stderr) == (1, True)
     assert not (tmp_path / "none").exists()
     large_backup(tmp_path / "backup", 1)
     (tmp_path / "cut").write_bytes((tmp_path / "backup").read_bytes()[:-9])
-    cut = run_command([*COMMAND, "import", "--from", str(tmp_path / "cut"), "--data-dir", str(tmp_path / "none")])
+    cut = run_command(
+        [*COMMAND, "store", "import", "--from", str(tmp_path / "cut"), "--data-dir", str(tmp_path / "none")]
+    )
     assert (cut.returncode, "line 4 is not JSON, or is cut" in cut.stderr) == (1, True)
     assert not (tmp_path / "none").exists()
     assert (
         run_command(
-            [*COMMAND, "import", "--from", str(tmp_path / "backup"), "--data-dir", str(tmp_path / "a")]
+            [*COMMAND, "store", "import", "--from", str(tmp_path / "backup"), "--data-dir", str(tmp_path / "a")]
         ).returncode
         == 0
     )
-    unwritable = run_command([*COMMAND, "export", "--to", str(registry_file / "x"), "--data-dir", str(tmp_path / "a")])
+    unwritable = run_command(
+        [*COMMAND, "store", "export", "--to", str(registry_file / "x"), "--data-dir", str(tmp_path / "a")]
+    )
     assert (unwritable.returncode, "cannot be written" in unwritable.stderr) == (1, True)
     assert "Traceback" not in unwritable.stderr

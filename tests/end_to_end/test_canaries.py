@@ -193,7 +193,7 @@ def test_the_append_only_file_forgets_the_uploads_when_their_window_closes(regis
         assert json.loads(raw_answer(collector.url, with_length(sent.encode()))[1])["accepted"] == 1
         assert b"BITFIELD" in log()
         closed = run_command(
-            [sys.executable, "-m", "collector", "close", "--yes", "--window", window, "--data-dir", str(data)]
+            [sys.executable, "-m", "collector", "store", "close", "--yes", "--window", window, "--data-dir", str(data)]
         )
         assert closed.returncode == 0, closed.stderr
         wait_until(lambda: b"BITFIELD" not in log(), what="the file to be rewritten")

@@ -24,7 +24,9 @@ def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: 
     local = [*command, "--access", str(tmp_path / "access.toml"), "--data-dir", str(tmp_path / "data")]
     new = run_command(local)
     assert (new.returncode, "ok      store: there is none in" in new.stdout) == (0, True)
-    assert "ok      room: a window of every question takes up to 0 MB in 1 shard, as a new store has\n" in new.stdout
+    assert (
+        "ok      room: a window of every question takes up to 80 bytes in 1 shard, as a new store has\n" in new.stdout
+    )
     assert not (tmp_path / "data").exists()
     with running_collector(registry_file, tmp_path / "data") as collector:
         post(collector.url, upload(report(window=Window.of(WindowKind.DAY, time.time()).text)))

@@ -100,16 +100,6 @@ def test_a_host_name_can_be_bound_behind_a_proxy_setting_too_and_an_unknown_one_
     assert "Traceback" not in refused.stderr
 
 
-def test_metrics_on_the_port_of_the_service_are_refused_before_it_says_that_it_is_ready(
-    registry_file: Path, tmp_path: Path
-) -> None:
-    bind = f"127.0.0.1:{free_port()}"
-    refused = serve(registry_file, "--data-dir", tmp_path / "data", "--bind", bind, "--metrics-bind", bind)
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert f"cannot listen on {bind}" in refused.stderr
-    assert "Traceback" not in refused.stderr
-
-
 def test_an_unwritable_data_directory_is_named(registry_file: Path) -> None:
     result = serve(registry_file, "--data-dir", registry_file / "below-a-file")
     assert result.returncode == 1
@@ -140,7 +130,7 @@ def test_a_data_directory_that_the_store_cannot_read_is_named_and_left_as_it_is(
     # a log that was begun just before the end is in no note yet: the store itself refuses it
     by_note = "is not what was written" in result.stderr
     assert by_note or "unknown command 'NONSENS'" in result.stderr
-    assert not by_note or "run hearsay-collector accept-loss --data-dir" in result.stderr
+    assert not by_note or "run hearsay-collector store accept-loss --data-dir" in result.stderr
     assert log.read_bytes() == spoiled
 
 
@@ -187,7 +177,17 @@ def test_a_random_read_token_is_made_and_shown_once_where_none_is_configured(
 
 @pytest.mark.long
 def test_a_window_can_be_closed_early_and_only_if_it_has_begun(registry_file: Path, tmp_path: Path) -> None:
-    close = (sys.executable, "-m", "collector", "close", "--yes", "--data-dir", str(tmp_path / "data"), "--window")
+    close = (
+        sys.executable,
+        "-m",
+        "collector",
+        "store",
+        "close",
+        "--yes",
+        "--data-dir",
+        str(tmp_path / "data"),
+        "--window",
+    )
     stopped = run_command([*close, today()])
     assert (stopped.returncode, "no collector runs on" in stopped.stderr) == (1, True)
     with running_collector(registry_file, tmp_path / "data") as collector:

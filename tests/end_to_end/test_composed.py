@@ -19,7 +19,7 @@ import redis
 
 from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.embedded.store import server_program
-from collector.store.redis_store import RedisStore, agree_on_grace
+from collector.store.redis_store import RedisStore, agree_on_settings
 from tests.support.services.collecting import judged, report, upload
 from tests.support.services.composed import FOLDER, initialised, project
 from tests.support.services.processes import free_port, run_command, running_collector, started, wait_until
@@ -121,7 +121,7 @@ def test_the_backup_of_the_compose_file_is_taken_and_put_into_an_empty_store(
         url = url_here(tmp_path / "backup_url", port)
         counting = RedisStore(url_here(tmp_path / "store_url", port).read_text(encoding="utf-8").strip())
         counting.prepare()
-        agree_on_grace(counting, 60)
+        agree_on_settings(counting, 60, copies=0)
         assert counting.count(judged(upload())).verdict == Verdict(1)
         taken = collector_command(url, *export)
         file.write_text(taken.stdout, encoding="utf-8")

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from collector.commands import cli as of_collector
 from estimator.commands import cli as of_estimator
+from tools.reference.commands import contexts
 
 PROGRAMS = {
     "hearsay-collector": (of_collector.cli, of_collector),
@@ -20,22 +21,24 @@ PROGRAMS = {
 }
 
 
-def commands() -> list[tuple[str, str]]:
-    groups = {program: group for program, (group, _) in PROGRAMS.items()}
-    return [(program, name) for program, group in groups.items() for name in group.list_commands(click.Context(group))]
+COMMANDS = [
+    context
+    for program, (group, _) in PROGRAMS.items()
+    for context in contexts(program, group)
+    if context.command is not group
+]
 
 
-@pytest.mark.parametrize(("program", "name"), commands())
-def test_the_help_of_every_command_has_examples_that_parse(program: str, name: str) -> None:
-    group, _ = PROGRAMS[program]
-    subcommand = group.get_command(click.Context(group), name)
-    assert subcommand is not None
-    assert "Examples:" in CliRunner().invoke(group, [name, "--help"]).output
-    lines = [line.split() for line in (subcommand.epilog or "").splitlines() if line.startswith("  ")]
+@pytest.mark.parametrize("context", COMMANDS, ids=lambda context: context.command_path)
+def test_the_help_of_every_command_has_examples_that_parse(context: click.Context) -> None:
+    command, path = context.command, context.command_path.split()
+    group, _ = PROGRAMS[path[0]]
+    assert "Examples:" in CliRunner().invoke(group, [*path[1:], "--help"]).output
+    lines = [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  ")]
     assert lines
-    for words in map(shlex.split, map(" ".join, lines)):
-        assert words[:2] == [program, name]
-        subcommand.make_context(name, words[2:])
+    for words in map(shlex.split, lines):
+        assert words[: len(path)] == path
+        command.make_context(path[-1], words[len(path) :])
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

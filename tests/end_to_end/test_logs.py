@@ -44,7 +44,18 @@ def test_its_life_is_logged_as_objects_and_uploads_are_not(registry_file: Path, 
         wait_until(lambda: scrape(port)[open_windows] == 1, what="the first look at windows: what it finds is no news")
         assert raw_answer(collector.url, with_length(b"{"))[0] == 400
         assert events(collector) == FIRST
-        close = [sys.executable, "-m", "collector", "close", "--yes", "--window", window, "--data-dir", str(data)]
+        close = [
+            sys.executable,
+            "-m",
+            "collector",
+            "store",
+            "close",
+            "--yes",
+            "--window",
+            window,
+            "--data-dir",
+            str(data),
+        ]
         assert run_command(close).returncode == 0
         wait_until(lambda: events(collector)[2:] == ["window_closed", "file_rewritten"], what="the window to be closed")
         kill(collector.worker_pids()[0])

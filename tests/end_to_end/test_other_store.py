@@ -61,7 +61,7 @@ def test_a_server_is_used_if_it_writes_through_and_refused_otherwise(
         return
     with running_collector(registry_file, tmp_path / "unused", *options) as collector:
         assert post(collector.url, upload(report(window=window)))[0] == 200
-        command = [sys.executable, "-m", "collector", "close", "--yes", "--window", window]
+        command = [sys.executable, "-m", "collector", "store", "close", "--yes", "--window", window]
         assert run_command([*command, *options]).returncode == 0
         assert [tally["counts"] for tally in tallies(collector.url)] == [[0, 1]]
     assert list((tmp_path / "unused").iterdir()) == []
@@ -80,7 +80,9 @@ def test_a_collector_needs_no_more_than_its_rights_and_shows_its_password_nowher
     environment = {"HEARSAY_REDIS_URL_FILE": str(secret)}
     with running_collector(registry_file, tmp_path / "unused", environment=environment) as collector:
         assert post(collector.url, upload(report(window=window)))[0] == 200
-        closed = run_command([sys.executable, "-m", "collector", "close", "--yes", "--window", window], **environment)
+        closed = run_command(
+            [sys.executable, "-m", "collector", "store", "close", "--yes", "--window", window], **environment
+        )
         assert closed.returncode == 0, closed.stderr
         assert [tally["counts"] for tally in tallies(collector.url)] == [[0, 1]]
         with redis.Redis.from_url(url) as administrator:
@@ -112,7 +114,9 @@ def test_a_cluster_is_used_and_a_window_closed_on_all_of_it(
     replicated = [*options, "--durability", "replicated", "--copies", "1"]
     with running_collector(registry_file, tmp_path / "unused", *replicated) as collector:
         assert [post(collector.url, of_shard(shard, window))[0] for shard in range(64)] == [200] * 64
-        closed = run_command([sys.executable, "-m", "collector", "close", "--yes", "--window", window, *replicated])
+        closed = run_command(
+            [sys.executable, "-m", "collector", "store", "close", "--yes", "--window", window, *options]
+        )
         assert (closed.returncode, closed.stderr) == (0, "")
         assert [tally["counts"] for tally in tallies(collector.url)] == [[0, 0, 64, 0]]
         late = post(collector.url, of_shard(5, window))

@@ -1,5 +1,5 @@
-"""Old tallies are removed by `hearsay-collector retire`, or automatically if the registry says how
-long to keep them.
+"""Old tallies are removed by `hearsay-collector store retire`, or automatically if the registry
+says how long to keep them.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def test_a_closed_window_is_retired_on_request_and_an_open_one_never(registry_fi
     day, week = (Window.of(kind, time.time()).text for kind in (WindowKind.DAY, WindowKind.WEEK))
     data = ("--data-dir", str(tmp_path / "data"))
     command = (sys.executable, "-m", "collector")
-    retire = (*command, "retire", *data, "--before", "9000-01-01")
+    retire = (*command, "store", "retire", *data, "--before", "9000-01-01")
     with running_collector(registry_file, tmp_path / "data") as collector:
         post(collector.url, upload(report(window=day), report("os", 1, day), report("plan", 0, week)))
-        assert run_command([*command, "close", "--yes", *data, "--window", day]).returncode == 0
+        assert run_command([*command, "store", "close", "--yes", *data, "--window", day]).returncode == 0
         rehearsed = run_command([*retire, "--dry-run"])
         assert rehearsed.stdout == f"{day}: 2 tallies\nwould remove 2 tallies of 1 closed window\n"
         assert len(tallies(collector.url)) == 2

@@ -21,6 +21,7 @@ from client_sdk import cli as client
 from client_sdk.protocol.command_line import ExitStatus
 from collector.commands.cli import cli as collector
 from estimator.commands.cli import command as estimator
+from tools.reference.commands import contexts
 
 GROUPS = {"hearsay-collector": collector, "hearsay-estimator": estimator}
 
@@ -35,7 +36,7 @@ NEEDED = {
 }
 """What a command needs beside a registry."""
 
-OPTIONAL = {("hearsay-collector", "export"), ("hearsay-collector", "import")}
+OPTIONAL = {("hearsay-collector", "store export"), ("hearsay-collector", "store import")}
 """Commands that compare their store with a registry only on request."""
 
 
@@ -45,11 +46,11 @@ def defaults() -> Iterator[tuple[str, str, dict[str, Any]]]:
     for name, parser in subparsers.choices.items():
         yield "hearsay-client", name, {action.dest: action.default for action in parser._actions}
     for program, group in GROUPS.items():
-        context = click.Context(group)
-        for name in group.list_commands(context):
-            command = group.get_command(context, name)
-            assert command is not None
-            yield program, name, {str(each.name): each.to_info_dict()["default"] for each in command.params}
+        for context in contexts(program, group):
+            name = context.command_path.removeprefix(program).strip()
+            if not isinstance(context.command, click.Group):
+                defaults = {str(each.name): each.to_info_dict()["default"] for each in context.command.params}
+                yield program, name, defaults
 
 
 COMMANDS = [(program, name) for program, name, _ in defaults()]
@@ -79,7 +80,7 @@ def is_in_style(said: str, program: str) -> bool:
 
 @pytest.mark.parametrize(("program", "name"), COMMANDS)
 def test_an_unknown_option_is_refused_in_one_style(program: str, name: str) -> None:
-    status, printed, said = run(program, name, "--no-such-option")
+    status, printed, said = run(program, *name.split(), "--no-such-option")
     assert (status, printed) == (ExitStatus.USAGE, "")
     assert is_in_style(said, f"{program} {name}"), said
 
@@ -107,7 +108,7 @@ def test_a_registry_that_cannot_be_used_is_refused_in_one_style(
     monkeypatch.chdir(tmp_path)
     if content is not None:
         Path("metrics.toml").write_text(content)
-    status, printed, said = run(program, name, *NEEDED.get(name, ()))
+    status, printed, said = run(program, *name.split(), *NEEDED.get(name, ()))
     assert (status, printed, is_in_style(said, f"{program} {name}")) == (ExitStatus.USAGE, "", True), said
     assert "\n\nError: the registry cannot be used:\nmetrics.toml" in said
 

@@ -23,7 +23,7 @@ from collector.commands.cli import cli
 from collector.embedded.aof import MANIFEST, STORE_DIR, increments_in, sequence_of
 from collector.embedded.high_water_mark import MARK_FILE
 from collector.embedded.store import EmbeddedStore
-from collector.errors import ConfigError
+from collector.errors import ConfigError, in_units
 from collector.judge import Judgement
 from collector.maintenance import Maintenance, ServerState
 from collector.store.redis_store import RedisStore
@@ -154,7 +154,7 @@ def counted(data: Path, more: Judgement | None = None) -> int:
 
 def accept_loss(data: Path) -> str:
     """Run the command, and return what it said."""
-    return CliRunner().invoke(cli, ["accept-loss", "--data-dir", str(data)]).output
+    return CliRunner().invoke(cli, ["store", "accept-loss", "--data-dir", str(data)]).output
 
 
 @pytest.mark.long
@@ -172,7 +172,9 @@ def test_a_file_that_was_cut_before_what_is_noted_is_refused_wherever_it_was_cut
     data = kept.copied(tmp_path / "cut")
     for size in range(kept.noted - 1, kept.noted - UPLOAD_BYTES, -1):
         os.truncate(increment(data), size)
-        with pytest.raises(ConfigError, match=f"has {size} bytes, and {kept.noted} were acknowledged: the last"):
+        with pytest.raises(
+            ConfigError, match=f"lacks {in_units(kept.noted - size)} at its end, of the {in_units(kept.noted)}"
+        ):
             EmbeddedStore(data).__enter__()
 
 
@@ -240,7 +242,7 @@ def remove_everything(data: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "said", "left"),
     [
-        (cut, "bytes, and .* were acknowledged", range(REWRITTEN, REWRITTEN + NOTED)),
+        (cut, "lacks .* at its end, of the .* that were acknowledged", range(REWRITTEN, REWRITTEN + NOTED)),
         (change_a_symbol, "is not what was written", [REWRITTEN + NOTED + LAST]),
         (change_the_form, "is not what was written", range(REWRITTEN, REWRITTEN + NOTED)),
         (add_noughts, "Bad file format", [REWRITTEN + NOTED + LAST]),
@@ -255,7 +257,7 @@ def test_a_store_of_which_a_part_is_lost_is_refused_until_the_loss_is_accepted(
     damage(data)
     for _ in range(2):
         with pytest.raises(
-            ConfigError, match=f"{said}.*run hearsay-collector accept-loss --data-dir {re.escape(str(data))}"
+            ConfigError, match=f"{said}.*run hearsay-collector store accept-loss --data-dir {re.escape(str(data))}"
         ):
             counted(data)
     assert "accepted: " in accept_loss(data)
@@ -332,7 +334,7 @@ def test_a_collector_that_loses_its_power_under_load_goes_on_after_a_torn_tail_a
     shutil.copytree(data, damaged, ignore=shutil.ignore_patterns("run"))
     name, noted = note(data)
     os.truncate(damaged / STORE_DIR / name, noted - 1)
-    with pytest.raises(ConfigError, match="acknowledged: the last 1 are missing"):
+    with pytest.raises(ConfigError, match="lacks 1 byte at its end"):
         counted(damaged)
     end = log.read_bytes()
     last = end[end.rindex(TRANSACTION) :]

@@ -131,7 +131,7 @@ def test_a_master_and_its_replica_that_come_back_empty_under_load_count_nothing_
             running_collector(registry_file, tmp_path / "refused", *options),
         ):
             pass
-        accepted = run_command([sys.executable, "-m", "collector", "accept-loss", *options])
+        accepted = run_command([sys.executable, "-m", "collector", "store", "accept-loss", *options])
         assert (accepted.returncode, numbered(gone) in accepted.stdout) == (0, True), accepted
         load.wait_for(load.acknowledged + UPLOADS_BETWEEN)
         load.end()

@@ -25,7 +25,7 @@ from collector.errors import StoreFullError
 from collector.redis_servers.memory import FULL
 from collector.retention import RedisRetirement, before
 from collector.store import keys
-from collector.store.redis_store import RedisStore, agree_on_grace
+from collector.store.redis_store import RedisStore, agree_on_settings
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, TODAY, judged, of_shard, report, upload
 from tests.support.services.delivering import Load
@@ -89,7 +89,18 @@ def test_a_collector_whose_store_is_full_keeps_what_it_acknowledged_says_so_and_
 
         server.config_set("maxmemory", 1)
         window = Window.of(WindowKind.DAY, time.time()).text
-        command = (sys.executable, "-m", "collector", "close", "--yes", "--window", window, "--data-dir", str(data))
+        command = (
+            sys.executable,
+            "-m",
+            "collector",
+            "store",
+            "close",
+            "--yes",
+            "--window",
+            window,
+            "--data-dir",
+            str(data),
+        )
         assert run_command(command).returncode == 0
         assert sum_of(tallies(collector.url)) == load.acknowledged
 
@@ -107,7 +118,7 @@ def full(tmp_path: Path) -> Any:
     with EmbeddedStore(tmp_path / "data") as embedded:
         store = RedisStore(embedded.url)
         store.prepare()
-        agree_on_grace(store, 7)
+        agree_on_settings(store, 7, copies=0)
         store.count(judged(upload(report(), report("plan", 1, "2026-W47"))))
         store.disconnect()
     with EmbeddedStore(tmp_path / "data", memory_bytes=1) as embedded:
@@ -118,7 +129,7 @@ def full(tmp_path: Path) -> Any:
 
 def test_a_store_that_is_full_can_be_started_on_read_closed_and_emptied_of_what_is_old(full: RedisStore) -> None:
     full.prepare()
-    agree_on_grace(full, 5)
+    agree_on_settings(full, 5, copies=0)
     with pytest.raises(StoreFullError):
         full.count(judged(upload()))
     assert [type(outcome) for outcome in full.count_all([judged(upload())] * 2)] == [StoreFullError] * 2

@@ -18,7 +18,8 @@ WIDTH: Final = 80
 def helps() -> dict[str, str]:
     """Return the help of each program and each of its commands, by their words."""
     programs = {"hearsay-collector": collector, "hearsay-estimator": estimator}
-    return dict(_of_client()) | {name: text for each in programs.items() for name, text in _of_click(*each)}
+    of_click = [context for program, group in programs.items() for context in contexts(program, group)]
+    return dict(_of_client()) | {context.command_path: context.command.get_help(context) for context in of_click}
 
 
 def sections() -> str:
@@ -38,10 +39,12 @@ def _of_client() -> Iterator[tuple[str, str]]:
             )
 
 
-def _of_click(program: str, group: click.Group) -> Iterator[tuple[str, str]]:
-    context = click.Context(group, info_name=program, terminal_width=WIDTH)
-    yield program, group.get_help(context)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if command and not command.hidden:
-            yield f"{program} {name}", command.get_help(click.Context(command, context, name))
+def contexts(name: str, command: click.Command, parent: click.Context | None = None) -> Iterator[click.Context]:
+    """Yield a context for a command and, if it is a group, for all commands in it."""
+    context = click.Context(command, parent, name, terminal_width=WIDTH)
+    yield context
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            subcommand = command.get_command(context, each)
+            if subcommand and not subcommand.hidden:
+                yield from contexts(each, subcommand, context)

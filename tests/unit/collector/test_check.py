@@ -26,7 +26,7 @@ from collector.check import (
     check_store,
     check_tally_memory,
 )
-from collector.redis_servers.memory import GIB, Memory
+from collector.redis_servers.memory import Memory
 from collector.required_settings import ON_DISK
 from collector.store import keys
 from collector.store.redis_store import RedisStore
@@ -186,7 +186,7 @@ class Usage(NamedTuple):
     free: int
 
 
-@pytest.mark.parametrize(("free", "level"), [(3 * GIB, Level.OK), (GIB - 1, Level.WARNING)])
+@pytest.mark.parametrize(("free", "level"), [(10**9, Level.OK), (10**9 - 1, Level.WARNING)])
 def test_a_disk_needs_room_for_a_rewrite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, level: Level
 ) -> None:

@@ -219,7 +219,7 @@ def test_a_dry_run_lists_what_a_retirement_that_broke_off_left(store: RedisStore
         RedisRetirement(breaking).retire([OS])
     breaking.disconnect()
     assert closed_metrics(store) == {"dark_mode": 16}
-    words = ["retire", "--redis", embedded_url, "--before", "2026-01-01"]
+    words = ["store", "retire", "--redis", embedded_url, "--before", "2026-01-01"]
     dry = CliRunner().invoke(cli, [*words, "--dry-run"])
     assert dry.stdout == f"{TODAY}: 1 tally\nwould remove 1 tally of 1 closed window\n"
     assert RedisRetirement(store).begun() == {OS}

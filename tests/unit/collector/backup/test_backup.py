@@ -23,7 +23,7 @@ from collector.required_settings import ON_DISK
 from collector.retention import RedisRetirement, TallyName
 from collector.store import keys
 from collector.store.facts import SCHEMA, Purpose
-from collector.store.redis_store import RedisStore, agree_on_grace
+from collector.store.redis_store import RedisStore, agree_on_settings
 from collector.store.shards import Shards
 from collector.store.store_protocol import CountedUpload
 from tests.support.services.cluster import Cluster
@@ -109,7 +109,7 @@ def test_everything_is_in_the_new_store_whatever_its_shards(
     opened: Opener, tmp_path: Path, before: int, after: int
 ) -> None:
     old, new = opened(0, shards=before), opened(1, shards=after, purpose=Purpose.IMPORT)
-    agree_on_grace(old, 7)
+    agree_on_settings(old, 7, copies=0)
     sent = mixed_uploads(400)
     verdicts = [counted.verdict for counted in count(old, sent)]
     old.close(Window.parse("2026-11-19"))
@@ -294,7 +294,7 @@ def test_a_store_with_a_part_of_a_backup_is_not_served(opened: Opener, tmp_path:
     written(old, other)
     with pytest.raises(StoreUnavailableError):
         restore.restore(path, restore.check(path), breaking(new, 5), nothing)
-    with pytest.raises(ConfigError, match="run hearsay-collector import again"):
+    with pytest.raises(ConfigError, match="run hearsay-collector store import again"):
         opened(1)
     with pytest.raises(ConfigError, match="import that one again"):
         put(other, new)
@@ -497,5 +497,5 @@ def test_a_collector_that_counts_during_an_import_is_noticed(
 
     with pytest.raises(ConfigError, match="a collector counts in the store"):
         restore.restore(path, restore.check(path), Served(new), nothing)
-    with pytest.raises(ConfigError, match="run hearsay-collector import again"):
+    with pytest.raises(ConfigError, match="run hearsay-collector store import again"):
         opened(1)

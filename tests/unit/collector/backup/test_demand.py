@@ -114,7 +114,7 @@ def test_a_short_backup_of_huge_tallies_is_refused_before_anything_is_written(
     client.config_set("maxmemory", used_bytes(client) + 10**9)
     contents, store = check(path), RedisStore(embedded_url)
     with pytest.raises(
-        ConfigError, match=r"takes up to 1,074 MB .* line 2, of metric\.os .* 16,777,216 symbols \(134 MB"
+        ConfigError, match=r"takes up to 1.1 GB .* line 2, of metric\.os .* 16,777,216 symbols \(134 MB"
     ):
         require_room(store.shards, contents.digest, contents.demand)
     store.disconnect()

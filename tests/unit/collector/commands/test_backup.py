@@ -40,7 +40,7 @@ def test_a_registry_names_the_app_only_of_a_store_without_one(
     store: RedisStore, embedded_url: str, registry_file: Path, tmp_path: Path
 ) -> None:
     written = tmp_path / "backup"
-    export = ("export", "--redis", embedded_url, "--registry", registry_file, "--to", written)
+    export = ("store", "export", "--redis", embedded_url, "--registry", registry_file, "--to", written)
     assert run(*export).exit_code == 0
     assert json.loads(written.read_text().splitlines()[0])["app"] == REGISTRY.app
     written.unlink()
@@ -56,10 +56,10 @@ def test_a_backup_is_not_written_to_a_file_that_is_called_as_standard_output(
 ) -> None:
     store.disconnect()
     monkeypatch.chdir(tmp_path)
-    refused = run("export", "--redis", embedded_url, "--to", "-")
+    refused = run("store", "export", "--redis", embedded_url, "--to", "-")
     assert (refused.exit_code, "leave --to out for standard output" in refused.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []
-    whole = run("export", "--redis", embedded_url)
+    whole = run("store", "export", "--redis", embedded_url)
     assert (whole.exit_code, json.loads(whole.stdout.splitlines()[0])["app"]) == (0, None)
 
 
@@ -90,7 +90,7 @@ def test_a_backup_replaces_no_file_that_is_no_backup_and_none_of_its_store(
     )
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     for named in ((), ("--registry", registry)):
-        refused = run("export", "--data-dir", data_dir, *named, "--to", tmp_path / place)
+        refused = run("store", "export", "--data-dir", data_dir, *named, "--to", tmp_path / place)
         assert (refused.exit_code, sentence in refused.stderr) == (1, True)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -102,7 +102,7 @@ def test_a_backup_replaces_an_earlier_one_and_fills_an_empty_file(
     backup = tmp_path / "backup.ndjson"
     backup.touch()
     for _ in range(2):
-        done = run("export", "--redis", embedded_url, "--to", backup)
+        done = run("store", "export", "--redis", embedded_url, "--to", backup)
         assert done.exit_code == 0, done.stderr
     assert restore.check(backup).tallies == 0
 
@@ -112,7 +112,7 @@ def test_a_pipe_is_refused_because_a_backup_is_read_twice(tmp_path: Path) -> Non
     os.close(writer)
     pipe = f"/dev/fd/{reader}"
     try:
-        refused = run("import", "--from", pipe, "--data-dir", tmp_path / "new")
+        refused = run("store", "import", "--from", pipe, "--data-dir", tmp_path / "new")
     finally:
         os.close(reader)
     assert refused.exit_code == 1
@@ -124,17 +124,17 @@ def test_a_backup_that_the_embedded_store_has_no_room_for_is_refused_and_nothing
     tally = TallyLine("os", "0123456789ab", TODAY, MOST_SYMBOLS, {MOST_SYMBOLS - 1: 1})
     content = encode(Header(SCHEMA, 1, None, None)) + encode(tally)
     (tmp_path / "backup").write_bytes(content + encode(End(2, sha256(content).hexdigest())))
-    importing = ("import", "--from", tmp_path / "backup", "--data-dir", tmp_path / "new")
+    importing = ("store", "import", "--from", tmp_path / "backup", "--data-dir", tmp_path / "new")
     refused = run(*importing, "--store-memory", "100M")
     assert refused.exit_code == 1
     assert "give the server more memory (maxmemory, or --store-memory)" in refused.stderr
-    assert "the store is empty, and was never used" in run("export", "--data-dir", tmp_path / "new").stderr
+    assert "the store is empty, and was never used" in run("store", "export", "--data-dir", tmp_path / "new").stderr
 
 
 def test_an_export_changes_nothing_also_of_a_store_that_was_never_used(embedded_url: str) -> None:
     with redis.Redis.from_url(embedded_url) as client:
         client.flushall()
-        refused = run("export", "--redis", embedded_url)
+        refused = run("store", "export", "--redis", embedded_url)
         assert refused.exit_code == 1
         assert "the store is empty, and was never used: name the one that a collector counts in" in refused.stderr
         assert client.dbsize() == 0

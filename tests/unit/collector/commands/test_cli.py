@@ -16,7 +16,7 @@ from collector.access import Role, parse_access
 from collector.commands.cli import cli
 from collector.errors import StoreUnavailableError
 from collector.required_settings import Durability
-from collector.store.redis_store import RedisStore
+from collector.store.redis_store import RedisStore, agree_on_settings
 from tests.support.services.collecting import TODAY, judged, report, upload
 
 
@@ -62,14 +62,17 @@ def test_a_command_that_changes_a_store_keeps_the_promise_that_the_service_makes
     with redis.Redis.from_url(embedded_url) as client:
         client.flushall()
         store_with_a_report(embedded_url)
-        assert run(*command, *store).exit_code == 0
+        assert run("store", *command, *store).exit_code == 0
         client.config_set("appendfsync", "everysec")
         try:
-            refused = run(*command, *store)
+            refused = run("store", *command, *store)
             assert (refused.exit_code, "appendfsync always (now everysec)" in refused.stderr) == (1, True)
         finally:
             client.config_set("appendfsync", "always")
-    alone = run(*command, *store, "--durability", "replicated", "--copies", "1")
+    serving = RedisStore(embedded_url)
+    agree_on_settings(serving, 60, copies=1)
+    serving.disconnect()
+    alone = run("store", *command, *store)
     assert (alone.exit_code, "has 0 replicas in step" in alone.stderr) == (1, True)
 
 
@@ -83,7 +86,7 @@ def store_with_a_report(url: str) -> None:
 def test_a_window_is_closed_only_after_a_yes_and_only_if_a_metric_has_it(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    close = ("close", "--redis", embedded_url, "--window")
+    close = ("store", "close", "--redis", embedded_url, "--window")
     with redis.Redis.from_url(embedded_url) as client:
         client.flushall()
     empty = run(*close, TODAY, "--yes")
@@ -116,7 +119,7 @@ def test_a_closing_that_broke_off_says_that_it_may_hold_in_part(
     with redis.Redis.from_url(embedded_url) as client:
         client.flushall()
     store_with_a_report(embedded_url)
-    close = ("close", "--redis", embedded_url, "--window", TODAY, "--yes")
+    close = ("store", "close", "--redis", embedded_url, "--window", TODAY, "--yes")
     said = f"cannot be reached; a part of the store may refuse reports for {TODAY} already: run this again\n"
     with monkeypatch.context() as patched:
         patched.setattr(RedisStore, "close", unavailable)
@@ -133,13 +136,13 @@ def test_of_an_emptied_server_no_loss_can_be_accepted_and_a_whole_one_has_none(e
     with redis.Redis.from_url(embedded_url) as client:
         client.flushall()
     said = "the store is empty, and says nothing of what it held: a collector that starts on it begins a new store\n"
-    assert run("accept-loss", "--redis", embedded_url).output == said
+    assert run("store", "accept-loss", "--redis", embedded_url).output == said
     store_with_a_report(embedded_url)
-    assert run("accept-loss", "--redis", embedded_url).output == "nothing is missing that was noted\n"
+    assert run("store", "accept-loss", "--redis", embedded_url).output == "nothing is missing that was noted\n"
 
 
 @pytest.mark.parametrize(
-    "command", [("check", "--registry", "none.toml"), ("close", "--window", "2026-11-20"), ("export",)]
+    "command", [("check", "--registry", "none.toml"), ("store", "close", "--window", "2026-11-20"), ("store", "export")]
 )
 def test_a_directory_that_cannot_be_looked_at_is_said_to_be_one(command: tuple[str, ...]) -> None:
     refused = run(*command, "--data-dir", "x" * 10_000)
@@ -148,7 +151,7 @@ def test_a_directory_that_cannot_be_looked_at_is_said_to_be_one(command: tuple[s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("command", ["key edge", "export --redis URL", "--help", "check --help", "--version"])
+@pytest.mark.parametrize("command", ["key edge", "store export --redis URL", "--help", "check --help", "--version"])
 def test_output_that_finds_no_room_is_one_sentence(command: str, unbuffered: str, embedded_url: str) -> None:
     words = [embedded_url if word == "URL" else word for word in command.split()]
     with Path("/dev/full").open("w") as full:

@@ -13,15 +13,15 @@ from collector.commands.options import read_secret
 from collector.errors import ConfigError
 
 SERVE = ("serve", "--registry", "none")
-CLOSE = ("close", "--window", "2026-11-20")
+CLOSE = ("store", "close", "--window", "2026-11-20")
 OF_A_STORE = (
     SERVE,
     ("check", "--registry", "none"),
     CLOSE,
-    ("retire", "--before", "2026-11-20"),
-    ("export",),
-    ("import", "--from", "none"),
-    ("accept-loss",),
+    ("store", "retire", "--before", "2026-11-20"),
+    ("store", "export"),
+    ("store", "import", "--from", "none"),
+    ("store", "accept-loss"),
 )
 FROM_A_FILE = (*SERVE, "--read-token-file", "none")
 
@@ -91,7 +91,7 @@ def test_an_empty_url_is_not_taken_for_the_embedded_store(
     assert (result.exit_code, named in result.stderr) == (2, True), result.stderr
 
 
-@pytest.mark.parametrize("command", [CLOSE, ("export",), ("accept-loss",)])
+@pytest.mark.parametrize("command", [CLOSE, ("store", "export"), ("store", "accept-loss")])
 def test_an_empty_url_on_the_command_line_is_no_url(
     command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from collector.commands.cli import cli
+from tools.reference.commands import contexts
 
 NUMBERS = ("", "x", "-1", "nan", "1e400", "9" * 400)
 BINDS = ("", "nowhere", "127.0.0.1", ":8080", "127.0.0.1:x", "127.0.0.1:0", "127.0.0.1:65536", "h:" + "9" * 400)
@@ -18,7 +19,8 @@ URLS = ("", "x", "http://h", "redis://h:0", "redis://h:x", "redis://h/x", "redis
 
 BAD = {
     "--bind": BINDS,
-    "--metrics-bind": BINDS,
+    "serve --metrics-bind": (*BINDS, "0.0.0.0:8080"),
+    "relay --metrics-bind": (*BINDS, "0.0.0.0:8081"),
     "--redis": URLS,
     "--durability": ("", "disk"),
     "--copies": ("0", "6", "2", *NUMBERS),
@@ -37,7 +39,7 @@ BAD = {
     "--gather": ("0", "10.1", "inf", *NUMBERS),
     "--held": ("0", "60001", *NUMBERS),
     "relay --to": ("", "x", "ftp://h", "http://h.example", "https://u:p@h", "https://[", "https://h?x"),
-    "export --to": ("-",),
+    "store export --to": ("-",),
 }
 """Bad values of options and arguments, by their names or by command and name."""
 
@@ -57,12 +59,19 @@ NEEDED = {
 """A good value of everything that a command needs."""
 
 
+COMMANDS = {
+    context.command_path: context.command
+    for name, command in cli.commands.items()
+    for context in contexts(name, command)
+}
+
+
 def taking_values() -> Iterator[tuple[str, click.Parameter]]:
     """Yield each command's name with each of its options and arguments that takes a value."""
-    for command in cli.commands.values():
+    for name, command in COMMANDS.items():
         for parameter in command.params:
             if not getattr(parameter, "is_flag", False):
-                yield str(command.name), parameter
+                yield name, parameter
 
 
 def bad_values(command: str, option: str) -> tuple[str, ...]:
@@ -99,9 +108,9 @@ def test_a_bad_value_is_refused_with_status_2_and_a_sentence(
 def invoked(command: str, option: str, value: str) -> Result:
     """Run a command with a bad value and whatever else it needs."""
     needed = {
-        parameter.opts[0]: NEEDED[parameter.opts[0]] for parameter in cli.commands[command].params if parameter.required
+        parameter.opts[0]: NEEDED[parameter.opts[0]] for parameter in COMMANDS[command].params if parameter.required
     }
-    words = [command]
+    words = command.split()
     for name, given in ({**needed, option: value}).items():
         words += [f"{name}={given}"] if name.startswith("--") else ["--", given]
     environment = {

@@ -11,7 +11,6 @@ from collector.errors import ConfigError, StoreUnavailableError
 from collector.log import Event
 from collector.redis_servers.memory import (
     EMBEDDED_PART,
-    GIB,
     LOOK_INTERVAL_S,
     NEARLY_FULL,
     ROOM,
@@ -22,7 +21,7 @@ from collector.redis_servers.memory import (
 )
 from tests.support.core.tables import for_each
 
-MIB = 2**20
+MIB, GIB = 2**20, 2**30
 
 
 def memory(part: float) -> Memory:
@@ -33,7 +32,7 @@ def test_memory_is_that_of_the_limit_or_else_of_the_machine() -> None:
     facts = {"used_memory": "50", "maxmemory": "100", "total_system_memory": "1000"}
     assert Memory.of(facts) == Memory(50, 100, is_limited=True)
     assert Memory.of(facts | {"maxmemory": "0"}) == Memory(50, 1000, is_limited=False)
-    assert str(Memory(3 * GIB, 4 * GIB, is_limited=True)) == "a server uses 3.00 GiB, 75% of its maxmemory"
+    assert str(Memory(3 * 10**9, 4 * 10**9, is_limited=True)) == "a server uses 3.0 GB, 75% of its maxmemory (4.0 GB)"
     assert "its machine's memory" in str(Memory(1, 2, is_limited=False))
 
 

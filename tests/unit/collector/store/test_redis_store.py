@@ -16,7 +16,7 @@ from collector.required_settings import NO_PROMISE, Durability, Promise
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
 from collector.store.facts import SCHEMA
-from collector.store.redis_store import RedisStore, agree_on_grace
+from collector.store.redis_store import RedisStore, agree_on_settings
 from collector.store.store_protocol import CountedUpload, close_due_windows
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, TODAY, judged, of_shard, report, upload
@@ -112,14 +112,14 @@ def test_a_store_that_would_not_keep_what_it_acknowledges_is_refused(
 
 
 def test_the_grace_can_grow_only_while_no_window_is_open(store: RedisStore) -> None:
-    agree_on_grace(store, 100)
-    agree_on_grace(store, 200)
+    agree_on_settings(store, 100, copies=0)
+    agree_on_settings(store, 200, copies=0)
     store.count(judged(upload()))
-    agree_on_grace(store, 50)
+    agree_on_settings(store, 50, copies=0)
     with pytest.raises(ConfigError, match=f"from 50 seconds.*{TODAY}"):
-        agree_on_grace(store, 51)
+        agree_on_settings(store, 51, copies=0)
     store.close(Window.parse(TODAY))
-    agree_on_grace(store, 51)
+    agree_on_settings(store, 51, copies=0)
 
 
 def test_a_closing_that_broke_off_is_finished_though_the_window_is_not_due(embedded_url: str, client: Any) -> None:
