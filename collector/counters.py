@@ -9,7 +9,9 @@ that is killed leaves behind; these cells have no file name. Its files are holes
 disk a worker that counts is killed (SIGBUS), where here it only is missing from the metrics. It
 would also cost more: 3.56 us for each upload, against 1.10 us here.
 
-Only perturbed reports and transport are counted, never a symbol, a metric or a device.
+Only perturbed reports and transport are counted, never a symbol, a metric or a device. A relay
+counts on the same sheet, and changes what it knows of uploads only when a batch leaves or ends: its
+metrics say no more of when an upload came than the collector sees.
 """
 
 from __future__ import annotations
@@ -104,11 +106,23 @@ OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
 
 UPLOADS, REPORTS, PROBLEMS, STORE_ERRORS = "uploads", "reports", "problems", "store_errors"
 
+RELAYED, BATCHES, HELD, OLDEST_NS = "relayed", "batches", "held", "oldest_ns"
+"""What only a relay counts. The last two are not sums: see `WorkerCounters.put`."""
+
+ANSWERED, UNANSWERED = "answered", "unanswered"
+
+UNAVAILABLE, REFUSED, ABANDONED = "unavailable", "refused", "abandoned"
+"""Why a batch got no answers: the collector's fault, the relay's key, devices that had gone."""
+
 LABELS: Mapping[str, tuple[str, ...]] = {
-    UPLOADS: ("counted", "refused", "duplicate"),
+    UPLOADS: ("counted", REFUSED, "duplicate"),
     REPORTS: (ACCEPTED, *(refusal.value for refusal in Refusal)),
     PROBLEMS: tuple(problem.code for problem in Problem),
     STORE_ERRORS: ("",),
+    RELAYED: (ANSWERED, UNANSWERED),
+    BATCHES: (ANSWERED, UNAVAILABLE, REFUSED, ABANDONED),
+    HELD: ("",),
+    OLDEST_NS: ("",),
 }
 """The labels of each counter."""
 
@@ -148,6 +162,11 @@ class WorkerCounters:
         """Add to a counter."""
         with self._lock:
             self._cells[_CELL[name, label]] += amount
+
+    def put(self, name: str, value: int) -> None:
+        """Replace a value that is no sum. Only a service of one worker has such values."""
+        with self._lock:
+            self._cells[_CELL[name, ""]] = value
 
     def add_counted(self, *uploads: CountedUpload) -> None:
         """Count uploads and their reports. Of a duplicate count only the upload.

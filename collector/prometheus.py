@@ -1,4 +1,4 @@
-"""Prometheus metrics of all workers, on an address of their own.
+"""Prometheus metrics of a collector or a relay and its workers, on an address of their own.
 
 This module is the only importer of prometheus_client.
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -26,10 +27,14 @@ from prometheus_client.registry import Collector
 
 from collector.api.messages import with_headers
 from collector.counters import (
+    BATCHES,
     BUCKETS_S,
+    HELD,
     LABELS,
+    OLDEST_NS,
     OPERATION_NAMES,
     PROBLEMS,
+    RELAYED,
     REPORTS,
     STORE_ERRORS,
     UPLOADS,
@@ -56,17 +61,33 @@ _COUNTERS = (
     (PROBLEMS, "hearsay_problems", "Answers with a problem, including those to lines of batches, by code.", "code"),
 )
 
+_RELAY_COUNTERS = (
+    (
+        RELAYED,
+        "hearsay_relay_uploads",
+        "Uploads in batches: answered by the collector, or not.",
+        "outcome",
+    ),
+    (
+        BATCHES,
+        "hearsay_relay_batches",
+        "Batches: answered, or why they were not.",
+        "outcome",
+    ),
+    (PROBLEMS, "hearsay_relay_problems", "Answers to devices with a problem, by code.", "code"),
+)
+
 
 @contextmanager
-def served_metrics(address: str, port: int, sheet: Sheet, health: Callable[[], Health]) -> Iterator[None]:
-    """Serve the metrics while the context is entered.
+def served_metrics(address: str, port: int, gather: Callable[[], Iterable[Metric]]) -> Iterator[None]:
+    """Serve the metrics that a function returns while the context is entered.
 
     Raises:
         ConfigError: if the address cannot be used.
 
     """
     registry = CollectorRegistry()
-    registry.register(_Exposition(sheet, health))
+    registry.register(_Exposition(gather))
     try:
         server, thread = start_http_server(port, address, registry)
     except OSError as error:
@@ -85,21 +106,43 @@ def served_metrics(address: str, port: int, sheet: Sheet, health: Callable[[], H
 class _Exposition(Collector):
     """All metrics, gathered on request."""
 
-    def __init__(self, sheet: Sheet, health: Callable[[], Health]) -> None:
-        self._sheet = sheet
-        self._health = health
+    def __init__(self, gather: Callable[[], Iterable[Metric]]) -> None:
+        self._gather = gather
 
     def describe(self) -> Iterable[Metric]:
         """Describe nothing in advance: this is the only collector, so its names cannot clash."""
         return ()
 
-    def collect(self) -> Iterator[Metric]:
-        """Yield every metric."""
-        return families(self._sheet, self._health())
+    def collect(self) -> Iterable[Metric]:
+        """Return every metric."""
+        return self._gather()
+
+
+def relay_families(sheet: Sheet, clock_ns: Callable[[], int] = time.monotonic_ns) -> Iterator[Metric]:
+    """Yield every metric of a relay.
+
+    Args:
+        sheet: the sheet on which its worker counts.
+        clock_ns: the worker's clock: monotonic, in nanoseconds.
+
+    """
+    totals = Totals(sheet)
+    yield from _counters(_RELAY_COUNTERS, totals)
+    yield GaugeMetricFamily(
+        "hearsay_relay_held_uploads", "Uploads in batches that have left and are not answered yet.", totals.of(HELD)
+    )
+    since_ns = totals.of(OLDEST_NS)
+    yield GaugeMetricFamily(
+        "hearsay_relay_oldest_batch_seconds",
+        "Since when the oldest of these batches waits; 0 if there is none.",
+        (clock_ns() - since_ns) / 1e9 if since_ns else 0.0,
+    )
+    yield _build()
+    yield from process_families({"main": os.getpid()} | worker_processes(sheet))
 
 
 def families(sheet: Sheet, health: Health) -> Iterator[Metric]:
-    """Yield every metric.
+    """Yield every metric of a collector.
 
     Args:
         sheet: the sheet on which all processes have counted.
@@ -107,11 +150,7 @@ def families(sheet: Sheet, health: Health) -> Iterator[Metric]:
 
     """
     totals = Totals(sheet)
-    for name, exposed, description, label in _COUNTERS:
-        counter = CounterMetricFamily(exposed, description, labels=(label,))
-        for value in LABELS[name]:
-            counter.add_metric((value,), totals.of(name, value))
-        yield counter
+    yield from _counters(_COUNTERS, totals)
     yield CounterMetricFamily("hearsay_store_errors", "Errors of the store.", totals.of(STORE_ERRORS))
     yield CounterMetricFamily(
         "hearsay_store_restarts", "How often the embedded store has ended by itself.", health.store_restarts
@@ -119,6 +158,14 @@ def families(sheet: Sheet, health: Health) -> Iterator[Metric]:
     yield _latency(totals)
     yield from _gauges(health)
     yield from process_families({"main": os.getpid()} | worker_processes(sheet))
+
+
+def _counters(table: Iterable[tuple[str, str, str, str]], totals: Totals) -> Iterator[Metric]:
+    for name, exposed, description, label in table:
+        counter = CounterMetricFamily(exposed, description, labels=(label,))
+        for value in LABELS[name]:
+            counter.add_metric((value,), totals.of(name, value))
+        yield counter
 
 
 def _latency(totals: Totals) -> Metric:
@@ -156,9 +203,13 @@ def _gauges(health: Health) -> Iterator[Metric]:
     for labels, count in health.open_reports.items():
         reports.add_metric(labels, count)
     yield reports
+    yield _build()
+
+
+def _build() -> Metric:
     build = GaugeMetricFamily("hearsay_build_info", "Always 1.", labels=("version", "python"))
     build.add_metric((version("hearsay-ldp"), platform.python_version()), 1)
-    yield build
+    return build
 
 
 def worker_processes(sheet: Sheet) -> dict[str, int]:

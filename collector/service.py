@@ -261,11 +261,11 @@ def _metrics(config: CollectorConfig, health: Callable[[], Health]) -> Iterator[
     if config.metrics_bind is None:
         yield None
         return
-    from collector.prometheus import served_metrics  # noqa: PLC0415 34 ms, for services without metrics
+    from collector.prometheus import families, served_metrics  # noqa: PLC0415 34 ms, for services without metrics
 
     host, port = config.metrics_bind
     sheet = new_sheet()
-    with served_metrics(resolve(host, "--metrics-bind"), port, sheet, health):
+    with served_metrics(resolve(host, "--metrics-bind"), port, lambda: families(sheet, health())):
         yield sheet
 
 

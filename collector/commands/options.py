@@ -148,6 +148,10 @@ store_memory_option = click.option(
     help="The memory limit of the embedded store, such as 2G.  [default: half of the machine's]",
 )
 
+metrics_option = click.option(
+    "--metrics-bind", metavar="HOST:PORT", help="The address of Prometheus metrics.  [default: none]"
+)
+
 log_format_option = click.option(
     "--log-format",
     **member_option(LogFormat, LogFormat.TEXT),

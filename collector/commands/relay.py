@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from collector.commands.options import examples, log_format_option, read_secret
+from collector.commands.options import examples, log_format_option, metrics_option, read_secret
 from collector.config import parse_bind
 from collector.errors import ConfigError
 from collector.relay.serve import DEFAULT_GATHER_S, DEFAULT_HELD, RelayConfig
@@ -47,7 +47,13 @@ KEY_VARIABLE = "HEARSAY_RELAY_KEY"
 )
 @click.option("--held", type=int, default=DEFAULT_HELD, show_default=True, help="The most uploads in memory at once.")
 @log_format_option
-def relay(collector: str, key_file: Path | None, bind: str, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by RelayConfig
+@metrics_option
+def relay(
+    bind: str,
+    metrics_bind: str | None,
+    key_file: Path | None,
+    **settings: Any,  # noqa: ANN401 each is typed by its option and by RelayConfig
+) -> None:
     """Forward uploads from devices, mixed, so that the collector sees no device's address.
 
     The relay's key comes from the environment variable HEARSAY_RELAY_KEY, or from a file that
@@ -56,7 +62,8 @@ def relay(collector: str, key_file: Path | None, bind: str, **settings: Any) -> 
     from collector.relay.serve import serve  # noqa: PLC0415 saves the other commands 147 ms
 
     host, port = parse_bind(bind)
+    metrics = None if metrics_bind is None else parse_bind(metrics_bind, "--metrics-bind")
     key = read_secret(KEY_VARIABLE, key_file)
     if key is None:
         raise ConfigError(f"a relay needs a key: set {KEY_VARIABLE}, or name a file with --key-file")
-    serve(RelayConfig(collector=collector, key=key, host=host, port=port, **settings))
+    serve(RelayConfig(key=key, host=host, port=port, metrics_bind=metrics, **settings))

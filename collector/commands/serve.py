@@ -13,6 +13,7 @@ from collector.commands.options import (
     examples,
     grace_option,
     log_format_option,
+    metrics_option,
     read_secret,
     registry_option,
     served_store_options,
@@ -70,7 +71,7 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 )
 @log_format_option
 @store_memory_option
-@click.option("--metrics-bind", metavar="HOST:PORT", help="The address of Prometheus metrics.  [default: none]")
+@metrics_option
 @click.option(
     "--trial",
     "is_trial",

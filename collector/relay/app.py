@@ -28,6 +28,7 @@ from client_sdk.protocol.wire.verdict import STOPPED, Question, encode_stopped
 from collector.api.batch import LineProblem
 from collector.api.messages import JSON, NOT_CACHED, require_type, too_large
 from collector.api.problem import BY_CODE, Problem, ProblemError, problem_response
+from collector.counters import PROBLEMS, WorkerCounters
 from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 
@@ -109,6 +110,7 @@ class RelayApp:
         room: Room,
         arrivals: Arrivals | None = None,
         stopped: Callable[[], Collection[Question]] = tuple,
+        counters: WorkerCounters | None = None,
     ) -> None:
         """Prepare to answer.
 
@@ -117,8 +119,10 @@ class RelayApp:
             room: the limit of held uploads.
             arrivals: the limit of arriving bodies.
             stopped: returns the stopped questions that every device is told.
+            counters: counts problems for the metrics; by default, new counters that nobody reads.
 
         """
+        self._counters = counters or WorkerCounters()
         self._mixer = mixer
         self._stopped = stopped
         self._room = room
@@ -134,20 +138,24 @@ class RelayApp:
         try:
             response = await self._answer(scope, receive)
         except ProblemError as error:
-            response = error.response()
+            response = self._problem(error)
         except MalformedError as error:
-            response = ProblemError(BY_CODE[error.code], str(error)).response()
+            response = self._problem(ProblemError(BY_CODE[error.code], str(error)))
         except CollectorUnavailableError:
-            response = _retryable(Problem.COLLECTOR_UNAVAILABLE).response()
+            response = self._problem(_retryable(Problem.COLLECTOR_UNAVAILABLE))
         except Exception as error:  # noqa: BLE001 whatever it is, the device gets an answer
             # The log line names our code. It never holds the request, its address or its body.
             _log.exception("a request failed: %s", type(error).__name__)
-            response = ProblemError(Problem.INTERNAL_ERROR).response()
+            response = self._problem(ProblemError(Problem.INTERNAL_ERROR))
         stopped = self._stopped()
         own = [*NOT_CACHED, *([(STOPPED, encode_stopped(stopped))] if stopped else [])]
         headers = [(name.lower().encode(), value.encode()) for name, value in (*response.headers, *own)]
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         await send({"type": "http.response.body", "body": response.get_data()})
+
+    def _problem(self, error: ProblemError) -> Response:
+        self._counters.add(PROBLEMS, error.problem.code)
+        return error.response()
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         if scope["path"] not in self._handlers:
@@ -171,6 +179,8 @@ class RelayApp:
         with self._room.taken(len(line)):
             answer = await self._mixer.deliver(upload.id, line)
         if isinstance(answer, LineProblem):
+            # a collector of another version may have codes that this relay does not know
+            self._counters.add(PROBLEMS, BY_CODE.get(answer.code, Problem.COLLECTOR_UNAVAILABLE).code)
             return problem_response(answer.status, answer.code, answer.detail, _retry_after(answer.status))
         return Response(answer.verdict.encode(), mimetype=JSON)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,6 +16,18 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from client_sdk.protocol.wire.strict_json import MalformedError
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS, LineAnswer, decode_answers
+from collector.counters import (
+    ABANDONED,
+    ANSWERED,
+    BATCHES,
+    HELD,
+    OLDEST_NS,
+    REFUSED,
+    RELAYED,
+    UNANSWERED,
+    UNAVAILABLE,
+    WorkerCounters,
+)
 from collector.relay.forward import CollectorUnavailableError
 
 Waiter = TypeVar("Waiter")
@@ -94,6 +107,19 @@ def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) ->
     return uniform(SHORTEST * longest_s, longest_s)
 
 
+class _Left(NamedTuple):
+    """A batch that has left, and is not answered yet.
+
+    Attributes:
+        uploads: how many it has.
+        at_ns: nanoseconds of the monotonic clock when it left.
+
+    """
+
+    uploads: int
+    at_ns: int
+
+
 _Held: TypeAlias = HeldUpload["asyncio.Future[LineAnswer]"]
 
 
@@ -107,6 +133,7 @@ class Mixer:
         gather_s: float,
         uniform: Callable[[float, float], float],
         permute: Permute,
+        counters: WorkerCounters | None = None,
     ) -> None:
         """Prepare; nothing is sent before the first upload.
 
@@ -116,8 +143,10 @@ class Mixer:
             gather_s: maximum number of seconds for which a batch gathers.
             uniform: the source of random times: returns a float between two others.
             permute: the source of random orders.
+            counters: counts batches for the metrics; by default, new counters that nobody reads.
 
         """
+        self._counters = counters or WorkerCounters()
         self._post = post
         self._gather_s = gather_s
         self._uniform = uniform
@@ -126,7 +155,8 @@ class Mixer:
         self._idle_threads = asyncio.Semaphore(FORWARDERS)
         self._batch: Batch[asyncio.Future[LineAnswer]] = Batch()
         self._timer: asyncio.TimerHandle | None = None
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._under_way: dict[asyncio.Task[None], _Left] = {}  # the oldest first
+        self._count_under_way()  # a worker that died may have left what it held
         self._is_failing = False
 
     async def deliver(self, upload: str, body: bytes) -> LineAnswer:
@@ -162,9 +192,27 @@ class Mixer:
             self._timer.cancel()
             self._timer = None
         batch, self._batch = self._batch, Batch()
-        task = asyncio.get_running_loop().create_task(self._send(batch.permuted(self._permute)))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        uploads = batch.permuted(self._permute)
+        task = asyncio.get_running_loop().create_task(self._send(uploads))
+        self._under_way[task] = _Left(len(uploads), time.monotonic_ns())
+        self._count_under_way()
+        task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        """Forget a batch that was answered, or given up."""
+        del self._under_way[task]
+        self._count_under_way()
+
+    def _count_under_way(self) -> None:
+        """Note what waits for the collector. What still gathers would say when uploads come."""
+        left = list(self._under_way.values())
+        self._counters.put(HELD, sum(batch.uploads for batch in left))
+        self._counters.put(OLDEST_NS, left[0].at_ns if left else 0)
+
+    def _count(self, outcome: str, uploads: int) -> None:
+        """Count a batch and its uploads."""
+        self._counters.add(BATCHES, outcome)
+        self._counters.add(RELAYED, ANSWERED if outcome == ANSWERED else UNANSWERED, uploads)
 
     async def _send(self, uploads: list[_Held]) -> None:
         """Send a batch when its turn comes, and pass the answers to all waiters.
@@ -174,9 +222,12 @@ class Mixer:
         would hold ever more.
         """
         async with self._idle_threads:
-            uploads = [upload for upload in uploads if _waiters([upload])]
-            if uploads:
-                await self._send_now(uploads)
+            waited_for = [upload for upload in uploads if _waiters([upload])]
+            if not waited_for:
+                self._count(ABANDONED, len(uploads))
+                return
+            self._counters.add(RELAYED, UNANSWERED, len(uploads) - len(waited_for))
+            await self._send_now(waited_for)
 
     async def _send_now(self, uploads: list[_Held]) -> None:
         loop = asyncio.get_running_loop()
@@ -184,10 +235,12 @@ class Mixer:
             answers = await loop.run_in_executor(self._threads, self._exchange, uploads)
         except CollectorUnavailableError as error:
             self._note_failure(error)
+            self._count(REFUSED if error.is_refusal else UNAVAILABLE, len(uploads))
             for waiter in _waiters(uploads):
                 waiter.set_exception(error)
         else:
             self._is_failing = False
+            self._count(ANSWERED, len(uploads))
             for upload, answer in zip(uploads, answers, strict=True):
                 for waiter in _waiters([upload]):
                     waiter.set_result(answer)

@@ -5,9 +5,11 @@ It is replaced if it dies.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import resource
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,7 +18,8 @@ from random import SystemRandom
 from granian.constants import Interfaces
 
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
-from collector.config import TOKEN, require_long
+from collector.config import TOKEN, require_long, require_ports
+from collector.counters import Sheet, WorkerCounters, new_sheet
 from collector.errors import ConfigError, OptionError
 from collector.log import LogFormat, configure
 from collector.relay.app import RelayApp, Room
@@ -53,6 +56,7 @@ class RelayConfig:
         gather_s: maximum number of seconds for which a batch gathers, above 0.
         held: maximum number of uploads that are held at once.
         log_format: how lines on standard error are written.
+        metrics_bind: address and port to serve Prometheus metrics on, or None.
         allow_plain_http: whether the collector's URL may be an http URL of another machine.
 
     """
@@ -65,6 +69,7 @@ class RelayConfig:
     gather_s: float = DEFAULT_GATHER_S
     held: int = DEFAULT_HELD
     log_format: LogFormat = LogFormat.TEXT
+    metrics_bind: tuple[str, int] | None = None
     allow_plain_http: bool = False
 
     def __post_init__(self) -> None:
@@ -84,8 +89,7 @@ class RelayConfig:
         if not TOKEN.fullmatch(self.key):
             raise ConfigError("the relay key must be printable ASCII without blanks")
         require_long(self.key, "the relay key")
-        if not 1 <= self.port <= 65_535:  # noqa: PLR2004 what TCP has
-            raise OptionError(f"--bind: the port must be from 1 to 65535, not {self.port}")
+        require_ports(self.port, self.metrics_bind)
         if not 0 < self.gather_s <= MAX_GATHER_S:
             raise OptionError(f"--gather must be above 0 and at most {MAX_GATHER_S} seconds, not {self.gather_s}")
         if not 1 <= self.held <= MAX_HELD:
@@ -119,22 +123,38 @@ def serve(config: RelayConfig) -> None:
     _allow_files(config.held + SPARE_CONNECTIONS + SPARE_FILES)
     _check_file(StopsFile(config.state))
     _check_collector(config)
-    announce_when_ready(config.host, config.port, "as a relay", config.log_format)
-    run_workers(
-        partial(relay_app, config),
-        log_format=config.log_format,
-        address=address,
-        port=config.port,
-        interface=Interfaces.ASGINL,
-        workers=1,  # a batch gathers in one process: several would mix less
-        backpressure=config.held + SPARE_CONNECTIONS,
-        workers_kill_timeout=int(ANSWER_DEADLINE_S) + 1,
-    )
+    with _metrics(config) as counts:
+        announce_when_ready(config.host, config.port, "as a relay", config.log_format)
+        run_workers(
+            partial(relay_app, config, counts),
+            log_format=config.log_format,
+            address=address,
+            port=config.port,
+            interface=Interfaces.ASGINL,
+            workers=1,  # a batch gathers in one process: several would mix less
+            backpressure=config.held + SPARE_CONNECTIONS,
+            workers_kill_timeout=int(ANSWER_DEADLINE_S) + 1,
+        )
 
 
-def relay_app(config: RelayConfig) -> RelayApp:
+@contextlib.contextmanager
+def _metrics(config: RelayConfig) -> Iterator[Sheet | None]:
+    """Serve metrics if the operator wants them, and yield the sheet on which the worker counts."""
+    if config.metrics_bind is None:
+        yield None
+        return
+    from collector.prometheus import relay_families, served_metrics  # noqa: PLC0415 34 ms, for relays without metrics
+
+    host, port = config.metrics_bind
+    sheet = new_sheet()
+    with served_metrics(resolve(host, "--metrics-bind"), port, partial(relay_families, sheet)):
+        yield sheet
+
+
+def relay_app(config: RelayConfig, counts: Sheet | None = None) -> RelayApp:
     """Return the application. Run in the worker."""
     begin_worker()
+    counters = WorkerCounters(counts)
     system = SystemRandom()
     forwarder = Forwarder(config.collector, config.key)
     stops = StopsReader(StopsFile(config.state), forwarder.get_registry, clock=time.time, uniform=system.uniform)
@@ -144,8 +164,9 @@ def relay_app(config: RelayConfig) -> RelayApp:
         gather_s=config.gather_s,
         uniform=system.uniform,
         permute=lambda number: system.sample(range(number), number),
+        counters=counters,
     )
-    return RelayApp(mixer, Room(config.held), stopped=lambda: stops.handed_out)
+    return RelayApp(mixer, Room(config.held), stopped=lambda: stops.handed_out, counters=counters)
 
 
 def _allow_files(needed: int) -> None:
