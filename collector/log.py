@@ -26,7 +26,7 @@ class LogFormat(StrEnum):
 
 
 class Event(StrEnum):
-    """What happened, for programs: the field ``event`` of a line."""
+    """What happened: a word of every line, by which alerts and pages name it."""
 
     STARTING = "starting"
     READY = "ready"
@@ -42,9 +42,13 @@ class Event(StrEnum):
     STORE_HAS_ROOM = "store_has_room"
     CLOCKS_APART = "clocks_apart"
     CLOCKS_AGREE = "clocks_agree"
+    CLOCK_SUSPECTED = "clock_suspected"
+    CLOCK_TRUSTED = "clock_trusted"
     NOTE_FAILED = "note_failed"
     NOTED_AGAIN = "noted_again"
     WORKER_DIED = "worker_died"
+    COLLECTOR_DOWN = "collector_down"
+    COLLECTOR_UP = "collector_up"
     REQUEST_FAILED = "request_failed"
 
     @property
@@ -68,12 +72,23 @@ class _Formatter(logging.Formatter):
         return "\n".join((*places, kind.__name__ if kind else "no exception"))
 
 
+def event_of(record: logging.LogRecord) -> str:
+    """Return the event of a line, or else the name of its part."""
+    event: str = getattr(record, "event", record.name.rpartition(".")[2].strip("_"))
+    return event
+
+
 class TextFormatter(_Formatter):
     """A line for people."""
 
     def __init__(self) -> None:
         """Set the format."""
-        super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+        super().__init__("%(asctime)s %(levelname)s %(event)s: %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        record.event = event_of(record)
+        return super().format(record)
 
 
 class JsonFormatter(_Formatter):
@@ -87,7 +102,7 @@ class JsonFormatter(_Formatter):
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
-            "event": getattr(record, "event", record.name.rpartition(".")[2].strip("_")),
+            "event": event_of(record),
             "message": record.getMessage(),
         }
         if record.exc_info:

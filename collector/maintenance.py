@@ -31,6 +31,7 @@ class Health(NamedTuple):
             looked yet.
         open_reports: the reports by metric and open window, as the last look at open windows shows
             them.
+        clock_is_suspected: whether every report is refused for its window; see `own_clock`.
         store_restarts: how often the embedded store has ended by itself and was started again;
             always 0 for other stores.
 
@@ -42,6 +43,7 @@ class Health(NamedTuple):
     closed_windows: int
     memory_used: float = 0.0
     open_reports: Mapping[tuple[str, str], int] = MappingProxyType({})
+    clock_is_suspected: bool = False
     store_restarts: int = 0
 
 
@@ -78,6 +80,7 @@ class ServerState(NamedTuple):
     is_noted: bool = True
     memory_used: float = 0.0
     open_reports: Mapping[tuple[str, str], int] = MappingProxyType({})
+    clock_is_suspected: bool = False
 
 
 class Maintenance:

@@ -191,6 +191,11 @@ def _gauges(health: Health) -> Iterator[Metric]:
         "The fraction of its memory that the store uses, on the fullest server.",
         health.memory_used,
     )
+    yield GaugeMetricFamily(
+        "hearsay_clock_suspected",
+        "Whether every report of late was refused for its window, as happens if this host's clock is wrong.",
+        health.clock_is_suspected,
+    )
     windows = GaugeMetricFamily("hearsay_windows", "Windows that have a tally.", labels=("state",))
     windows.add_metric(("open",), health.open_windows)
     windows.add_metric(("closed",), health.closed_windows)

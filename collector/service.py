@@ -20,12 +20,13 @@ from granian.constants import Interfaces
 from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access, load_access
 from collector.config import CollectorConfig
-from collector.counters import Sheet, WorkerCounters, new_sheet
+from collector.counters import Sheet, Totals, WorkerCounters, new_sheet
 from collector.embedded.store import EmbeddedStore
 from collector.errors import plural, require
 from collector.live_config import Board, Reloader, Served
 from collector.log import Event, configure
 from collector.maintenance import Health, Maintenance, OpenReports, ServerState
+from collector.own_clock import OwnClockWatch, WindowVerdicts
 from collector.redis_servers.clocks import ClockWatch, clock_ahead_s
 from collector.redis_servers.memory import MemoryWatch, embedded_limit_bytes
 from collector.redis_servers.server import memory_of
@@ -79,13 +80,13 @@ class Chores(NamedTuple):
 
     Attributes:
         board: where workers read the definitions and keys.
-        counts: where workers count requests for the metrics, or None if nobody wants metrics.
+        counts: where workers count requests, for the metrics and the watch of the own clock.
         reloader: reads the files again.
 
     """
 
     board: Board
-    counts: Sheet | None
+    counts: Sheet
     reloader: Reloader
 
 
@@ -230,15 +231,17 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     memory_used = MemoryWatch(lambda: store.shards.ask_servers(memory_of))
     look_at_clocks = ClockWatch(lambda: store.shards.ask_servers(clock_ahead_s))
     open_reports = _open_reports(config, store)
+    counts = new_sheet()
+    look_at_own_clock = OwnClockWatch(lambda: WindowVerdicts.from_totals(Totals(counts)))
 
     def every_tick() -> ServerState:
         is_noted = running.look_after()
         retention()
         look_at_clocks()
-        return ServerState(is_noted, memory_used(), open_reports())
+        return ServerState(is_noted, memory_used(), open_reports(), look_at_own_clock())
 
     maintenance = Maintenance(store, store.shards.logs(), grace_s=config.grace_s, every_tick=every_tick)
-    with _metrics(config, lambda: maintenance.health._replace(store_restarts=running.restarts())) as counts:
+    with _metrics(config, counts, lambda: maintenance.health._replace(store_restarts=running.restarts())):
         maintenance.start()
         reloader.start()
         try:
@@ -256,17 +259,16 @@ def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Ma
 
 
 @contextlib.contextmanager
-def _metrics(config: CollectorConfig, health: Callable[[], Health]) -> Iterator[Sheet | None]:
-    """Serve metrics if the operator wants them, and yield the sheet on which workers count."""
+def _metrics(config: CollectorConfig, counts: Sheet, health: Callable[[], Health]) -> Iterator[None]:
+    """Serve metrics while the context is entered, if the operator wants them."""
     if config.metrics_bind is None:
-        yield None
+        yield
         return
     from collector.prometheus import families, served_metrics  # noqa: PLC0415 34 ms, for services without metrics
 
     host, port = config.metrics_bind
-    sheet = new_sheet()
-    with served_metrics(resolve(host, "--metrics-bind"), port, lambda: families(sheet, health())):
-        yield sheet
+    with served_metrics(resolve(host, "--metrics-bind"), port, lambda: families(counts, health())):
+        yield
 
 
 def worker_app(

@@ -28,6 +28,7 @@ from collector.counters import (
     UNAVAILABLE,
     WorkerCounters,
 )
+from collector.log import Event
 from collector.relay.forward import CollectorUnavailableError
 
 Waiter = TypeVar("Waiter")
@@ -239,7 +240,7 @@ class Mixer:
             for waiter in _waiters(uploads):
                 waiter.set_exception(error)
         else:
-            self._is_failing = False
+            self._note_success()
             self._count(ANSWERED, len(uploads))
             for upload, answer in zip(uploads, answers, strict=True):
                 for waiter in _waiters([upload]):
@@ -259,8 +260,18 @@ class Mixer:
         A line for every failure would reveal when uploads came.
         """
         if not self._is_failing:
-            _log.warning("the collector does not take uploads: %s; devices will send theirs again", error)
+            _log.warning(
+                "the collector does not take uploads: %s; devices will send theirs again",
+                error,
+                extra=Event.COLLECTOR_DOWN.extra,
+            )
         self._is_failing = True
+
+    def _note_success(self) -> None:
+        """Log the first batch that is answered after failures."""
+        if self._is_failing:
+            _log.info("the collector takes uploads again", extra=Event.COLLECTOR_UP.extra)
+        self._is_failing = False
 
 
 def _waiters(uploads: list[_Held]) -> list[asyncio.Future[LineAnswer]]:

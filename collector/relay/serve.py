@@ -21,7 +21,7 @@ from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_wa
 from collector.config import TOKEN, require_long, require_ports
 from collector.counters import Sheet, WorkerCounters, new_sheet
 from collector.errors import ConfigError, OptionError
-from collector.log import LogFormat, configure
+from collector.log import Event, LogFormat, configure
 from collector.relay.app import RelayApp, Room
 from collector.relay.forward import CollectorUnavailableError, Forwarder
 from collector.relay.mixer import ANSWER_DEADLINE_S, Mixer
@@ -203,4 +203,4 @@ def _check_collector(config: RelayConfig) -> None:
     except CollectorUnavailableError as error:
         if error.is_refusal:
             raise ConfigError(f"the collector does not take uploads: {error}") from error
-        _log.warning("the collector does not take uploads yet: %s", error)
+        _log.warning("the collector does not take uploads yet: %s", error, extra=Event.COLLECTOR_DOWN.extra)

@@ -113,3 +113,17 @@ def test_a_store_that_goes_and_comes_is_logged_once_each(registry_file: Path, tm
         wait_until(lambda: "store_up" in events(collector), what="the store to be back")
         seen = [event for event in events(collector) if event in {"store_down", "store_up"}]
         assert seen == ["store_down", "store_up"]
+
+
+def test_a_collector_that_refuses_everything_for_its_windows_suspects_its_own_clock_and_says_so_by_name(
+    registry_file: Path, tmp_path: Path
+) -> None:
+    port, today = free_port(), Window.of(WindowKind.DAY, time.time()).text
+    suspected = ("hearsay_clock_suspected", ())
+    with running_collector(registry_file, tmp_path / "data", "--metrics-bind", f"127.0.0.1:{port}") as collector:
+        assert post(collector.url, upload(*[report(window="2999-01-01")] * 100))[0] == 200
+        wait_until(lambda: scrape(port)[suspected] == 1, what="a suspicion")
+        assert post(collector.url, upload(report(window=today)))[0] == 200
+        wait_until(lambda: scrape(port)[suspected] == 0, what="the end of the suspicion")
+        wait_until(lambda: "clock_trusted: " in collector.output.read_text(), what="a line of the log")
+        assert collector.output.read_text().count("WARNING clock_suspected: this host's clock may be behind") == 1

@@ -26,8 +26,9 @@ def failure() -> logging.LogRecord:
     raise AssertionError
 
 
-def test_a_line_for_people_has_time_level_and_message() -> None:
-    assert TextFormatter().format(record("all is well")) == "2026-11-20T16:00:00Z INFO all is well"
+def test_a_line_for_people_has_time_level_event_and_message() -> None:
+    line = record("all is well", **Event.STORE_UP.extra)
+    assert TextFormatter().format(line) == "2026-11-20T16:00:00Z INFO store_up: all is well"
 
 
 def test_a_line_for_programs_is_an_object_with_an_event() -> None:
@@ -41,6 +42,7 @@ def test_a_line_for_programs_is_an_object_with_an_event() -> None:
 
 
 def test_a_line_without_an_event_is_one_of_its_module() -> None:
+    assert TextFormatter().format(record("read again")) == "2026-11-20T16:00:00Z INFO live_config: read again"
     assert json.loads(JsonFormatter().format(record("read again")))["event"] == "live_config"
 
 

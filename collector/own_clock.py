@@ -1,0 +1,89 @@
+"""A watch that suspects this host's own clock when every report is refused for its window.
+
+A store on the same host has the same clock, so comparing the two shows nothing. What devices send
+does: they agree with one another, and single wrong ones are among others whose reports count.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from client_sdk.protocol.wire.verdict import Refusal
+from collector.counters import ACCEPTED, REPORTS, Totals
+from collector.log import Event
+
+SUSPICIOUS = 100
+"""So many reports must be refused for their windows, and none counted between them.
+
+One upload can hold 256 reports, so a forger can cause the suspicion while no other device sends. It
+ends with the next report that counts.
+"""
+
+_log = logging.getLogger(__name__)
+
+
+class WindowVerdicts(NamedTuple):
+    """How many reports got which verdict since the collector started.
+
+    Other refusals are left out: they say nothing about a clock.
+
+    Attributes:
+        accepted: reports that counted.
+        in_future: reports of windows that had not begun.
+        closed: reports of windows that no longer took any.
+
+    """
+
+    accepted: int
+    in_future: int
+    closed: int
+
+    @classmethod
+    def from_totals(cls, totals: Totals) -> WindowVerdicts:
+        """Read them from the sums over all workers."""
+        labels = (ACCEPTED, Refusal.WINDOW_IN_FUTURE, Refusal.WINDOW_CLOSED)
+        return cls(*(totals.of(REPORTS, label) for label in labels))
+
+
+class OwnClockWatch:
+    """Suspects the clock once `SUSPICIOUS` reports were refused for their windows in a row.
+
+    In a row means: in looks between which no report was accepted. Logs once when it suspects the
+    clock, and once when a report counts again.
+    """
+
+    def __init__(self, look: Callable[[], WindowVerdicts]) -> None:
+        """Start a watch.
+
+        Args:
+            look: returns the present sums, which never fall.
+
+        """
+        self._look = look
+        self._start = WindowVerdicts(0, 0, 0)
+        self._is_suspected = False
+
+    def __call__(self) -> bool:
+        """Look, and return whether the clock is suspected."""
+        present = self._look()
+        if present.accepted > self._start.accepted:
+            self._start = present
+            if self._is_suspected:
+                _log.info("reports count again: this host's clock is trusted", extra=Event.CLOCK_TRUSTED.extra)
+            self._is_suspected = False
+        in_future, closed = present.in_future - self._start.in_future, present.closed - self._start.closed
+        if in_future + closed >= SUSPICIOUS and not self._is_suspected:
+            _log.warning(
+                "this host's clock may be %s: the last %d reports were all refused for their windows, %d because these "
+                "are in the future and %d because they are closed; such reports are lost; compare the clock "
+                "(timedatectl), and synchronize it",
+                "behind" if in_future >= closed else "ahead",
+                in_future + closed,
+                in_future,
+                closed,
+                extra=Event.CLOCK_SUSPECTED.extra,
+            )
+            self._is_suspected = True
+        return self._is_suspected
