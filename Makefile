@@ -128,7 +128,7 @@ test-browsers: programs $(MODULES) $(VECTORS)
 
 # Programs of Debian: its browsers open pages, its nginx stands before the collector, its faketime steps clocks, its
 # Prometheus scrapes, its strace sees what is written when. Who is not root installs them beforehand.
-PROGRAMS := chromium firefox-esr nginx faketime prometheus prometheus-node-exporter strace
+PROGRAMS := chromium firefox-esr nginx faketime prometheus prometheus-blackbox-exporter prometheus-node-exporter strace
 programs:
 	@for name in $(PROGRAMS); do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
 	test -z "$$missing" || test "$$(id -u)" != 0 || \

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import redis
 
 from client_sdk.protocol import Window, WindowKind
-from collector.embedded.store import server_program
-from collector.redis_servers.connections import answers
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import of_shard, report, upload
+from tests.support.services.own_store import running_server
 from tests.support.services.partitions import HOUR_S, by_clock, set_clock
 from tests.support.services.processes import command_line, free_port, run_command, running_collector, wait_until
 from tests.support.services.programs import program
@@ -24,28 +21,12 @@ from tests.support.services.rights import RULES, USER
 from tests.support.services.wire import post, tallies
 
 CANARY = "canary-of-a-password"
-SETTINGS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "yes")
-
-
-@contextlib.contextmanager
-def running_server(folder: Path, policy: str, prefix: Sequence[str] = ()) -> Iterator[str]:
-    """Run a server in a folder, perhaps by another command; yield its URL."""
-    port = free_port()
-    own = (server_program(), "--port", str(port), "--dir", str(folder), *SETTINGS, "--appendfsync", policy)
-    process = subprocess.Popen([*prefix, *own], stdout=subprocess.DEVNULL)
-    url = f"redis://127.0.0.1:{port}"
-    try:
-        wait_until(lambda: answers(url), what="the server")
-        yield url
-    finally:
-        process.terminate()
-        process.wait()
 
 
 @pytest.fixture(params=["always", "everysec"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
-    with running_server(tmp_path, request.param) as url:
-        yield url, request.param
+    with running_server(tmp_path, request.param) as store:
+        yield store.url, request.param
 
 
 def test_a_server_is_used_if_it_writes_through_and_refused_otherwise(
@@ -96,7 +77,8 @@ def test_clocks_that_are_apart_are_named_by_the_log_and_by_check(registry_file: 
     program("faketime")
     set_clock(tmp_path, "server", 2 * HOUR_S)
     said = "the clock of a server of the store is 2 hours ahead of this machine's: synchronise both: a collector"
-    with running_server(tmp_path, "always", by_clock(tmp_path, "server")) as url:
+    with running_server(tmp_path, prefix=by_clock(tmp_path, "server")) as store:
+        url = store.url
         with running_collector(registry_file, tmp_path / "unused", "--redis", url) as collector:
             wait_until(lambda: said in collector.output.read_text(), what="a line of the log")
         check = [sys.executable, "-m", "collector", "check", "--registry", str(registry_file), "--redis", url]

@@ -206,7 +206,7 @@ def test_a_relay_outlives_a_collector_that_is_not_there_yet(registry_file: Path,
     with running_relay(f"http://127.0.0.1:{port}", tmp_path, *options) as relay:
         status, document = post(relay.url, sent)
         assert (status, document["code"]) == (503, "collector_unavailable")
-        with collector_with_key(registry_file, tmp_path, port) as collector:
+        with collector_with_key(registry_file, tmp_path, port=port) as collector:
             assert post(relay.url, sent) == (200, {"accepted": 1, "refused": []})
             assert counted(collector, "dark_mode") == 1
         assert post(relay.url, sent)[0] == 503

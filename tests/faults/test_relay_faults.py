@@ -40,7 +40,7 @@ class Deployment:
     def restart_collector(self) -> None:
         port = port_of(self.collector.url)
         wait_until(lambda: not listens(port), what="the workers to end")
-        self.collector = self.stack.enter_context(collector_with_key(self.registry, self.folder, port))
+        self.collector = self.stack.enter_context(collector_with_key(self.registry, self.folder, port=port))
 
     def restart_relay(self) -> None:
         port = port_of(self.relay.url)

@@ -114,13 +114,13 @@ class Proxy:
 
 
 @contextlib.contextmanager
-def running_proxy(collectors: Sequence[str], certificates: Certificates) -> Iterator[Proxy]:
+def running_proxy(collectors: Sequence[str], certificates: Certificates, port: int | None = None) -> Iterator[Proxy]:
     """Run nginx in front of collectors, with the shipped files.
 
     Only ports, addresses and paths are changed in them.
     """
     with tempfile.TemporaryDirectory(prefix="hearsay-nginx-") as name:
-        folder, port = Path(name), free_port()
+        folder, port = Path(name), port or free_port()
         write_configuration(folder, port, collectors, certificates)
         command = [program("nginx"), "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
         identity: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}

@@ -54,14 +54,16 @@ class RunningRelay:
 
 
 @contextlib.contextmanager
-def collector_with_key(registry: Path, folder: Path, port: int | None = None) -> Iterator[RunningCollector]:
+def collector_with_key(
+    registry: Path, folder: Path, *options: str, port: int | None = None
+) -> Iterator[RunningCollector]:
     """Run a collector with a relay key. Its read token may look at open windows."""
     access = folder / "access.toml"
     access.write_text(
         OPEN + key_entry("relay", "relay", RELAY_KEY) + key_entry("reader", "read", READ_TOKEN, "preliminary = true"),
         encoding="utf-8",
     )
-    options, unset = ("--access", str(access)), {"HEARSAY_READ_TOKEN": None}
+    options, unset = ("--access", str(access), *options), {"HEARSAY_READ_TOKEN": None}
     with running_collector(registry, folder / "data", *options, port=port, environment=unset) as collector:
         yield collector
 
