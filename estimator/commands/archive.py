@@ -12,7 +12,7 @@ import click
 from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.window import Window
-from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
+from estimator.commands.options import ALERTS, REGISTRY, examples
 from estimator.commands.printing import print_alerts, progress, skipped_lines
 from estimator.commands.report_options import (
     COLLECTOR,
@@ -48,7 +48,6 @@ from estimator.report.alerts import read_alert
 @FIRST
 @LAST
 @WITH
-@RANGES
 @ALERTS
 def archive(  # noqa: PLR0913 one argument an option
     *,
@@ -60,7 +59,6 @@ def archive(  # noqa: PLR0913 one argument an option
     first: Window | None,
     last: Window | None,
     extras: Mapping[str, Any],
-    ranges: tuple[tuple[str, float, float], ...],
     alerts: tuple[str, ...],
 ) -> None:
     """Write the report of every closed window that DIR does not have yet, in every format.
@@ -81,7 +79,7 @@ def archive(  # noqa: PLR0913 one argument an option
     if "pooled" in extras:
         raise click.UsageError("--with pooled spans windows, and archive writes each window alone; use report")
     require_unread([folder / INDEX, folder / PAGE], [registry, tallies, extras.get("candidates")])
-    request = request_for(extras, ranges, form="json")
+    request = request_for(extras, form="json")
     definitions = history.read(registry)
     check_request(definitions, request)
     expressions = [read_alert(definitions, text) for text in alerts]

@@ -35,20 +35,21 @@ class WindowType(click.ParamType[Window]):
             self.fail(f"{value!r}: {error}", param, ctx)
 
 
-class FiniteNumber(click.ParamType[float]):
-    """A number that is neither infinite nor NaN."""
+class RangeOfMetric(click.ParamType[tuple[str, float, float]]):
+    """A metric and two numbers, such as ``startup_ms:2000:5000``."""
 
-    name = "number"
+    name = "range"
 
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number. Any other text is a usage error."""
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float, float]:
+        """Return the metric, the start and the end. Any other text is a usage error."""
+        name, _, ends = value.partition(":")
         try:
-            number = float(value)
+            start, end = map(float, ends.split(":"))
         except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            self.fail(f"must be a number, not {value!r}", param, ctx)
-        return number
+            start = end = math.nan
+        if not (math.isfinite(start) and math.isfinite(end)):
+            self.fail("the ends are not two numbers", param, ctx)
+        return name, start, end
 
 
 class NumberRange(click.FloatRange):
@@ -66,16 +67,6 @@ class NumberRange(click.FloatRange):
 
 
 BETWEEN_0_AND_1 = NumberRange(0, 1, min_open=True, max_open=True)
-
-RANGES = click.option(
-    "--range",
-    "ranges",
-    metavar="METRIC FROM TO",
-    multiple=True,
-    type=(str, FiniteNumber(), FiniteNumber()),
-    help="Add the share of answers between two numbers, both included, to a distribution. Repeatable.",
-)
-"""Of `report`, `watch`, `archive` and `rehearse`."""
 
 ALERTS = click.option(
     "--alert",

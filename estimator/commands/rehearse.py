@@ -5,12 +5,12 @@ The first sends them through the real mechanisms. The second tells whether a mod
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from secrets import randbits
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -19,8 +19,9 @@ from client_sdk.protocol.mechanisms.catalogue import channel_for
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, RequestedEpsilon
-from estimator.commands.options import RANGES, REGISTRY, NumberRange, examples
+from estimator.commands.options import REGISTRY, NumberRange, examples
 from estimator.commands.printing import progress, put
+from estimator.commands.report_options import CommandWithExtras, with_extras
 from estimator.rehearsal import rehearsal
 from estimator.rehearsal.ground_truth import MAX_DEVICES, GroundTruth, from_shares, read_csv
 from estimator.rehearsal.model_rehearsal import (
@@ -54,10 +55,11 @@ FACTORS: Final = (0.5, 1, 2)
 
 
 @click.command(
+    cls=CommandWithExtras,
     epilog=examples(
         "hearsay-estimator rehearse --registry metrics.toml --csv answers.csv --repeat 5000 --seed 7",
         "hearsay-estimator rehearse --registry metrics.toml --population 1000000 --rounds 20",
-    )
+    ),
 )
 @REGISTRY
 @click.option(
@@ -87,7 +89,7 @@ FACTORS: Final = (0.5, 1, 2)
     default=0,
     help="Repeat the draw N times to measure how often intervals contain the truth.",
 )
-@RANGES
+@with_extras(["range"], "range=startup_ms:2000:5000")
 @click.option(
     "--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True, help="The format."
 )
@@ -100,11 +102,12 @@ def rehearse(  # noqa: PLR0913 one argument an option
     shares: Path | None,
     seed: int | None,
     rounds: int,
-    ranges: tuple[tuple[str, float, float], ...],
+    extras: Mapping[str, Any],
     form: str,
 ) -> None:
     """Run known answers through the real mechanisms, and print estimates next to the truth."""
     definitions = Registry.read(registry)
+    ranges = extras.get("range", ())
     check_ranges(definitions, ranges)
     truth = _ground_truth(definitions, table, repeat, population, shares)
     if truth.ignored:

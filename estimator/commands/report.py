@@ -16,7 +16,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.analyses.ratios import MOST_VALUES
 from estimator.api import as_model_file, check_model
-from estimator.commands.options import ALERTS, RANGES, REGISTRY, WindowType, examples
+from estimator.commands.options import ALERTS, REGISTRY, WindowType, examples
 from estimator.commands.printing import print_alerts, progress, skipped_lines, stdout, table_of
 from estimator.commands.report_options import (
     COLLECTOR,
@@ -85,7 +85,6 @@ KILOBYTE, MEGABYTE = 10**3, 10**6
 )
 @click.option("--preliminary", is_flag=True, help="Include windows that are still open, marked as preliminary.")
 @WITH
-@RANGES
 @ALERTS
 @click.option(
     "--format",
@@ -110,7 +109,6 @@ def report(  # noqa: PLR0913 one argument an option
     since: Window | None,
     preliminary: bool,
     extras: Mapping[str, Any],
-    ranges: tuple[tuple[str, float, float], ...],
     alerts: tuple[str, ...],
     form: str | None,
     output: Path | None,
@@ -132,11 +130,11 @@ def report(  # noqa: PLR0913 one argument an option
             "--alert judges closed windows alone, because a window that is checked while it is open fires by chance in "
             "the end; leave out --preliminary"
         )
-    request = dataclasses.replace(request_for(extras, ranges, form=form), since=since)
+    request = dataclasses.replace(request_for(extras, form=form), since=since)
     definitions = history.read(registry)
     check_request(definitions, request)
     expressions = [read_alert(definitions, text) for text in alerts]
-    _check_metrics(definitions, names, form, expressions, [name for name, _, _ in ranges])
+    _check_metrics(definitions, names, form, expressions, [name for name, _, _ in request.ranges])
     received, snapshot_at = read_tallies(definitions, collector, tallies, selection)
     definitions = definitions_of(definitions, received)
     with progress("estimating", len(received)) as advance:
@@ -202,7 +200,7 @@ def _check_metrics(
         if len(names) != 1:
             raise click.UsageError("--format model writes one model; name it with --metric")
         check_model(registry, names[0])
-    for option, wanted in (("--alert", [alert.metric for alert in alerts]), ("--range", of_ranges)):
+    for option, wanted in (("--alert", [alert.metric for alert in alerts]), ("--with range", of_ranges)):
         left_out = next((name for name in wanted if names and name.partition("[")[0] not in names), None)
         if left_out is not None:
             raise click.UsageError(f"{option} needs the metric {left_out}; add --metric {left_out.partition('[')[0]}")

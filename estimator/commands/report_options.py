@@ -5,7 +5,7 @@ Tallies come from a file or a collector. ``--with`` names figures that a report 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from client_sdk.protocol.command_line import replaced
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_readable_on_the_way
-from estimator.commands.options import BETWEEN_0_AND_1, NumberRange, WindowType
+from estimator.commands.options import BETWEEN_0_AND_1, NumberRange, RangeOfMetric, WindowType
 from estimator.errors import RequestError
 from estimator.fetch import NO_COLLECTOR, TOKEN_VARIABLE, fetch, is_collector, token_of_environment
 from estimator.report.report import check_candidates, check_ranges
@@ -176,6 +176,7 @@ class RequestedExtra:
         metavar: the value's name.
         example: a value.
         absent: the formats that cannot show it.
+        is_repeatable: whether it may be given more than once.
 
     """
 
@@ -185,6 +186,7 @@ class RequestedExtra:
     metavar: str = ""
     example: str = ""
     absent: frozenset[str] = frozenset()
+    is_repeatable: bool = False
 
 
 EXTRAS: Final[dict[str, RequestedExtra]] = {
@@ -235,6 +237,14 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
         "FILE",
         "words.txt",
     ),
+    "range": RequestedExtra(
+        "ranges",
+        "The share of answers between two numbers, both included, of a metric with a distribution. Repeatable.",
+        RangeOfMetric(),
+        "METRIC:FROM:TO",
+        "startup_ms:2000:5000",
+        is_repeatable=True,
+    ),
 }
 """Every extra by its name."""
 
@@ -245,9 +255,18 @@ def written(name: str) -> str:
 
 
 class ExtraList(click.ParamType[tuple[tuple[str, Any], ...]]):
-    """Extras with their values, separated by commas."""
+    """Extras with their values, separated by commas.
+
+    Attributes:
+        known: the names that a command takes.
+
+    """
 
     name = "extras"
+
+    def __init__(self, known: Iterable[str]) -> None:
+        """Take the names."""
+        self.known = tuple(known)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 as in the base
         """Return pairs of a name and a value. Any other text is a usage error."""
@@ -255,8 +274,8 @@ class ExtraList(click.ParamType[tuple[tuple[str, Any], ...]]):
 
     def _extra(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
         name, equals, value = text.partition("=")
-        if name not in EXTRAS:
-            self.fail(f"there is no extra {name!r}; choose from: {', '.join(map(written, EXTRAS))}", param, ctx)
+        if name not in self.known:
+            self.fail(f"there is no extra {name!r}; choose from: {', '.join(map(written, self.known))}", param, ctx)
         extra = EXTRAS[name]
         if extra.value is None:
             if equals:
@@ -276,21 +295,30 @@ def _without_repeats(
 ) -> dict[str, Any]:
     extras: dict[str, Any] = {}
     for name, value in (pair for pairs in lists for pair in pairs):
+        if EXTRAS[name].is_repeatable:
+            extras[name] = (*extras.get(name, ()), value)
+            continue
         if name in extras:
             raise click.BadParameter(f"{name} is given twice; keep one", ctx, param)
         extras[name] = value
     return extras
 
 
-WITH: Final = click.option(
-    "--with",
-    "extras",
-    metavar="EXTRA,…",
-    multiple=True,
-    type=ExtraList(),
-    callback=_without_repeats,
-    help="Add figures, such as clusters,central=1e-6: see Extras. Repeatable.",
-)
+def with_extras(known: Iterable[str], example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option ``--with`` of a command that takes some of the extras."""
+    return click.option(
+        "--with",
+        "extras",
+        metavar="EXTRA,…",
+        multiple=True,
+        type=ExtraList(known),
+        callback=_without_repeats,
+        help=f"Add figures, such as {example}: see Extras. Repeatable.",
+    )
+
+
+WITH: Final = with_extras(EXTRAS, "clusters,central=1e-6")
+"""Of `report`, `watch` and `archive`."""
 
 
 class CommandWithExtras(click.Command):
@@ -299,16 +327,16 @@ class CommandWithExtras(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, then the extras."""
         super().format_options(ctx, formatter)
+        known = next(param.type.known for param in self.params if isinstance(param.type, ExtraList))
         with formatter.section("Extras"):
-            formatter.write_dl([(written(name), extra.does) for name, extra in EXTRAS.items()])
+            formatter.write_dl([(written(name), EXTRAS[name].does) for name in known])
 
 
-def request_for(extras: Mapping[str, Any], ranges: tuple[tuple[str, float, float], ...], *, form: str) -> Request:
+def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
     """Return what is requested of each tally.
 
     Args:
         extras: the values of ``--with`` by name.
-        ranges: those of ``--range``.
         form: the format of the report.
 
     Raises:
@@ -329,7 +357,7 @@ def request_for(extras: Mapping[str, Any], ranges: tuple[tuple[str, float, float
     fields = {EXTRAS[name].field: value for name, value in extras.items()}
     if "candidates" in fields:
         fields["candidates"] = read_candidates(fields["candidates"])
-    return Request(**fields, ranges=ranges, highlights=form in FOR_PEOPLE)
+    return Request(**fields, highlights=form in FOR_PEOPLE)
 
 
 def read_candidates(path: Path) -> tuple[str, ...]:

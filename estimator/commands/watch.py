@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.window import Window
-from estimator.commands.options import RANGES, REGISTRY, examples
+from estimator.commands.options import REGISTRY, examples
 from estimator.commands.printing import skipped_lines, stdout, table_of
 from estimator.commands.report_options import (
     FIRST,
@@ -111,7 +111,6 @@ class Watch:
 @FIRST
 @LAST
 @WITH
-@RANGES
 @click.option(
     "--every",
     "every_s",
@@ -130,14 +129,13 @@ def watch(  # noqa: PLR0913 one argument an option
     first: Window | None,
     last: Window | None,
     extras: Mapping[str, Any],
-    ranges: tuple[tuple[str, float, float], ...],
     every_s: int,
     verbose: bool,
 ) -> None:
     """Print the table of a collector again and again, including open windows, until Ctrl-C."""
     check_collector(collector, allow_plain_http=allow_plain_http)
     selection = selection_of(first, last, preliminary=True)
-    request = request_for(extras, ranges, form="table")
+    request = request_for(extras, form="table")
     definitions = history.read(registry)
     check_request(definitions, request)
     token, bounds = read_token(), Bounds.of(definitions.counted, selection.spans)

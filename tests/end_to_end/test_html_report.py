@@ -246,7 +246,7 @@ def of_numbers(tmp_path_factory: pytest.TempPathFactory) -> Written:
     """A page of a number and a count with distributions, with ranges."""
     fields: dict[str, Field] = {"statistic": "distribution", "epsilon": 2}
     registry = registry_text(startup_ms=BOUNDED | fields, steps=COUNT | fields | {"max": 40})
-    options = ("--range", "startup_ms", "2", "9", "--range", "startup_ms", "0", "2")
+    options = ("--with", "range=startup_ms:2:9,range=startup_ms:0:2")
     return write(tmp_path_factory.mktemp("numbers"), registry, tallies(Registry.parse(registry)), *options)
 
 
@@ -464,7 +464,7 @@ def test_a_tip_says_what_is_under_the_pointer(browser: Browser, written: Written
         dot.hover()
         tip = shown.locator("[aria-label=tip] text").last
         tip.wait_for()
-        assert re.search(rf"{day(OPEN_DAY)}: {NUMBER}\s%", tip.text_content() or "")
+        assert re.search(rf"{day(OPEN_DAY)}: {NUMBER}%", tip.text_content() or "")
 
 
 def test_the_colours_are_the_systems_until_others_are_chosen(browser: Browser, written: Written) -> None:

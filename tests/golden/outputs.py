@@ -35,7 +35,7 @@ _REHEARSE: Final = "estimator rehearse --registry metrics.toml --csv answers.csv
 _PLAN: Final = "estimator plan --registry metrics.toml --population 50000 --today 2026-11-24"
 _EVERYTHING: Final = (
     "--with pooled,poisoning=0.01,central=1e-9,simultaneous "
-    "--with installs=9000,asked=0.5,candidates=candidates.txt --range width 1000 2000"
+    "--with installs=9000,asked=0.5,candidates=candidates.txt,range=width:1000:2000"
 )
 
 COMMANDS: Final = {
@@ -55,7 +55,7 @@ COMMANDS: Final = {
     "report_pooled.txt": f"{_REPORT} --with pooled",
     "report_everything.txt": f"{_REPORT} {_EVERYTHING}",
     "report_verbose.txt": f"{_REPORT} {_EVERYTHING} --verbose",
-    "report.csv": f"{_REPORT} --range width 1000 2000 --with candidates=candidates.txt --format csv",
+    "report.csv": f"{_REPORT} --with candidates=candidates.txt,range=width:1000:2000 --format csv",
     "report.prom": f"{_REPORT} --with candidates=candidates.txt --format openmetrics",
     "report.json": f"{_REPORT} {_EVERYTHING} --with covariance --format json",
     "clusters.txt": f"{_REPORT.replace('metrics.toml', 'web.toml')} --from 2026-11-04 --to 2026-11-04 --with clusters",

@@ -339,12 +339,15 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
         (("--tallies", "a", "--format", "model"), "--format model writes one model; name it with --metric"),
         (("--tallies", "a", "--format", "parquet"), "parquet is a binary format; add --output FILE"),
         (("--tallies", "a", "--metric", "os", "--alert", "dark_mode.share[true] > .5"), "add --metric dark_mode"),
-        (("--tallies", "a", "--range", "startup_ms", "2", "x"), "'--range': must be a number, not 'x'"),
-        (("--tallies", "a", "--range", "startup_ms", "nan", "3"), "'--range': must be a number, not 'nan'"),
-        (("--tallies", "a", "--range", "startup_ms", "-inf", "3"), "'--range': must be a number, not '-inf'"),
-        (("--tallies", "a", "--range", "startup_ms", "2"), "Option '--range' requires 3 arguments"),
-        (("--tallies", "a", "--range", "gone", "2", "3"), "the registry defines no metric 'gone'"),
-        (("--tallies", "a", "--range", "startup_ms", "2", "3"), "the range of startup_ms from 2 to 3 cannot be"),
+        (
+            ("--tallies", "a", "--with", "range=startup_ms:2:x"),
+            "the ends are not two numbers; write range=METRIC:FROM:TO",
+        ),
+        (("--tallies", "a", "--with", "range=startup_ms:nan:3"), "the ends are not two numbers"),
+        (("--tallies", "a", "--with", "range=startup_ms:-inf:3"), "the ends are not two numbers"),
+        (("--tallies", "a", "--with", "range=startup_ms:2"), "the ends are not two numbers"),
+        (("--tallies", "a", "--with", "range=gone:2:3"), "the registry defines no metric 'gone'"),
+        (("--tallies", "a", "--with", "range=startup_ms:2:3"), "the range of startup_ms from 2 to 3 cannot be"),
     ],
 )
 def test_wrong_usage_is_explained(registry: Path, arguments: tuple[str, ...], problem: str) -> None:

@@ -85,7 +85,7 @@ def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str
 
 
 def test_a_range_stands_in_every_form(tmp_path: Path) -> None:
-    content, ranges = tally("spread", 10**4), ("--range", "spread", "3", "7.5", "--range", "spread", "0", "20")
+    content, ranges = tally("spread", 10**4), ("--with", "range=spread:3:7.5,range=spread:0:20")
     (part, whole) = listed(only_metric(tmp_path, content, *ranges), "range")
     assert [share["value"] for share in (part, whole)] == [[3, 7.5], [0, 20]]
     assert [whole[name] for name in ("estimate", "high")] == pytest.approx([1, 1])

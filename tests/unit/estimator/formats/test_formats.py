@@ -232,13 +232,9 @@ def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
     options = (
         "--preliminary",
         "--with",
-        "pooled",
+        "pooled,range=steps:10:20",
         "--from",
         "2026-11-20",
-        "--range",
-        "steps",
-        "10",
-        "20",
         "--format",
         "json",
     )

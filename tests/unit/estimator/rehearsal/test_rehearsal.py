@@ -320,7 +320,7 @@ STATISTICS = ["mean", "variance", "quantile", "range", "at_most", "bin"]
 def test_every_form_shows_a_distribution_beside_its_truth(registry: Path, answers: Path, rounds: int) -> None:
     registry.write_text(WAVE)
     answers.write_text("x\n2\n2\n6\n6.5\n")
-    ranges = ("--range", "x", 2, 6, "--range", "x", 0, 1.5)
+    ranges = ("--with", "range=x:2:6", "--with", "range=x:0:1.5")
     options = ("--registry", registry, "--csv", answers, "--seed", 7, "--repeat", 1000, "--rounds", rounds, *ranges)
     (metric,) = _json(*options)["metrics"]
     assert only(metric, "mean")["truth"] == 4.125
@@ -349,7 +349,7 @@ def test_every_form_shows_a_distribution_beside_its_truth(registry: Path, answer
 
 def test_a_range_that_cannot_be_had_is_refused(registry: Path, answers: Path) -> None:
     registry.write_text(WAVE)
-    result = _run("--registry", registry, "--csv", answers, "--range", "x", 2, 9)
+    result = _run("--registry", registry, "--csv", answers, "--with", "range=x:2:9")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "the range of x from 2 to 9 leaves its answers, which go from 0 to 8" in " ".join(result.stderr.split())
 

@@ -105,7 +105,7 @@ def test_numbers_have_as_many_digits_as_their_error_bears() -> None:
 def test_a_sentence_gives_the_answer_of_every_kind() -> None:
     registry = registry_of(yes=BOOLEAN, os=CATEGORY, level=ORDINAL, have=SET, size=NUMBER)
     assert re.fullmatch(
-        r"About \d+\s% \([\d.]+ to [\d.]+\s%\) say yes\.", answer_of(estimate_of(registry, "yes", (6000, 4000)))
+        r"About \d+% \([\d.]+ to [\d.]+%\) say yes\.", answer_of(estimate_of(registry, "yes", (6000, 4000)))
     )
     assert answer_of(estimate_of(registry, "yes", (0, 0))) == NO_REPORTS
     assert "The most common answer is “a”" in answer_of(estimate_of(registry, "os", (6000, 2000, 1000)))
@@ -115,7 +115,7 @@ def test_a_sentence_gives_the_answer_of_every_kind() -> None:
     )
     symbols = registry.metric("have").channel.symbols
     have = answer_of(estimate_of(registry, "have", (3000, *[1000] * (symbols - 1))))
-    assert re.search(r"The most common value is “a”: about \d+\s% \([\d. to]+\s%\)\.", have)
+    assert re.search(r"The most common value is “a”: about \d+% \([\d. to]+%\)\.", have)
     symbols = registry.metric("size").channel.symbols
     assert answer_of(estimate_of(registry, "size", (500,) * symbols)) == "The mean is about 4.5 (3.9 to 5.1)."
 

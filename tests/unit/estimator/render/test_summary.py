@@ -109,7 +109,7 @@ def test_an_impossible_share_is_shown_as_what_it_means() -> None:
     fields = {"metric": metric.name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
     tally = json.dumps(fields | {"reports": 1000, "counts": [745, 255]}).encode()
     text = as_summary(make_report(FOUR, decode([tally]), Selection(), Request()))
-    assert re.search(r"About 0% \(0 to \d %\) say yes", text)
+    assert re.search(r"About 0% \(0 to \d%\) say yes", text)
     assert "no certainty" not in text
     assert re.search(r"^  yes     0\.0% ± \d\.\d  0\.0 to \d\.\d$", text, re.MULTILINE)
 
