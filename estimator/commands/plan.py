@@ -42,6 +42,9 @@ NO_POPULATION: Final = "[app] names no population: whether each question will sh
 ERRORS = (1e-102, 1e100)
 """From a hundredth of the narrowest range that a number can have up to the widest."""
 
+MOST_WINDOWS: Final = 10_000
+"""More days than a registry is in use."""
+
 WEIGHTS = (1e-9, 1e9)
 """Nobody needs more, and floats still hold the squares of errors divided by such weights."""
 
@@ -92,6 +95,13 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     type=MetricValue(ERRORS),
     multiple=True,
     help="The standard error that a metric should have. Repeatable.",
+)
+@click.option(
+    "--windows",
+    metavar="N",
+    type=click.IntRange(1, MOST_WINDOWS),
+    help="How many windows to judge together, such as 13 weeks for a quarter.  [default: 1; all that a budget is paced "
+    "over]",
 )
 @click.option(
     "--shares",
@@ -165,6 +175,7 @@ def plan(  # noqa: PLR0913 one argument an option
     registry: Path,
     population: int | None,
     errors: Sequence[tuple[str, float]],
+    windows: int | None,
     shares: Path | None,
     pilot: Path | None,
     delta: float,
@@ -182,8 +193,8 @@ def plan(  # noqa: PLR0913 one argument an option
     """Predict how precise each metric will be, and how much a device reveals at most."""
     _refuse_together(total=total, weights=weights, check=check, page=page, record=record)
     _refuse_astray(against=against, at_most=at_most, check=check, page=page)
-    if (shares or pilot) and (check or page or record or total is not None):
-        raise click.UsageError("--shares and --pilot belong to a plan of how precise each metric will be")
+    if (shares or pilot or windows) and (check or page or record or total is not None):
+        raise click.UsageError("--shares, --pilot and --windows belong to a plan of how precise each metric will be")
     if not page and language is not None:
         raise click.UsageError("--language belongs to --statement")
     if today is not None and today.year > LATEST_YEAR:
@@ -208,7 +219,7 @@ def plan(  # noqa: PLR0913 one argument an option
         raise click.UsageError("say how many devices there are: --population N, or population in [app]")
     if total is None:
         people = _people(definitions, population, shares, pilot)
-        request = PlanRequest(population, day, delta, target_errors, people)
+        request = PlanRequest(population, day, delta, target_errors, windows, people)
         put(PLAN_FORMATS, form, make_plan(definitions, request))
         return
     text = registry.read_bytes().decode()

@@ -30,7 +30,15 @@ from estimator.discovery.power import SHORT
 from estimator.plan.amplification import central_of, sampled
 from estimator.plan.exposure import Exposure, exposures, own_delta
 from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions, paid_windows, participations
-from estimator.plan.target_error import reports_needed, smallest_difference, smallest_share, unit_variance, usual_error
+from estimator.plan.target_error import smallest_difference, smallest_share, usual_error
+from estimator.plan.windows_together import (
+    SeenChange,
+    Together,
+    comparisons,
+    needed_together,
+    seen_changes,
+    together,
+)
 from estimator.results.estimate import Record, says
 from estimator.results.metric import Central, LeastShare, Question
 from estimator.results.statistic import STATISTICS
@@ -84,6 +92,7 @@ class PlanRequest:
         today: the UTC day on which the plan begins.
         delta: of the tight figures of what a device reveals.
         target_errors: the requested standard error of each metric, in the metric's units.
+        windows: how many of them are judged together. None for those that a budget is spread over.
         people: the answers to numbers, where they are known, for the clips that suit them.
 
     """
@@ -92,6 +101,7 @@ class PlanRequest:
     today: date
     delta: float = DELTA
     target_errors: Mapping[str, float] = field(default_factory=dict)
+    windows: int | None = None
     people: Mapping[str, Numbers] = field(default_factory=dict)
 
 
@@ -182,8 +192,16 @@ class MetricPlan(Question, frozen=True, kw_only=True):
             "for other kinds."
         ),
     ] = UNSET
+    together: Annotated[
+        Together | None,
+        says("the error over several windows. None where figures are not pooled, and where no report is expected."),
+    ]
+    changes: Annotated[
+        tuple[SeenChange, ...],
+        says("the smallest change that is seen in a week, a month and a quarter. Empty where none is tested."),
+    ]
     wanted_error: Annotated[float, says("the wanted standard error: of a share, or else of the mean.")]
-    reports_needed: Annotated[int, says("how many reports reach it even in the worst case.")]
+    reports_needed: Annotated[int, says("how many reports of a window reach it even in the worst case.")]
     devices_needed: Annotated[int | None, says("how many devices send as many reports. None where none answers.")]
     central: Annotated[
         Central | None,
@@ -192,6 +210,7 @@ class MetricPlan(Question, frozen=True, kw_only=True):
             "took part. None where shuffling bounds nothing."
         ),
     ]
+    is_named: Annotated[bool, says("whether the wanted error was named. Left out if it was not.")] = False
     strata: Annotated[
         StrataPlan | None, says("how well public strata can be told apart. None where there are none.")
     ] = None
@@ -219,8 +238,16 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
     """Return the plan of a registry."""
     part = answering(registry, request.today)
     exhausted = exhaustions(registry, request.today)
+    of_changes = comparisons(registry, request.today)
     metrics = tuple(
-        _plan(metric, request, part, paid_windows(metric, exhausted, request.today))
+        _plan(
+            metric,
+            request,
+            part,
+            paid=paid_windows(metric, exhausted, request.today),
+            windows=_windows_judged(registry, metric, request),
+            of_changes=of_changes.get(metric.name, 0),
+        )
         for metric in registry.metrics.values()
     )
     return Plan(
@@ -252,12 +279,27 @@ def answering(registry: Registry, today: date) -> Fraction:
     return Fraction(1)
 
 
-def _plan(metric: Metric, request: PlanRequest, part: Fraction, paid: PaidWindows | None) -> MetricPlan:
+def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest) -> int:
+    """Return over how many windows a question is judged.
+
+    A device that paces answers in few of the windows until the questions expire, so its budget is
+    made for all of them.
+    """
+    left = windows_left(metric, request.today)
+    if request.windows is None and registry.budget.strategy is not Strategy.PACE:
+        return 1
+    wanted = request.windows or left or 1
+    return max(1, wanted if left is None else min(wanted, left))
+
+
+def _plan(  # noqa: PLR0913 what is known of the registry
+    metric: Metric, request: PlanRequest, part: Fraction, *, paid: PaidWindows | None, windows: int, of_changes: int
+) -> MetricPlan:
     expired = windows_left(metric, request.today) == 0
     reports = 0 if expired else int(request.population * part)
     wanted_error = request.target_errors.get(metric.name, usual_error(metric))
-    needed = reports_needed(unit_variance(metric), wanted_error)
     analysis = analysis_of(metric)
+    needed = needed_together(analysis, windows, wanted_error)
     variance = analysis.mean_variance
     error = math.sqrt(variance / reports) if variance is not None and reports else None
     permanent = metric.channel.permanent_nanos
@@ -271,7 +313,10 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction, paid: PaidWindow
         rotations=analysis.rotation_error,
         mean=None if error is None else _mean_error(analysis, error),
         least_difference_of_means=analysis.least_difference(reports) if analysis.compares_groups else UNSET,
+        together=together(analysis, windows, reports),
+        changes=seen_changes(analysis, reports, of_changes),
         wanted_error=wanted_error,
+        is_named=metric.name in request.target_errors,
         reports_needed=needed,
         devices_needed=math.ceil(needed / part) if part else None,
         central=_central(metric, reports, request.delta, part),

@@ -95,9 +95,7 @@ class Compared:
 
     @property
     def _is_pair(self) -> bool:
-        """Whether the first figures are two shares of which the second mirrors the first."""
-        shares = self.windows[0].estimates
-        return shares is not None and len(shares) == PAIR and not self.windows[0].are_sets
+        return self.windows[0].is_pair
 
     @property
     def distinct(self) -> Floats:

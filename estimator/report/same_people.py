@@ -46,13 +46,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.metric import Metric
-from estimator.analyses.means import Contrast
+from estimator.analyses.lasting import lasting_of_members, lasting_of_shares, least_noise_of_means
 from estimator.analyses.metric import analysis_of
 from estimator.decoders.decoder import LEAST_NOISE
-from estimator.decoders.inversions import decoder_of, inverse_of
-from estimator.decoders.permanent import first_step
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import MetricEstimate
@@ -233,15 +230,15 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
         return together
     middle = np.clip((mean_over(together.reports, estimates) - least) / width, 0.0, 1.0)
     if about.is_share:
-        lasting = _of_shares(metric.channel, middle)
+        lasting = lasting_of_shares(metric.channel, middle)
     elif about.members:
         share = np.clip(mean_over(of_all, shares), sys.float_info.min, 1.0)
         least_noise_of_all = share * analysis_of(metric).noise_within(share, middle)
         lasting = np.minimum(
-            _most_of_members(metric.channel, middle), errors**2 * reports / width**2 - least_noise_of_all
+            lasting_of_members(metric.channel, middle), errors**2 * reports / width**2 - least_noise_of_all
         )
     else:
-        lasting = errors**2 * reports / width**2 - _least_noise(metric, middle)
+        lasting = errors**2 * reports / width**2 - least_noise_of_means(metric, middle)
     lasting = np.minimum(errors, np.sqrt(np.maximum(0.0, lasting) / reports) * width)
     fresh = np.sqrt(errors**2 - lasting**2)
     noise = ((reports * fresh) ** 2).sum(axis=0) / (width * len(windows)) ** 2
@@ -271,52 +268,3 @@ def mean_over(reports: Floats, estimates: Floats) -> Floats:
     """
     mean: Floats = (reports * estimates).sum(axis=0) / reports.sum(axis=0)
     return mean
-
-
-def _of_shares(channel: Channel, shares: Floats) -> Floats:
-    """Return the lasting variance of one report.
-
-    People, and permanent answers, are a sample of the shares they would have.
-    """
-    gap, lie = _first_step(channel)
-    permanent = lie + gap * shares
-    return permanent * (1 - permanent) / gap**2
-
-
-def _most_of_members(channel: Channel, means: Floats) -> Floats:
-    """Return the most that the answers of a group can vary around their mean (Bhatia & Davis 2000).
-
-    Permanent answers add noise that lasts; nothing is known to be fresh then.
-    """
-    return np.full_like(means, np.inf) if channel.permanent_nanos else means * (1 - means)
-
-
-def _least_noise(metric: Metric, places: Floats) -> Floats:
-    """Return the least variance of fresh noise in a report, for means from 0 to 1."""
-    channel = metric.channel
-    gap, _ = _first_step(channel)
-    return np.array([least_noise(metric, channel.last_step, place) for place in places.tolist()]) / gap**2
-
-
-def least_noise(metric: Metric, channel: Channel, mean: float) -> float:
-    """Return the least variance that a channel adds to an answer, if answers have a mean.
-
-    Args:
-        metric: the question, for the worth of its answers.
-        channel: that of the question, or a step of it.
-        mean: on a scale from 0 to 1.
-
-    """
-    decoder = decoder_of(channel)
-    if decoder is not None:
-        return decoder.least_noise(mean)
-    return max(0.0, Contrast.of(inverse_of(channel), analysis_of(metric).scale).floor)
-
-
-def _first_step(channel: Channel) -> tuple[float, float]:
-    """Return permanent answers' factor on a share, and the share of an absent value."""
-    if not channel.permanent_nanos:
-        return 1.0, 0.0
-    first = first_step(channel)
-    keep, lie = (float(first.probability(0, given)) for given in (0, 1))
-    return keep - lie, lie

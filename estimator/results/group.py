@@ -7,6 +7,7 @@ from typing import Annotated, Final, NamedTuple
 
 from estimator.results.estimate import NO_LABEL, Figure, FigureLabel, Figures, Record, says
 from estimator.results.statistic import STATISTICS, Statistic
+from estimator.statistics.confidence import PAIR
 from estimator.words import plural
 
 Ends = tuple[float, float]
@@ -106,6 +107,12 @@ class Figured:
     def are_sets(self) -> bool:
         """Whether answers are sets of values, so that their shares do not add up to 1."""
         return any(group.about.of_sets for group in self.groups)
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether the first figures are two shares of which the second mirrors the first."""
+        shares = self.estimates
+        return shares is not None and len(shares) == PAIR and not self.are_sets
 
     @property
     def leading(self) -> FigureGroup | None:

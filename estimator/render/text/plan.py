@@ -13,6 +13,7 @@ from estimator.analyses.clips import Clip
 from estimator.formats.json_documents import as_json
 from estimator.plan.allocation import Allocation
 from estimator.plan.plan import MeanError, MetricPlan, Plan, ShareErrors, TextPlan
+from estimator.plan.windows_together import SeenChange
 from estimator.render.rounding import digits_for, relative_size, size_of, text_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style, wrapped
 from estimator.render.words import mechanism_words, short_loss
@@ -26,7 +27,9 @@ WIDTH: Final = 80
 FOOTNOTES: Final = """\
 Errors are standard errors of the unbiased estimates in one window, for devices
 that are a random sample of a population. Worst: in the population where it is
-largest. Seen: the 95% interval of the share lies above 0 in 8 of 10 draws.
+largest. Share seen: its 95% interval lies above 0 in 8 of 10 draws. Change
+seen: report --since finds it in 8 of 10, comparing with as long before, however
+many of the people are the same and whatever else the registry asks.
 Epsilon of the tally: what a window's tally reveals of a device, if nothing but
 tallies of closed windows is published and all who report are honest.
 """
@@ -110,10 +113,35 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
         error = plan.mean.standard_error_worst
         size = relative_size(error) if plan.mean.is_relative else size_of(error)
         yield f"  {f'error of the {plan.mean.name}, worst':34} {size:>14}{'' if plan.mean.is_relative else unit}"
+    if plan.together is not None and plan.together.windows > 1:
+        error = plan.together.standard_error_worst
+        size = relative_size(error) if _is_relative(plan) else f"{size_of(error):>14}{'' if plan.share else unit}"
+        yield f"  {f'error over {_windows_of(plan)}, worst':34} {size:>14}"
     if plan.least_difference_of_means is not UNSET:
         least = plan.least_difference_of_means
         yield f"  {'difference of two means seen':34} {'none' if least is None else f'{size_of(least)}{unit}':>14}"
+    for seen in plan.changes:
+        yield f"  {f'change seen in a {seen.period}':34} {_change(plan, seen):>14}"
     yield from _last_lines(plan)
+
+
+def _is_relative(plan: MetricPlan) -> bool:
+    return plan.share is None and plan.mean is not None and plan.mean.is_relative
+
+
+def _windows_of(plan: MetricPlan) -> str:
+    """Return the windows that are judged together, such as ``13 weeks``."""
+    return plural(1 if plan.together is None else plan.together.windows, str(plan.window))
+
+
+def _change(plan: MetricPlan, seen: SeenChange) -> str:
+    if seen.smallest is None:
+        return "none"
+    if _is_relative(plan):
+        return relative_size(seen.smallest)
+    if plan.share is not None:
+        return f"{size_of(100 * seen.smallest):>14} points"
+    return f"{size_of(seen.smallest):>14}{f' {plan.unit}' if plan.unit else ''}"
 
 
 def _last_lines(plan: MetricPlan) -> Iterator[str]:
@@ -168,7 +196,7 @@ def _text_lines(plan: TextPlan) -> Iterator[str]:
 
 
 def _judgement(plan: MetricPlan) -> str:
-    """Return whether the expected reports are enough for the wanted error, in words."""
+    """Return how well the expected reports tell a figure, or whether a wanted error is reached."""
     errors = plan.share or plan.mean
     if not plan.reports or errors is None:
         return "no report is expected"
@@ -183,10 +211,15 @@ def _judgement(plan: MetricPlan) -> str:
             return f"{what} to within {relative_size(reach)} (95%)"
         return f"{what} to within {size_of(reach * (100 if is_share else 1))}{unit} (95%)"
 
+    windows = 1 if plan.together is None else plan.together.windows
+    error = errors.standard_error_worst if plan.together is None else plan.together.standard_error_worst
+    if not plan.is_named:
+        return f"{_windows_of(plan)} {'tells' if windows == 1 else 'together tell'} {within(error)}"
+    over = "" if windows == 1 else f" over {_windows_of(plan)}"
     if plan.reports >= plan.reports_needed:
-        return f"enough to tell {within(errors.standard_error_worst)}"
+        return f"enough to tell {within(error)}{over}"
     needed = "" if plan.devices_needed is None else f": needs about {round_up(plan.devices_needed):,} devices"
-    return f"too few to tell {within(plan.wanted_error)}{needed}"
+    return f"too few to tell {within(plan.wanted_error)}{over}{needed}"
 
 
 def round_up(devices: int) -> int:

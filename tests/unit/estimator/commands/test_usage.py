@@ -39,6 +39,7 @@ BAD = {
     "--at-most": ("0", "1001", *NUMBERS),
     "--today": ("", "x", "2026-02-30"),
     "--repeat": ("0", *NUMBERS),
+    "--windows": ("0", "10001", *NUMBERS),
     "--seed": NUMBERS,
     "--rounds": NUMBERS,
     "--devices": ("99", *NUMBERS),

@@ -296,7 +296,7 @@ def test_the_statement_needs_no_population(registry: Path) -> None:
         (("--population", 10, "--allocate", 0), "0.0 is not in the range"),
         (("--population", 10, "--delta", 0), "0.0 is not in the range"),
         (("--check", "--statement"), "ask for one thing"),
-        (("--check", "--pilot", "tallies"), "--shares and --pilot belong to a plan"),
+        (("--check", "--pilot", "tallies"), "--shares, --pilot and --windows belong to a plan"),
         (("--check", "--record"), "ask for one thing"),
         (("--population", 10, "--shares", "nowhere"), "cannot be read"),
         (("--population", 10, "--against", "old.toml"), "--against belongs to --check or --statement"),

@@ -62,9 +62,7 @@ IN_PAGES = re.compile(
     rf'<data value="([^"]+)">({NUMBER_TEXT}){UNIT}.*'
     rf'data-low="([^"]+)" data-high="([^"]+)">({NUMBER_TEXT}) to ({NUMBER_TEXT})'
 )
-IN_REHEARSALS = re.compile(
-    rf"({NUMBER_TEXT})%? ± {NUMBER_TEXT} +{NUMBER_TEXT} +({NUMBER_TEXT}) to ({NUMBER_TEXT})"
-)
+IN_REHEARSALS = re.compile(rf"({NUMBER_TEXT})%? ± {NUMBER_TEXT} +{NUMBER_TEXT} +({NUMBER_TEXT}) to ({NUMBER_TEXT})")
 IN_THE_DEMO = re.compile(
     rf"  (?:yes|mean) +{NUMBER_TEXT} +({NUMBER_TEXT}) +({NUMBER_TEXT}) to +({NUMBER_TEXT})", re.MULTILINE
 )

@@ -1,0 +1,65 @@
+"""What may be the same in every window of a question: the choice of people, and permanent answers.
+
+The rest of the variance of a report is fresh noise, which is new in each window.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.metric import Metric
+from estimator.analyses.means import Contrast
+from estimator.analyses.metric import analysis_of
+from estimator.decoders.inversions import decoder_of, inverse_of
+from estimator.decoders.permanent import first_step
+from estimator.statistics.arrays import Floats
+
+
+def lasting_of_shares(channel: Channel, shares: Floats) -> Floats:
+    """Return the lasting variance of one report.
+
+    People, and permanent answers, are a sample of the shares they would have.
+    """
+    gap, lie = _first_step(channel)
+    permanent = lie + gap * shares
+    return permanent * (1 - permanent) / gap**2
+
+
+def lasting_of_members(channel: Channel, means: Floats) -> Floats:
+    """Return the most that the answers of a group can vary around their mean (Bhatia & Davis 2000).
+
+    Permanent answers add noise that lasts; nothing is known to be fresh then.
+    """
+    return np.full_like(means, np.inf) if channel.permanent_nanos else means * (1 - means)
+
+
+def least_noise_of_means(metric: Metric, places: Floats) -> Floats:
+    """Return the least variance of fresh noise in a report, for means from 0 to 1."""
+    channel = metric.channel
+    gap, _ = _first_step(channel)
+    return np.array([_least_noise(metric, channel.last_step, place) for place in places.tolist()]) / gap**2
+
+
+def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
+    """Return the least variance that a channel adds to an answer, if answers have a mean.
+
+    Args:
+        metric: the question, for the worth of its answers.
+        channel: that of the question, or a step of it.
+        mean: on a scale from 0 to 1.
+
+    """
+    decoder = decoder_of(channel)
+    if decoder is not None:
+        return decoder.least_noise(mean)
+    return max(0.0, Contrast.of(inverse_of(channel), analysis_of(metric).scale).floor)
+
+
+def _first_step(channel: Channel) -> tuple[float, float]:
+    """Return permanent answers' factor on a share, and the share of an absent value."""
+    if not channel.permanent_nanos:
+        return 1.0, 0.0
+    first = first_step(channel)
+    keep, lie = (float(first.probability(0, given)) for given in (0, 1))
+    return keep - lie, lie

@@ -1,0 +1,179 @@
+"""What several windows show together: the error of a figure, and the smallest change that is seen.
+
+The same people may answer in every window, as in a report (`estimator.report.same_people`). So of
+the variance v of one report, in the worst population, a part L may last, and only v - L is new in
+each window. With n reports in each of k windows, the variance of a figure
+
+* over k windows is at most (v - L) / (k n) + L / n;
+* over k windows, less that over the k windows before, is at most
+  2 (v - L) / (k n) + 2 L / n + 2 min(L, 1/4) / n on a range of length 1. People whose answers are
+  opposed before and after reach it.
+
+A change is seen if ``report --since`` says that the figure is higher or lower since then: its
+p-value is at most 5% after the correction for every figure of every question that is compared. That
+happens in four of five tallies, or more, if the change is as large as z + z' of these errors; z is
+the normal quantile of the corrected level, z' that of .8.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Any, Final
+
+import numpy as np
+
+from client_sdk.protocol.horizon import windows_left
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window, WindowKind
+from estimator.analyses.analysis import Analysis
+from estimator.analyses.lasting import lasting_of_shares, least_noise_of_means
+from estimator.analyses.metric import analysis_of, estimate
+from estimator.decoders.decoder import LEAST_NOISE
+from estimator.plan.target_error import reports_needed, unit_variance
+from estimator.results.estimate import Record, says
+from estimator.results.statistic import STATISTICS
+from estimator.statistics.confidence import EXACT_BELOW, Z_OF_POWER, z_of
+from estimator.tallies import Tally
+
+PERIODS: Final[Mapping[WindowKind, Mapping[str, int]]] = {
+    WindowKind.DAY: {"week": 7, "month": 30, "quarter": 91},
+    WindowKind.WEEK: {"week": 1, "month": 4, "quarter": 13},
+    WindowKind.MONTH: {"month": 1, "quarter": 3},
+}
+"""The windows of each period after a change, compared with as many before it."""
+
+MIDDLE: Final = np.array([0.5])
+"""The share, or the mean on a range of length 1, at which people differ most."""
+
+OPPOSED: Final = 0.25
+"""The most by which answers of the same people can be opposed, which are 1/2 on average."""
+
+
+class Together(Record, frozen=True):
+    """The error of a share, or else of the mean, over several windows."""
+
+    windows: Annotated[int, says("how many there are.")]
+    standard_error_worst: Annotated[
+        float, says("in the worst population, if the same people may answer in every window.")
+    ]
+
+
+class SeenChange(Record, frozen=True):
+    """The smallest change of a share, or else of the mean, that is seen within a period."""
+
+    period: Annotated[str, says("a week, month or quarter after the change; as many windows before it are compared.")]
+    windows: Annotated[int, says("how many windows the period has.")]
+    smallest: Annotated[
+        float | None,
+        says(
+            "what `report --since` finds four times in five or more, corrected for every figure of the registry. None "
+            f"if nothing would be found, or a window has fewer than {EXACT_BELOW} reports."
+        ),
+    ]
+
+
+class Variances:
+    """What one report adds to the variance of a figure, on a range of length 1."""
+
+    def __init__(self, analysis: Analysis[Any], worst: float) -> None:
+        """Divide the variance in the worst population, a square of the range, into its parts."""
+        metric = analysis.metric
+        if analysis.squares is not None:
+            most = float(lasting_of_shares(metric.channel, MIDDLE)[0])
+        else:
+            most = worst - float(least_noise_of_means(metric, MIDDLE)[0])
+        self._worst = worst
+        self._fresh = worst - min(worst, most)
+
+    def over(self, windows: int, reports: int) -> float:
+        """Return the variance of the figure over windows, times the reports of one."""
+        return self._worst - self._new(windows, reports) * (1 - 1 / windows)
+
+    def of_change(self, windows: int, reports: int) -> float:
+        """Return the same of the figure over windows less that over as many before them."""
+        lasting = self._worst - self._new(2 * windows, reports)
+        return 2 * (self.over(windows, reports) + min(lasting, OPPOSED))
+
+    def _new(self, windows: int, reports: int) -> float:
+        """Return the part that is new in each window. Too little noise is taken to be lasting."""
+        return 0.0 if reports * self._fresh < LEAST_NOISE * windows else self._fresh
+
+
+def variances_of(analysis: Analysis[Any]) -> Variances | None:
+    """Return what a report adds to a share, or else to the mean. None if neither is pooled."""
+    if analysis.squares is not None:
+        return Variances(analysis, analysis.squares.worst * analysis.factor**2)
+    variance = analysis.mean_variance
+    return None if variance is None or analysis.mean_statistic not in STATISTICS else Variances(analysis, variance)
+
+
+def width_of(analysis: Analysis[Any]) -> float:
+    """Return the length of the range of the planned figure."""
+    return 1.0 if analysis.squares is not None else analysis.width
+
+
+def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | None:
+    """Return the error over several windows. None of what is not pooled, and without reports."""
+    variances = variances_of(analysis)
+    if variances is None or reports == 0:
+        return None
+    return Together(windows, width_of(analysis) * math.sqrt(variances.over(windows, reports) / reports))
+
+
+def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
+    """Return how many reports a window takes for an error over several windows.
+
+    Of what is not pooled, it is the error of one window.
+    """
+    variances = variances_of(analysis)
+    if variances is None:
+        return reports_needed(unit_variance(analysis.metric), error)
+    reports = 1
+    for _ in range(2):  # a few reports may have too little noise to count as new
+        reports = reports_needed(width_of(analysis) ** 2 * variances.over(windows, reports), error)
+    return reports
+
+
+def seen_changes(analysis: Analysis[Any], reports: int, comparisons: int) -> tuple[SeenChange, ...]:
+    """Return the smallest change that is seen in each period; () of what is not compared.
+
+    Args:
+        analysis: of the question.
+        reports: of each window.
+        comparisons: among how many figures, of equal weight, the level is divided.
+
+    """
+    variances = variances_of(analysis)
+    if variances is None or comparisons == 0:
+        return ()
+    errors = z_of(comparisons) + Z_OF_POWER
+    seen = []
+    for period, windows in PERIODS[analysis.metric.window].items():
+        variance = variances.of_change(windows, reports) / max(1, reports)
+        smallest = errors * math.sqrt(variance) if reports >= EXACT_BELOW else math.inf
+        seen.append(SeenChange(period, windows, width_of(analysis) * smallest if smallest <= 1 else None))
+    return tuple(seen)
+
+
+def comparisons(registry: Registry, today: date) -> dict[str, int]:
+    """Return among how many figures the level is divided for a figure of each question.
+
+    Every question, and every stratum, has the same part of the level, and its figures divide it.
+    """
+    tests = {
+        metric.name: _tests(metric, today)
+        for metric in registry.metrics.values()
+        if windows_left(metric, today) != 0 and variances_of(analysis_of(metric)) is not None
+    }
+    questions = sum(1 + len(registry.metrics[name].strata) for name, number in tests.items() if number)
+    return {name: questions * number for name, number in tests.items()}
+
+
+def _tests(metric: Metric, today: date) -> int:
+    """Return how many figures of a question have p-values of their own."""
+    window, nothing = Window.on(metric.window, today), [0] * metric.channel.symbols
+    estimated = estimate(metric, Tally(metric.name, metric.edition, window, closed=True, reports=0, counts=nothing))
+    return sum(len(group.figures) for group in estimated.followed) - estimated.is_pair
