@@ -7,6 +7,7 @@ each limit. If a limit is reached nevertheless, read fewer windows.
 
 from __future__ import annotations
 
+import json
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -240,6 +241,23 @@ def read_file(path: Path, bounds: Bounds = EVERYTHING) -> list[Tally]:
             return decode(bounds.lines(iter(partial(file.read, PIECE_BYTES), b"")), bounds)
     except OSError as error:
         raise TalliesError(f"{path} cannot be read: {error.strerror}; name a readable file of tallies") from error
+
+
+def encode(tallies: Iterable[Tally]) -> bytes:
+    """Return tallies as NDJSON, which `decode` reads."""
+    lines = []
+    for tally in tallies:
+        fields = {
+            "metric": tally.metric,
+            "edition": tally.edition,
+            "window": tally.window.text,
+            "closed": tally.closed,
+            "reports": tally.reports,
+            "counts": [*tally.counts],
+        }
+        sparse = {} if tally.symbols is None else {"symbols": [*tally.symbols]}
+        lines.append(json.dumps(fields | sparse, separators=(",", ":")) + "\n")
+    return "".join(lines).encode()
 
 
 def decode(lines: Iterable[bytes | bytearray], bounds: Bounds = EVERYTHING) -> list[Tally]:

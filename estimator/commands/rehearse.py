@@ -5,7 +5,8 @@ The first sends them through the real mechanisms. The second tells whether a mod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,11 @@ from client_sdk.protocol.mechanisms.catalogue import channel_for
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, RequestedEpsilon
+from client_sdk.protocol.window import Window, WindowKind
 from estimator.commands.options import REGISTRY, NumberRange, examples
 from estimator.commands.printing import progress, put
-from estimator.commands.report_options import CommandWithExtras, with_extras
+from estimator.commands.report_options import CommandWithExtras, require_unread, with_extras
+from estimator.output_files import is_not_ours, write_whole
 from estimator.rehearsal import rehearsal
 from estimator.rehearsal.ground_truth import MAX_DEVICES, GroundTruth, from_shares, read_csv
 from estimator.rehearsal.model_rehearsal import (
@@ -37,7 +40,9 @@ from estimator.rehearsal.model_rehearsal import (
     rehearse_model,
 )
 from estimator.render.text.rehearsal import FORMATS, MODEL_FORMATS
-from estimator.report.report import check_ranges
+from estimator.report.report import check_ranges, make_report
+from estimator.results.report import Request, Selection
+from estimator.tallies import Tally, encode
 
 DEVICES = click.IntRange(1, MAX_DEVICES)
 
@@ -91,6 +96,20 @@ FACTORS: Final = (0.5, 1, 2)
 )
 @with_extras(["range"], "range=startup_ms:2000:5000")
 @click.option(
+    "--html",
+    "page",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Also write the page that a report of these answers would be.",
+)
+@click.option(
+    "--tallies-out",
+    "out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Also write the tallies, in a new file, for other commands to read with --tallies.",
+)
+@click.option(
     "--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True, help="The format."
 )
 def rehearse(  # noqa: PLR0913 one argument an option
@@ -103,21 +122,62 @@ def rehearse(  # noqa: PLR0913 one argument an option
     seed: int | None,
     rounds: int,
     extras: Mapping[str, Any],
+    page: Path | None,
+    out: Path | None,
     form: str,
 ) -> None:
     """Run known answers through the real mechanisms, and print estimates next to the truth."""
     definitions = Registry.read(registry)
     ranges = extras.get("range", ())
     check_ranges(definitions, ranges)
+    _check_files(page, out, [registry, table, shares])
     truth = _ground_truth(definitions, table, repeat, population, shares)
     if truth.ignored:
         click.echo(f"ignored columns, which are no metrics: {', '.join(map(repr, truth.ignored))}", err=True)
     for metric, reason in truth.missing:
         click.echo(f"skipped {metric.name}: {reason}", err=True)
     seed = randbits(SEED_BITS) if seed is None else seed
+    tallies: list[Tally] = []
+    window_of = {} if page is None and out is None else {"window_of": partial(_last_closed, time.time())}
     with progress("rehearsing", rounds * len(truth.crowds)) as advance:
-        outcome = rehearsal.rehearse(truth, seed=seed, rounds=rounds, ranges=ranges, after_round=partial(advance, 1))
+        after_round = partial(advance, 1)
+        outcome = rehearsal.rehearse(
+            truth, seed=seed, rounds=rounds, ranges=ranges, after_round=after_round, keep=tallies.append, **window_of
+        )
+    if out is not None:
+        write_whole(out, encode(tallies))
+    if page is not None:
+        write_whole(page, _page_of(definitions, tallies, Request(ranges=ranges, highlights=True)))
     put(FORMATS, form, outcome)
+
+
+def _last_closed(now_s: float, kind: WindowKind) -> Window:
+    return Window.of(kind, Window.of(kind, now_s).starts_at - 1)
+
+
+def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None]) -> None:
+    """Refuse files that a rehearsal would destroy, or that cannot be two.
+
+    Raises:
+        click.UsageError: naming the file.
+
+    """
+    files = [file for file in (page, out) if file is not None]
+    if page is not None and page == out:
+        raise click.UsageError(f"--html and --tallies-out both name {page}; name two files")
+    require_unread(files, read)
+    if page is not None and is_not_ours(page):
+        raise click.UsageError(f"{page} was not written by a report, and is left as it is; name another file to write")
+    if out is not None and out.exists():
+        raise click.UsageError(f"{out} exists, and may hold tallies of real reports; name a new file")
+
+
+def _page_of(registry: Registry, tallies: Sequence[Tally], request: Request) -> bytes:
+    """Return the page of a report, whose title says that it is a rehearsal."""
+    from estimator.render.html.page import as_html  # noqa: PLC0415 33 ms of templates for no other form
+
+    report = make_report(registry, tallies, Selection(), request)
+    return as_html(report, replace(registry, app=f"Rehearsal of {registry.app}")).encode()
 
 
 def _ground_truth(

@@ -12,8 +12,7 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
-from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.window import Window
+from client_sdk.protocol.window import Window, WindowKind
 from estimator.analyses.analysis import Draws
 from estimator.analyses.clips import Clip
 from estimator.analyses.metric import analysis_of, estimate
@@ -165,13 +164,20 @@ class Rehearsal(Record, frozen=True, tag_field="population", tag=POPULATION):
     ]
 
 
-def rehearse(
+def _same_window(kind: WindowKind) -> Window:
+    """Return a window that is the same on every day."""
+    return Window.of(kind, UNIX_EPOCH_S)
+
+
+def rehearse(  # noqa: PLR0913 what a rehearsal is made of
     truth: GroundTruth,
     *,
     seed: int,
     rounds: int = 0,
     ranges: Sequence[tuple[str, float, float]] = (),
     after_round: Callable[[], object] = lambda: None,
+    window_of: Callable[[WindowKind], Window] = _same_window,
+    keep: Callable[[Tally], object] = lambda _: None,
 ) -> Rehearsal:
     """Let every device of every crowd report once, and estimate; then measure coverage.
 
@@ -181,11 +187,13 @@ def rehearse(
         rounds: how many times everything is drawn anew to measure coverage.
         ranges: of answers to numbers whose shares are wanted: the metric, the start and the end.
         after_round: called after each round of each crowd.
+        window_of: returns the window in which devices report.
+        keep: called with the tally of each crowd, which is estimated.
 
     """
     generators = np.random.default_rng(seed).spawn(len(truth.crowds))  # so that rounds change no estimate
     metrics = tuple(
-        _rehearse(crowd, rounds, tuple(ranges), after_round, generator)
+        _rehearse(crowd, rounds, tuple(ranges), after_round, generator, window_of(crowd.metric.window), keep)
         for crowd, generator in zip(truth.crowds, generators, strict=True)
     )
     corrected = corrected_differences(metrics)
@@ -199,16 +207,20 @@ def rehearse(
     )
 
 
-def _rehearse(
+def _rehearse(  # noqa: PLR0913, PLR0917 what a rehearsal is made of
     crowd: Crowd,
     rounds: int,
     ranges: tuple[tuple[str, float, float], ...],
     after_round: Callable[[], object],
     generator: np.random.Generator,
+    window: Window,
+    keep: Callable[[Tally], object],
 ) -> Rehearsed:
     sampler = crowd.draws()
     at_hand = crowd.draw(generator) if crowd.at_hand is None else crowd.at_hand
-    estimated = _report(crowd, at_hand, 0, sampler, generator, Request(ranges=ranges))
+    tally = _tally(crowd, at_hand, window, sampler, generator)
+    keep(tally)
+    estimated = estimate(crowd.metric, tally, Request(ranges=ranges))
     if crowd.devices == 0:
         return Rehearsed.beside({}, estimated, {})
     truths, truths_at_hand = (truths_of(crowd, weights, estimated) for weights in (crowd.shares, at_hand))
@@ -216,7 +228,8 @@ def _rehearse(
     request = Request(joint=has_means, ranges=ranges)  # a round estimates only what is compared with a truth
 
     def held_by(counts: Counts, weights: Floats | Counts, truths: Truths, number: int) -> dict[str, float]:
-        drawn = _report(crowd, counts, number, sampler, generator, request)
+        later = Window.of(window.kind, window.starts_at + number * LONGEST_WINDOW_S)  # rotations differ by window
+        drawn = estimate(crowd.metric, _tally(crowd, counts, later, sampler, generator), request)
         if drawn.texts is not None:  # other texts are found in every round
             truths = truths_of(crowd, weights, drawn)
         return held(drawn, truths)
@@ -247,30 +260,7 @@ def _texts(estimated: MetricEstimate, findings: TextFindings, crowd: Crowd) -> R
     )
 
 
-def _report(  # noqa: PLR0913, PLR0917 what one round is made of
-    crowd: Crowd,
-    counts: Counts,
-    number: int,
-    sampler: Draws,
-    generator: np.random.Generator,
-    request: Request,
-) -> MetricEstimate:
-    """Return the estimates of a round in which given numbers of devices give each answer."""
-    metric, window = crowd.metric, _window(crowd.metric, number)
-    return estimate(
-        metric,
-        Tally(
-            metric.name,
-            metric.edition,
-            window,
-            closed=True,
-            reports=crowd.devices,
-            counts=tuple(sampler(counts, window, generator).tolist()),
-        ),
-        request,
-    )
-
-
-def _window(metric: Metric, number: int = 0) -> Window:
-    """Return the window of a round. Each has its own: rotations of vectors differ by window."""
-    return Window.of(metric.window, UNIX_EPOCH_S + number * LONGEST_WINDOW_S)
+def _tally(crowd: Crowd, counts: Counts, window: Window, sampler: Draws, generator: np.random.Generator) -> Tally:
+    """Return the tally of a window in which given numbers of devices give each answer."""
+    drawn = tuple(sampler(counts, window, generator).tolist())
+    return Tally(crowd.metric.name, crowd.metric.edition, window, closed=True, reports=crowd.devices, counts=drawn)

@@ -73,7 +73,18 @@ BAD = {
 }
 """Bad values of options and arguments."""
 
-PATHS = {"--registry", "--csv", "--shares", "--pilot", "--against", "--tallies", "--output", "folder"}
+PATHS = {
+    "--registry",
+    "--csv",
+    "--shares",
+    "--pilot",
+    "--against",
+    "--tallies",
+    "--output",
+    "folder",
+    "--html",
+    "--tallies-out",
+}
 """Any text may name a file: what is in it has tests of its own."""
 
 NEEDED = {
