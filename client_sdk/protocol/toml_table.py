@@ -86,6 +86,11 @@ class TomlTable:
         """Whether a key stands in the table and was not taken yet."""
         return key in self._raw
 
+    @property
+    def left(self) -> list[str]:
+        """The keys that were not taken yet."""
+        return list(self._raw)
+
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
         """Return a printable text; the default if missing, the empty text if mistaken."""
         value = self.take(key, required=required)

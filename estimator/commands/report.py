@@ -144,6 +144,8 @@ def report(  # noqa: PLR0913 one argument an option
     has_fired = print_alerts(judged(expressions, estimated.metrics, estimated.changes))
     if request.covariance:
         _name_too_large(estimated)
+    if request.clusters:
+        _name_without_clusters(estimated)
     _put(_content(estimated, definitions, form, names, verbose=verbose, is_file=output is not None), form, output)
     status = ExitStatus.ALERT if has_fired else _status(estimated, received, selection)
     if status is not ExitStatus.DONE:
@@ -245,3 +247,15 @@ def _name_too_large(estimated: EstimateReport) -> None:
     for metric in estimated.metrics:
         if metric.estimates is not None and metric.reports and metric.covariance is None:
             click.echo(f"{metric.metric} {metric.window}: no covariance of more than {MOST_VALUES} shares", err=True)
+
+
+def _name_without_clusters(estimated: EstimateReport) -> None:
+    names = dict.fromkeys(
+        each.metric for each in estimated.metrics if each.reports and each.closed and each.clusters is None
+    )
+    if names:
+        click.echo(
+            f"no clusters of {', '.join(names)}: only numbers, counts, scales and pairs whose distribution is estimated"
+            " have them",
+            err=True,
+        )

@@ -99,8 +99,9 @@ def _of_shares(estimated: MetricEstimate, group: FigureGroup) -> str:
     noun = _noun(estimated, group)
     rival = shares[int((-shares.unbiased).argsort(kind="stable")[1])]
     if rival.high >= share.low:
-        both = " and ".join(f"“{group.label(each)}”, {about_figure(group, each)}," for each in (share, rival))
-        return f"{both} look most common; which {noun} is ahead cannot be told."
+        first, second = (f"“{group.label(each)}”, {about_figure(group, each)}" for each in (share, rival))
+        nouns = noun.replace("pair", "pairs") if " " in noun else f"{noun}s"
+        return f"The most common {nouns} are {first}, and {second}: too close to call."
     return f"The most common {noun} is “{group.label(share)}”: {about_figure(group, share)}."
 
 
@@ -136,15 +137,15 @@ def _of_named(estimated: MetricEstimate, group: FigureGroup) -> str:
     return f"Of {plural(len(group.figures), 'text')} that you named, {certain or 'none'} surely occur."
 
 
-def _of_largest(name: str) -> Callable[[MetricEstimate, FigureGroup], str]:
-    """Return what tells the largest of many coordinates."""
+def _of_many(which_one: str, name: str) -> Callable[[MetricEstimate, FigureGroup], str]:
+    """Return what tells one of many coordinates: the largest, or the clearest."""
 
     def tell(_: MetricEstimate, group: FigureGroup) -> str:
-        largest = group.figures[group.lead]
-        if largest.estimate is None:
+        lead = group.figures[group.lead]
+        if lead.estimate is None:
             return TOO_FEW
-        which = f"number {largest.value}" if isinstance(largest.value, int) else f"of {group.label(largest)}"
-        return f"The largest of {len(group.figures)} {name}, {which}, is {about_figure(group, largest)}."
+        which = f"number {lead.value}" if isinstance(lead.value, int) else f"of {group.label(lead)}"
+        return f"The {which_one} of {len(group.figures)} {name}, {which}, is {about_figure(group, lead)}."
 
     return tell
 
@@ -180,9 +181,9 @@ SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "share_above": _of_thresholds,
     "found_text": _of_found,
     "named_text": _of_named,
-    "coordinate": _of_largest("coordinates"),
-    "coefficient": _of_largest("coefficients"),
-    "log_odds": _of_largest("log-odds"),
+    "coordinate": _of_many("largest", "coordinates"),
+    "coefficient": _of_many("clearest", "coefficients"),
+    "log_odds": _of_many("clearest", "log-odds"),
     "mean": _of_mean,
     "geometric_mean": _of_mean,
     "mean_position": _of_position,
@@ -383,14 +384,14 @@ def outcome_words(changes: Changes) -> str:
         return f"Too few reports to see a change {between}"
     if verdict is ChangeVerdict.NO_CHANGE:
         since = between if changes.since is None else f"since {changes.since}"
-        return f"No change in {tested_words(changes)} seen {since}"
+        return f"No change in {tested_words(changes)} detected {since}"
     first, *others = changes.found
     told = f"{found_words(first, changes)}: {moved_words(first, changes)}"
     p_value = first.p_value if first.p_value_corrected is None else first.p_value_corrected
     chance = f"p {p_equals(1.0 if p_value is None else p_value)}, corrected for everything compared"
     new = "; new, and not confirmed by another window yet" if first.is_new else ""
     more = sum(change.verdict.is_change for change in others)
-    also = f"; {plural(more, 'other figure')} changed, too" if more else ""
+    also = f"; {plural(more, 'other figure')} also changed" if more else ""
     return f"{told}; {chance}{new}{also}"
 
 

@@ -116,6 +116,12 @@ def _largest(figures: Figures) -> int:
     return int(abs(figures.unbiased).argmax()) if figures.unbiased.size else 0
 
 
+def _clearest(figures: Figures) -> int:
+    """Return the figure that lies farthest from 0 in standard errors: noise makes others large."""
+    sizes, errors = abs(figures.unbiased), figures.standard_errors
+    return int((sizes / errors).argmax()) if sizes.size and errors.size and errors.all() else 0
+
+
 @dataclass(frozen=True, slots=True)
 class Statistic:
     """One kind of figure, and where it appears.
@@ -297,7 +303,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         _coordinate,
         is_share=False,
         headline=4,
-        lead=_largest,
+        lead=_clearest,
         by_value=True,
         most_lines=SHOWN_SHARES,
         noun="coefficient",
@@ -312,7 +318,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         _coordinate,
         is_share=False,
         headline=4,
-        lead=_largest,
+        lead=_clearest,
         by_value=True,
         most_lines=SHOWN_SHARES,
         noun="coefficient",

@@ -152,6 +152,16 @@ KEYS: Final[Mapping[str, Key]] = {
 """The keys of a question beside those of its kind."""
 
 
+def _refuse_others(table: TomlTable, kind: Kind) -> None:
+    """Refuse the keys that are left and belong to other kinds; only a mistake loads these."""
+    for key in table.left:
+        names = [name for name in KINDS if key in {each.name for each in kind_named(name).keys}]
+        if names and kind.name not in names:
+            table.take(key)
+            others = " or ".join(f'"{name}"' for name in names)
+            table.mistake(key, f'belongs to kind = {others}; this question is of kind "{kind.name}": remove it')
+
+
 def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
     name: str,
     table: TomlTable,
@@ -186,6 +196,8 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
     persist = bool(_take(table, "persist"))
     if kind is not None and epsilon is not None:
         kind = kind.fitted(table, epsilon, mechanism)
+    if kind is not None:
+        _refuse_others(table, kind)
     table.nothing_else()
     if told["public"] and told["sensitive"]:
         table.mistake("public", "must not stand beside sensitive = true: sensitive figures are not published")

@@ -103,7 +103,8 @@ class _Models(Analysis[K]):
         for tally in tallies:
             self.check(tally)
             coefficients, learned = self.learn(tally, simultaneous=request.simultaneous)
-            auc = () if learned is None or learned.auc is None else (learned.auc.labelled(),)
+            of_skill = None if learned is None else learned.auc
+            auc = () if of_skill is None or of_skill.estimate is None else (of_skill.labelled(),)
             yield self._estimated(
                 tally,
                 groups=(

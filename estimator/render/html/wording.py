@@ -176,7 +176,7 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
     elif changes.verdict is ChangeVerdict.TOO_FEW:
         return WordedConclusion(code, "too few reports", f"{words}.")
     else:
-        brief = f"no change in {tested_words(changes)} seen"
+        brief = f"no change in {tested_words(changes)} detected"
         group, clearest_end = clearest_changes(changes)[0]
         label, unit = group.label(clearest_end), unit_of(group)
         label = f"“{label}”" if unit is PERCENT and label != YES else label

@@ -225,7 +225,7 @@ def _changes_block(changes: Changes, highlight: Highlight, style: Style) -> str:
     lines += wrapped(outcome_words(changes), style.width, "  ", "  ")
     untested = untested_words(changes.untested)
     if untested:
-        lines += wrapped(f"not tested: whether {untested} changed", style.width, "  ", "  ")
+        lines += wrapped(f"changes in {untested} are not tested", style.width, "  ", "  ")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 

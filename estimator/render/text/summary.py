@@ -260,7 +260,7 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
         words.append(outcome_words(changes))
     untested = untested_words(untested_figures(highlight.shown)) if changes is not None or pooled is not None else ""
     if untested:
-        words.append(f"not tested: whether {untested} changed")
+        words.append(f"changes in {untested} are not tested")
     if pooled is not None:
         together = _pooled_words(pooled, highlight.shown)
         unlike = ", whether or not they differ" if len(pooled.windows) > COMPARED else ""

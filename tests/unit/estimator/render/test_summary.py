@@ -150,7 +150,8 @@ def test_windows_that_are_pooled_but_not_compared_are_said_to_be_so() -> None:
     windows = [line("dark_mode", each, window=f"2026-11-{day}") for day, each in counts.items()]
     text = " ".join(as_summary(make_report(DARK_MODE, decode(windows), Selection(), Request(pool=True))).split())
     assert (
-        "No change in shares seen between 2026-11-18 and 2026-11-20; 3 windows pooled, whether or not they diff" in text
+        "No change in shares detected between 2026-11-18 and 2026-11-20; 3 windows pooled, whether or not they diff"
+        in text
     )
 
 

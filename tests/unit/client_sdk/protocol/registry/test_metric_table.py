@@ -82,9 +82,14 @@ def test_every_required_key_that_is_missing_is_named(fields: dict[str, Field], k
     ],
     ids=str,
 )
-def test_a_key_of_another_kind_is_an_unknown_key(fields: dict[str, Field], key: str, value: Field) -> None:
-    reported = mistakes(m=fields | {key: value})
-    assert reported == {f"metric.m.{key}": "is an unknown key; remove it or correct its spelling"}
+def test_a_key_of_another_kind_is_refused_with_the_kinds_that_have_it(
+    fields: dict[str, Field], key: str, value: Field
+) -> None:
+    ((place, said),) = mistakes(m=fields | {key: value}).items()
+    assert place == f"metric.m.{key}"
+    assert said.startswith('belongs to kind = "')
+    assert said.endswith(f'; this question is of kind "{fields["kind"]}": remove it')
+    assert f'"{fields["kind"]}"' not in said.partition(";")[0]
 
 
 def test_an_unknown_kind_is_one_mistake_whatever_other_keys_there_are() -> None:
@@ -126,8 +131,9 @@ def test_a_cross_has_no_kind_and_no_key_of_one() -> None:
     assert list(mistakes(m=CROSS | {"kind": "boolean"}, **CROSSED)) == ["metric.m.kind"]
     keys: dict[str, Field] = {"values": ["a"], "max": 3, "statistic": "mean", "max_items": 1}
     for key, value in keys.items():
-        reported = mistakes(m=CROSS | {key: value}, **CROSSED)
-        assert reported == {f"metric.m.{key}": "is an unknown key; remove it or correct its spelling"}
+        ((place, said),) = mistakes(m=CROSS | {key: value}, **CROSSED).items()
+        assert place == f"metric.m.{key}"
+        assert said.startswith('belongs to kind = "')
     assert list(mistakes(m=without(CROSS, "epsilon"), **CROSSED)) == ["metric.m.epsilon"]
 
 

@@ -51,7 +51,7 @@ def test_a_tally_has_about_as_many_cells_a_group_as_the_registry_says(cells: int
         ({"fill_in": True}, "fill_in", "is not for this text; record an answer in every window instead"),
         ({"mechanism": "projective-geometry"}, "mechanism", "is not for a text; name one that is: grouped-geometry"),
         ({"unit": "ms"}, "unit", "is for a number or a count; remove it"),
-        ({"statistic": "mean"}, "statistic", "is an unknown key"),
+        ({"statistic": "mean"}, "statistic", 'belongs to kind = "'),
     ],
 )
 def test_what_a_text_cannot_be_is_refused_with_what_would_be_right(
