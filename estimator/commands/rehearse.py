@@ -6,7 +6,7 @@ The first sends them through the real mechanisms. The second tells whether a mod
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -134,8 +134,9 @@ def rehearse(  # noqa: PLR0913 one argument an option
     truth = _ground_truth(definitions, table, repeat, population, shares)
     if truth.ignored:
         click.echo(f"ignored columns, which are no metrics: {', '.join(map(repr, truth.ignored))}", err=True)
-    for metric, reason in truth.missing:
-        click.echo(f"skipped {metric.name}: {reason}", err=True)
+    for reason in dict.fromkeys(reason for _, reason in truth.missing):
+        names = ", ".join(metric.name for metric, why in truth.missing if why == reason)
+        click.echo(f"skipped {names}: {reason}", err=True)
     seed = randbits(SEED_BITS) if seed is None else seed
     tallies: list[Tally] = []
     window_of = {} if page is None and out is None else {"window_of": partial(_last_closed, time.time())}
@@ -269,9 +270,9 @@ def rehearse_models(  # noqa: PLR0913 one argument an option
     models = {each: _with_epsilon(metric, each) for each in epsilons or others if epsilons or each <= GREATEST_EPSILON}
     plain = auc_without_privacy(people, metric, rounds, seed)
     if loss is None:
-        with progress("rehearsing", len(models) * len(devices)) as advance:
+        with progress("rehearsing", len(models) * len(devices) * rounds) as advance:
             tried = [
-                _tried(epsilon, rehearse_model(model, people, number, rounds, seed), advance)
+                _tried(epsilon, rehearse_model(model, people, number, rounds, seed, advance))
                 for epsilon, model in models.items()
                 for number in devices
             ]
@@ -294,8 +295,7 @@ def rehearse_models(  # noqa: PLR0913 one argument an option
     put(MODEL_FORMATS, form, rehearsed)
 
 
-def _tried(epsilon: float, rehearsal: ModelRehearsal, advance: Callable[[int], None]) -> TriedModel:
-    advance(1)
+def _tried(epsilon: float, rehearsal: ModelRehearsal) -> TriedModel:
     return TriedModel(epsilon, rehearsal.devices, rehearsal.auc, rehearsal.spread)
 
 

@@ -128,7 +128,14 @@ class RehearsedModel(Record, frozen=True, kw_only=True):
     tried: Annotated[tuple[TriedModel, ...], says("by epsilon, then by devices.")]
 
 
-def rehearse_model(metric: Metric, people: People, devices: int, rounds: int, seed: int) -> ModelRehearsal:
+def rehearse_model(  # noqa: PLR0913, PLR0917 what is rehearsed, and how far
+    metric: Metric,
+    people: People,
+    devices: int,
+    rounds: int,
+    seed: int,
+    after_round: Callable[[int], object] = lambda _: None,
+) -> ModelRehearsal:
     """Return how well the model of a metric predicts, learned from a number of devices.
 
     Args:
@@ -137,11 +144,15 @@ def rehearse_model(metric: Metric, people: People, devices: int, rounds: int, se
         devices: how many report.
         rounds: how often people are held back, and devices drawn, anew; at least 1.
         seed: of all randomness.
+        after_round: called with 1 after each round.
 
     """
     encoded = np.array([metric.encode(answer, NO_COINS) for answer in people.answers])
-    generators = (np.random.default_rng([seed, number]) for number in range(rounds))
-    return ModelRehearsal(devices, tuple(_round(metric, people, encoded, devices, each) for each in generators))
+    aucs = []
+    for number in range(rounds):
+        aucs.append(_round(metric, people, encoded, devices, np.random.default_rng([seed, number])))
+        after_round(1)
+    return ModelRehearsal(devices, tuple(aucs))
 
 
 def _round(metric: Metric, people: People, encoded: Counts, devices: int, generator: np.random.Generator) -> float:

@@ -23,7 +23,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Annotated, Final
 
-from client_sdk.protocol.kinds.kind import Label, word
+from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.analyses.metric import analysis_of
@@ -35,7 +35,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import Changes
 from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import EXACT_BELOW
-from estimator.words import is_yes_or_no
+from estimator.words import cell_of, is_yes_or_no
 
 
 class Operator(StrEnum):
@@ -227,7 +227,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
                 f"the alert {text!r} cannot be had: changes of {match['figure']} are not tested; take a share or a mean"
             )
         if key.value is False and is_yes_or_no(analysis_of(metric).labels):
-            raise RequestError(f"the alert {text!r} is the opposite of one of share[true]; write that")
+            raise RequestError(f"the alert {text!r} is the opposite of one of share[yes]; write that")
         return Alert(metric.name, match["figure"], key, Operator(match["change"]), None)
     alert = Alert(metric.name, match["figure"], key, Operator(match["operator"]), float(match["bound"]))
     _check_bound(metric, alert, float(match["bound"]), text)
@@ -275,12 +275,12 @@ def _label(metric: Metric, value: str, text: str) -> Label:
     Two pairs can have one name, which then names neither.
     """
     labels = analysis_of(metric).labels
-    named = [label for label in labels if word(label) == value]
+    named = [label for label in labels if cell_of(label) == value]
     if len(named) == 1:
         return named[0]
     if named:
         raise RequestError(f"the alert {text!r} names a value that {len(named)} answers are written as; take another")
-    known = ", ".join(word(label) for label in islice(labels, _NAMED))
+    known = ", ".join(cell_of(label) for label in islice(labels, _NAMED))
     more = ", …" if len(labels) > _NAMED else ""
     raise RequestError(f"the alert {text!r} names no value of {metric.name}; its values are: {known}{more}")
 

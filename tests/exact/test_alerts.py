@@ -29,7 +29,7 @@ def test_an_alert_at_the_truth_fires_no_more_often_than_intervals_miss(
     tallies = [Tally("m", metric.edition, DAY, True, reports, [reports - ones, ones]) for ones in range(reports + 1)]  # noqa: FBT003 closed
     estimated = list(estimates(metric, tallies))
     for truth in (0.05, 0.3, 0.5, 0.77, 0.95):
-        alert = read_alert(registry, f"m.share[true] {operator} {truth}")
+        alert = read_alert(registry, f"m.share[yes] {operator} {truth}")
         fired = np.array([each.fired for each in judged([alert], estimated)])
         false_alarms = _binomial(reports, lie + (keep - lie) * truth)[fired].sum()
         assert 0 < false_alarms <= 1 - CONFIDENCE

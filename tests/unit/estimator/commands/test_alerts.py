@@ -24,8 +24,8 @@ SOUND = (
 UNFIT = line("os", [1, 2, 3, 4], window="2026-11-18", edition="0" * 12)
 FIRED, DONE, NOTHING_NEW, PARTLY, USAGE = 5, 0, 3, 4, 2
 
-MOST = "dark_mode.share[true] > 0.5"
-NEVER = "dark_mode.share[true] > 0.9"
+MOST = "dark_mode.share[yes] > 0.5"
+NEVER = "dark_mode.share[yes] > 0.9"
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_many_alerts_and_windows_have_a_line_each(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--alert", "dark_mode.share[true]"), "write METRIC.FIGURE OPERATOR NUMBER"),
+        (("--alert", "dark_mode.share[yes]"), "write METRIC.FIGURE OPERATOR NUMBER"),
         (("--alert", "light_mode.mean > 2"), "no metric 'light_mode'"),
         (("--alert", "dark_mode.mean > 2"), "write one of: share[VALUE]"),
         (("--alert", MOST, "--alert", "os.share[beos] > 0.5"), "its values are: linux, macos, =windows"),

@@ -338,7 +338,7 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
         (("--tallies", "a", "--metric", "gone"), "the registry defines no metric 'gone'"),
         (("--tallies", "a", "--format", "model"), "--format model writes one model; name it with --metric"),
         (("--tallies", "a", "--format", "parquet"), "parquet is a binary format; add --output FILE"),
-        (("--tallies", "a", "--metric", "os", "--alert", "dark_mode.share[true] > .5"), "add --metric dark_mode"),
+        (("--tallies", "a", "--metric", "os", "--alert", "dark_mode.share[yes] > .5"), "add --metric dark_mode"),
         (
             ("--tallies", "a", "--with", "range=startup_ms:2:x"),
             "the ends are not two numbers; write range=METRIC:FROM:TO",

@@ -68,17 +68,17 @@ REGISTRY = Registry.parse(
         ("startup_ms.sum > -7", FigureKey("sum"), ">", -7),
         ("startup_ms.p5 > -5", FigureKey("quantile", 0.05), ">", -5),
         ("startup_ms.p95 < +9", FigureKey("quantile", 0.95), "<", 9),
-        ("dark_mode.share[true] < .25", FigureKey("share", True), "<", 0.25),  # noqa: FBT003 a value
+        ("dark_mode.share[yes] < .25", FigureKey("share", True), "<", 0.25),  # noqa: FBT003 a value
         ("seen.share[nothing recorded] > 0", FigureKey("share", None), ">", 0),
         ("crashes.share[0] <= 0.9", FigureKey("share", 0), "<=", 0.9),
-        ("both.share[true, b] >= 1", FigureKey("share", (True, "b")), ">=", 1),
+        ("both.share[yes, b] >= 1", FigureKey("share", (True, "b")), ">=", 1),
         ("odd.share[a] > 1] > 0.5", FigureKey("share", "a] > 1"), ">", 0.5),
         ("mean_ms_by_os.share[c] > 0.5", FigureKey("share", "c"), ">", 0.5),
         ("odd.share[0.5]<0.5", FigureKey("share", "0.5"), "<", 0.5),
         ("mean_ms_by_os.mean[b] > 7", FigureKey("mean_within", "b"), ">", 7),
         ("mean_ms_by_os.mean[b] rises", FigureKey("mean_within", "b"), "rises", None),
-        ("dark_mode.share[true]  falls ", FigureKey("share", True), "falls", None),  # noqa: FBT003 a value
-        ("seen.share[false] changes", FigureKey("share", False), "changes", None),  # noqa: FBT003 a value
+        ("dark_mode.share[yes]  falls ", FigureKey("share", True), "falls", None),  # noqa: FBT003 a value
+        ("seen.share[no] changes", FigureKey("share", False), "changes", None),  # noqa: FBT003 a value
     ],
 )
 def test_an_expression_names_one_figure(text: str, key: FigureKey, operator: str, bound: float | None) -> None:
@@ -111,7 +111,7 @@ GRAMMAR = "cannot be read; write METRIC.FIGURE OPERATOR NUMBER, such as 'crashes
         "crashes.mean rises > 2",
         "crashes.mean => 2",
         "crashes mean > 2",
-        "dark_mode.share[true > 0.5",
+        "dark_mode.share[yes > 0.5",
         "crashes.mean > 2\x00",
     ],
 )
@@ -136,7 +136,7 @@ def test_what_is_no_expression_is_refused_with_the_grammar(text: str) -> None:
         ("os.share[d] > 0.5", "names no value of os; its values are: a, b, c"),
         ("os.share[ a] > 0.5", "names no value of os"),
         ("os.share[] > 0.5", "names no value of os"),
-        ("dark_mode.share[True] > 0.5", "its values are: false, true"),
+        ("dark_mode.share[True] > 0.5", "its values are: no, yes"),
         ("many.share[w] > 0.5", "v10, v11, …"),
         ("mean_ms_by_os.share[c, 0] > 0.5", "names no value of mean_ms_by_os; its values are: a, b, c"),
         ("mean_ms_by_os.mean > 0.5", "which mean_ms_by_os does not have; write one of: mean[VALUE], share[VALUE]"),
@@ -149,7 +149,7 @@ def test_what_is_no_expression_is_refused_with_the_grammar(text: str) -> None:
         ("limitation_by_feature.mean > 0.5", "limitation_by_feature has no mean and no shares; take another metric"),
         ("same.share[x, y, z] > 0.5", "names a value that 2 answers are written as; take another"),
         ("startup_ms.p95 rises", "changes of p95 are not tested; take a share or a mean"),
-        ("dark_mode.share[false] rises", "is the opposite of one of share[true]; write that"),
+        ("dark_mode.share[no] rises", "is the opposite of one of share[yes]; write that"),
     ],
 )
 def test_a_figure_or_value_that_a_metric_has_not_is_refused_with_those_that_it_has(text: str, problem: str) -> None:
@@ -161,12 +161,12 @@ def test_a_figure_or_value_that_a_metric_has_not_is_refused_with_those_that_it_h
 @pytest.mark.parametrize(
     ("text", "range_of_it"),
     [
-        ("dark_mode.share[true] > 1", "share[true] of dark_mode is 0 to 1"),
-        ("dark_mode.share[true] >= 0", "is 0 to 1"),
-        ("dark_mode.share[true] < 0", "is 0 to 1"),
-        ("dark_mode.share[true] <= 1", "is 0 to 1"),
-        ("dark_mode.share[true] > 50", "is 0 to 1"),
-        ("dark_mode.share[true] > -1", "is 0 to 1"),
+        ("dark_mode.share[yes] > 1", "share[yes] of dark_mode is 0 to 1"),
+        ("dark_mode.share[yes] >= 0", "is 0 to 1"),
+        ("dark_mode.share[yes] < 0", "is 0 to 1"),
+        ("dark_mode.share[yes] <= 1", "is 0 to 1"),
+        ("dark_mode.share[yes] > 50", "is 0 to 1"),
+        ("dark_mode.share[yes] > -1", "is 0 to 1"),
         ("crashes.mean > 9", "mean of crashes is 0 to 9"),
         ("mood.mean < 1", "mean of mood is 1 to 3"),
         ("crashes.sum < 0", "sum of crashes is 0 or more"),

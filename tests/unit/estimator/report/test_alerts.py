@@ -80,8 +80,8 @@ FIGURES: list[tuple[str, Callable[[Any], Any]]] = [
     ("crashes.mean", lambda each: each.mean),
     ("crashes.sum", lambda each: each.figures("sum")[0]),
     ("crashes.share[0]", lambda each: each.estimates[0]),
-    ("dark_mode.share[true]", lambda each: each.estimates[1]),
-    ("both.share[true, c]", lambda each: each.estimates[5]),
+    ("dark_mode.share[yes]", lambda each: each.estimates[1]),
+    ("both.share[yes, c]", lambda each: each.estimates[5]),
     ("seen.share[nothing recorded]", lambda each: each.estimates[2]),
     ("startup_by_os.share[b]", lambda each: each.estimates[1]),
     ("languages.mean", lambda each: each.mean),
@@ -149,7 +149,7 @@ def test_windows_without_reports_are_lines_without_estimates() -> None:
 def test_a_tally_that_hardly_any_population_produces_fires_one_way_alone(counts: list[int]) -> None:
     metric = REGISTRY.metric("dark_mode")
     (estimated,) = estimates(metric, [Tally(metric.name, metric.edition, DAY, True, sum(counts), counts)])  # noqa: FBT003 closed
-    alerts = [read_alert(REGISTRY, f"dark_mode.share[true] {operator} 0.5") for operator in (">", "<")]
+    alerts = [read_alert(REGISTRY, f"dark_mode.share[yes] {operator} 0.5") for operator in (">", "<")]
     verdicts = judged(alerts, [estimated])
     assert [each.fired for each in verdicts] == [counts[1] > 0, counts[0] > 0]
     assert all(_is_possible(each) for each in verdicts)
@@ -171,7 +171,7 @@ def test_an_alert_of_a_change_fires_by_the_verdict_and_its_direction(yes: tuple[
         for day, each in zip(days, yes, strict=True)
     ]
     made = make_report(REGISTRY, tallies)
-    alerts = [read_alert(REGISTRY, f"dark_mode.share[true] {verb}") for verb in ("rises", "falls", "changes")]
+    alerts = [read_alert(REGISTRY, f"dark_mode.share[yes] {verb}") for verb in ("rises", "falls", "changes")]
     lines = judged(alerts, made.metrics, made.changes)
     assert [(line.window, line.bound, line.reports) for line in lines] == [("2026-11-20", None, reports)] * 3
     assert {line.operator for line in lines if line.fired} == fired

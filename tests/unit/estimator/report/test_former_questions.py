@@ -119,8 +119,8 @@ def test_only_a_question_that_all_releases_ask_alike_tells_how_many_devices_ther
     [
         ("theme.share[dark] > 0.001", "theme"),
         (f"{THEME}.share[dark] > 0.001", THEME),
-        ("ruler.share[true] > 0.1", RULER),
-        (f"{RULER}.share[true] > 0.1", RULER),
+        ("ruler.share[yes] > 0.1", RULER),
+        (f"{RULER}.share[yes] > 0.1", RULER),
     ],
 )
 def test_an_alert_names_a_former_question_by_its_edition_or_the_last_one_that_was_asked(

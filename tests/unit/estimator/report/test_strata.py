@@ -206,10 +206,10 @@ def test_an_alert_on_a_stratum_is_judged_by_its_reports_alone() -> None:
     tallies = [drawn(share, 5000, stratum, stratum) for stratum, share in enumerate((0.5, 0.2, 0.8, 0.2))]
     metrics = reported(*tallies).metrics
     for stratum, fires in (("platform=ios", False), ("platform=android", True), ("others", False)):
-        alert = read_alert(REGISTRY, f"dark_mode[{stratum}].share[true] > 0.6")
+        alert = read_alert(REGISTRY, f"dark_mode[{stratum}].share[yes] > 0.6")
         (came,) = judged([alert], metrics)
         assert (came.metric, came.fired, came.reports) == (f"dark_mode[{stratum}]", fires, 5000)
-    whole = read_alert(REGISTRY, "dark_mode.share[true] > 0.6")
+    whole = read_alert(REGISTRY, "dark_mode.share[yes] > 0.6")
     assert [came.metric for came in judged([whole], metrics)] == ["dark_mode"]
 
 
@@ -219,7 +219,7 @@ def test_an_alert_names_a_stratum_as_reports_do_with_dots_and_blanks() -> None:
     )
     registry = Registry.parse(text)
     for written in ("platform=web,version=4.0-rc.1", "platform=web, version=4.0-rc.1"):
-        alert = read_alert(registry, f"dark_mode[{written}].share[true] < 0.25")
+        alert = read_alert(registry, f"dark_mode[{written}].share[yes] < 0.25")
         assert (alert.metric, alert.bound) == ("dark_mode[platform=web,version=4.0-rc.1]", 0.25)
 
 
@@ -237,7 +237,7 @@ def test_an_alert_names_a_stratum_as_reports_do_with_dots_and_blanks() -> None:
 )
 def test_an_alert_on_an_unknown_stratum_is_refused_with_those_that_there_are(name: str, reason: str) -> None:
     with pytest.raises(RequestError, match=reason):
-        read_alert(REGISTRY, f"{name}.share[true] > 0.5")
+        read_alert(REGISTRY, f"{name}.share[yes] > 0.5")
 
 
 def test_of_many_strata_the_table_shows_the_clearest_pairs_first() -> None:
