@@ -6,7 +6,7 @@ A sentence says what a year of all answers reveals.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
@@ -257,7 +257,7 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
         metrics=metrics,
         device=exposures(registry, request.today, request.delta),
         year=year_words(registry, request.today),
-        notes=tuple(_notes(registry, request.today)),
+        notes=(*_notes(registry, request.today), *_without_clips(metrics, request.people)),
         may_be_wiped=registry.budget.may_be_wiped,
     )
 
@@ -399,6 +399,16 @@ def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
     smallest = smallest_share(squares, reports)
     possible = smallest is not None and smallest * factor <= 1
     return ShareErrors(factor * uniform, factor * worst, factor * smallest if smallest and possible else None)
+
+
+def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers]) -> Iterator[str]:
+    """Yield a sentence for each number whose range suits the answers that are known."""
+    for metric in metrics:
+        if metric.metric in people and not metric.clips:
+            yield (
+                f"keep the range of {metric.metric}: no clip brings its mean nearer to that of all numbers, by the "
+                "answers of --shares or --pilot"
+            )
 
 
 def _notes(registry: Registry, today: date) -> list[str]:

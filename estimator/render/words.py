@@ -119,9 +119,12 @@ def _of_days_of_use(_: MetricEstimate, group: FigureGroup) -> str:
     return f"{about_figure(group, often).capitalize()} were used on {group.label(often)}."
 
 
-def _of_thresholds(_: MetricEstimate, group: FigureGroup) -> str:
+def _of_thresholds(estimated: MetricEstimate, group: FigureGroup) -> str:
     share = group.figures[group.lead]
-    return f"{about_figure(group, share).capitalize()} answer {group.label(share)}."
+    threshold = group.label(share)
+    if estimated.unit:
+        threshold = threshold.replace(" ", f" {estimated.unit} ", 1)
+    return f"{about_figure(group, share).capitalize()} answer {threshold}."
 
 
 def _of_found(_: MetricEstimate, group: FigureGroup) -> str:

@@ -174,5 +174,5 @@ def test_a_glance_tells_the_share_above_and_the_bracket() -> None:
     told = as_summary(
         make_report(registry, [Tally("m", metric.edition, window, closed=True, reports=10_000, counts=counts)])
     )
-    assert "answer 4.5 or more" in told
+    assert "answer 4.5 s or more" in " ".join(told.split())
     assert "The median lies between 2 and 4.5" in " ".join(told.split())

@@ -270,6 +270,15 @@ def test_a_plan_suggests_a_range_from_shares_and_from_a_pilot(tmp_path: Path) ->
     assert "has no tally of a number whose distribution" in _run(path, "--population", 8000, "--pilot", pilot).stderr
 
 
+@pytest.mark.slow
+def test_a_range_that_suits_the_answers_is_said_to(tmp_path: Path) -> None:
+    shares, path = tmp_path / "shares.toml", tmp_path / "metrics.toml"
+    path.write_text(registry_text(times=NUMBER | {"low": 0, "high": 1000, "statistic": "mean"}), encoding="utf-8")
+    shares.write_text("[times]\n0 = 0.25\n300 = 0.25\n700 = 0.25\n1000 = 0.25\n", encoding="utf-8")
+    shown = " ".join(_run(path, "--population", 8000, "--shares", shares).stdout.split())
+    assert "note: keep the range of times: no clip brings its mean nearer" in shown
+
+
 def test_the_statement_needs_no_population(registry: Path) -> None:
     result = _run(registry, "--statement")
     assert result.exit_code == 0
