@@ -13,7 +13,17 @@ for each other.
 
 
 def main() -> None:
-    """Run the command line, or say how to install what it needs."""
+    """Run the command line."""
+    _run(sys.argv[1:])
+
+
+def conformance() -> None:
+    """Run ``hearsay-estimator conformance``, under a name of its own."""
+    _run(["conformance", *sys.argv[1:]])
+
+
+def _run(arguments: list[str]) -> None:
+    """Run a command line, or say how to install what it needs."""
     missing = [package for package in ("client_sdk", "click", "numpy") if importlib.util.find_spec(package) is None]
     if missing:
         sys.exit(
@@ -23,7 +33,7 @@ def main() -> None:
     os.environ.setdefault(*ONE_THREAD)
     from estimator.commands.cli import command  # noqa: PLC0415 it needs what was just looked for
 
-    command(prog_name="hearsay-estimator")
+    command(arguments, prog_name="hearsay-estimator")
 
 
 if __name__ == "__main__":

@@ -47,3 +47,7 @@ class AuditError(HearsayError):
 
 class PlanError(HearsayError):
     """A plan cannot be computed. The message says why, and what to do."""
+
+
+class ConformanceError(HearsayError):
+    """A program under test cannot be started. This says nothing about whether it conforms."""

@@ -17,7 +17,7 @@ from click.shell_completion import get_completion_class
 from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.errors import HearsayError, RegistryError, UnknownMetricError
 from estimator.commands.options import examples
-from estimator.errors import AnswersError, AuditError, PlanError, RequestError
+from estimator.errors import AnswersError, AuditError, ConformanceError, PlanError, RequestError
 
 PROGRAM: Final = "hearsay-estimator"
 
@@ -72,6 +72,7 @@ COMMANDS: Final = {
     "archive": "estimator.commands.archive:archive",
     "audit": "estimator.commands.audit:audit_command",
     "completion": "estimator.commands.cli:completion",
+    "conformance": "estimator.commands.conformance:conformance",
     "plan": "estimator.commands.plan:plan",
     "rehearse": "estimator.commands.rehearse:rehearse",
     "rehearse-model": "estimator.commands.rehearse:rehearse_models",
@@ -83,6 +84,7 @@ COMMANDS: Final = {
 USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
     AnswersError: "the answers cannot be used:\n",
     AuditError: "",
+    ConformanceError: "",
     PlanError: "",
     RegistryError: "the registry cannot be used:\n",
     RequestError: "",

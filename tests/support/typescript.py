@@ -1,8 +1,7 @@
-"""The vectors' definitions as `hearsay-client compile` writes them, for the TypeScript SDK's tests.
+"""What Python says and stores, for the tests of the TypeScript SDK, which must do the same.
 
-``python -m tests.support.typescript FILE`` writes them, and beside them ``said.json``: what Python
-says to users, which the SDK must say, too, and ``choices.json``: what Python stores and says of
-choices.
+``python -m tests.support.typescript FOLDER`` writes ``said.json``: what Python says to users, and
+``choices.json``: what Python stores and says of choices.
 """
 
 from __future__ import annotations
@@ -15,26 +14,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from client_sdk import consent
-from client_sdk.commands.compile import compiled, document_of, refusal
+from client_sdk.commands.compile import compiled, document_of
 from client_sdk.labels import reported
 from client_sdk.protocol import Registry
 from client_sdk.protocol.registry.registry import in_trial
 from client_sdk.protocol.sentences import SHIPPED, shipped
 from client_sdk.results import SUPPRESSED, Consent, Decision, Rule
 from tests.support.vectors import vectors
-
-
-def compiled_vectors() -> dict[str, Any]:
-    """Return each definition's question, or why the compiler refuses it, by definition."""
-    coins = vectors("coins")
-    outcomes = {}
-    invalid = vectors("invalid")
-    listed = (*coins["answers"], *coins["kinds"], *vectors("editions"), *invalid["answers"], *invalid["added"])
-    for vector in listed:
-        registry = Registry.parse(vector["definition"])
-        metric = (in_trial(registry) if vector.get("trial") else registry).metric(vector["metric"])
-        outcomes[vector["definition"]] = refusal(metric) or compiled(metric)
-    return outcomes
 
 
 SYMBOLS = 12
@@ -44,7 +30,7 @@ SYMBOLS = 12
 def said() -> dict[str, Any]:
     """Return the sentences of each language, and reports and numbers in their words."""
     reports = []
-    for definition, outcome in compiled_vectors().items():
+    for definition, outcome in vectors("compiled").items():
         if isinstance(outcome, str):
             continue
         registry = Registry.parse(definition)
@@ -107,8 +93,7 @@ def in_json(consented: Consent) -> object:
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(compiled_vectors()), encoding="utf-8")
-    path.with_name("choices.json").write_text(json.dumps(choices()), encoding="utf-8")
-    path.with_name("said.json").write_text(json.dumps(said()), encoding="utf-8")
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "choices.json").write_text(json.dumps(choices()), encoding="utf-8")
+    (folder / "said.json").write_text(json.dumps(said()), encoding="utf-8")

@@ -1,0 +1,109 @@
+"""What became of the cases of a run: passed, failed with the number of a rule, or not supported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import Final, NamedTuple
+
+SHOWN: Final = 12
+"""Failures of a class that are printed: the first ones usually explain all others."""
+
+MAX_CHARS: Final = 300
+"""Of what was expected, and of what the program gave instead."""
+
+
+class CaseClass(Enum):
+    """A class of cases: the vectors that it plays, and what they are about."""
+
+    LAWS = "laws", "scripted coins to symbols"
+    ANSWERS = "answers", "answers and scripted coins to symbols"
+    EDITIONS = "editions", "definitions to their canonical texts and digests"
+    WINDOWS = "windows", "instants and texts to windows"
+    LEDGER = "ledger", "histories of charges, ceilings, clocks and kills"
+    CONSENT = "consent", "histories of agreeing and opting out"
+    EXCHANGES = "exchanges", "histories of uploads, and of what a collector answers"
+
+    def __init__(self, label: str, about: str) -> None:
+        """Name the parts."""
+        self.label = label
+        self.about = about
+
+
+class Breach(NamedTuple):
+    """A rule that a program broke.
+
+    Attributes:
+        rule: its number in ``docs/protocol``.
+        expected: what the rule asks for.
+        got: what the program did.
+
+    """
+
+    rule: str
+    expected: str
+    got: str
+
+
+class Case(NamedTuple):
+    """One case. It passed if neither of the last two is given.
+
+    Attributes:
+        case_class: its class.
+        name: what is tried.
+        breach: the rule that was broken.
+        lacks: what the program says that it does not support.
+
+    """
+
+    case_class: CaseClass
+    name: str
+    breach: Breach | None = None
+    lacks: str = ""
+
+
+def lines(program: str, cases: Iterable[Case]) -> Iterator[str]:
+    """Yield the report: a line for each class, its failures below it, and the sum."""
+    cases = tuple(cases)
+    yield program
+    for case_class in CaseClass:
+        own = [case for case in cases if case.case_class is case_class]
+        if not own:
+            continue
+        failed = [case for case in own if case.breach is not None]
+        lacking = [case for case in own if case.lacks]
+        passed = len(own) - len(failed) - len(lacking)
+        yield f"{case_class.label:10} {passed:5} passed {len(failed):5} failed {len(lacking):5} not supported"
+        for case in failed[:SHOWN]:
+            yield from _failure(case)
+        if len(failed) > SHOWN:
+            yield f"  and {len(failed) - SHOWN} more"
+        if lacking:
+            yield f"  not supported: {', '.join(sorted({case.lacks for case in lacking}))}"
+    yield _verdict(cases)
+
+
+def _failure(case: Case) -> Iterator[str]:
+    breach = case.breach
+    assert breach is not None  # noqa: S101 the caller has chosen the failed ones
+    yield f"  [{breach.rule}] {case.name}"
+    yield f"    expected: {_short(breach.expected)}"
+    yield f"    got:      {_short(breach.got)}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_CHARS else f"{text[:MAX_CHARS]}…"
+
+
+def _verdict(cases: tuple[Case, ...]) -> str:
+    broken = sorted({case.breach.rule for case in cases if case.breach is not None}, key=_order)
+    if broken:
+        return f"does not conform: broken rules are {', '.join(broken)}"
+    if not any(case.breach is None and not case.lacks for case in cases):
+        return "nothing was supported, so that nothing was tried"
+    return "conforms in all that it supports"
+
+
+def _order(rule: str) -> tuple[str, int]:
+    letter, _, number = rule.partition("-")
+    return letter, int(number)

@@ -1,0 +1,132 @@
+"""The program under test: one JSON object on a line each way, and an end at any moment."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from collections.abc import Mapping
+from queue import Empty, SimpleQueue
+from threading import Thread
+from types import TracebackType
+from typing import Any, Final, Self
+
+from estimator.errors import ConformanceError
+
+ANSWER_S: Final = 30.0
+"""How long the answer to a line may take. An SDK may give up on an HTTP exchange only after a
+while; none of the answers that a history scripts are slow."""
+
+PROTOCOL: Final = 1
+"""The version of the line protocol (``docs/protocol/conformance.md``)."""
+
+
+class NotSupportedError(Exception):
+    """The program does not have what a case needs; the message says what."""
+
+
+class RefusedLineError(Exception):
+    """The program answered a line with an error, with no JSON object, not in time, or ended."""
+
+
+class Program:
+    """A program that plays an SDK. It is started anew whenever a line needs it after `kill`.
+
+    Attributes:
+        name: what it calls itself.
+        supports: the mechanisms, kinds and features that it has.
+
+    """
+
+    def __init__(self, command: str) -> None:
+        """Start the program; the command is split into words as a shell does.
+
+        Raises:
+            ConformanceError: if it cannot be started, or does not introduce itself.
+
+        """
+        self._command = command
+        self._process: subprocess.Popen[str] | None = None
+        self._lines: SimpleQueue[str] = SimpleQueue()
+        self.name, self.supports = command, frozenset[str]()
+        try:
+            hello = self.ask({"do": "hello"})
+        except (NotSupportedError, RefusedLineError) as error:
+            self.kill()
+            raise ConformanceError(f"{command!r} does not answer hello: {error}; try it by itself") from None
+        self.name, self.supports = str(hello.get("implementation", command)), frozenset(hello.get("supports", ()))
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the program, whatever it is doing."""
+        self.kill()
+
+    def ask(self, line: Mapping[str, object]) -> dict[str, Any]:
+        """Send a line, and return the answer.
+
+        Raises:
+            NotSupportedError: if the program says so.
+            RefusedLineError: if there is no other answer.
+
+        """
+        process = self._process or self._start()
+        assert process.stdin is not None  # noqa: S101 a pipe was asked for
+        try:
+            process.stdin.write(json.dumps(line) + "\n")
+            process.stdin.flush()
+            text = self._lines.get(timeout=ANSWER_S)
+        except OSError:
+            text = ""
+        except Empty:
+            self.kill()
+            raise RefusedLineError(f"no answer to {line['do']!r} within {ANSWER_S:.0f} seconds") from None
+        if not text:
+            self.kill()
+            raise RefusedLineError(f"the program ended at {line['do']!r}")
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            raise RefusedLineError(f"the answer to {line['do']!r} is no JSON: {text.strip()!r}") from None
+        if not isinstance(answer, dict):
+            raise RefusedLineError(f"the answer to {line['do']!r} is no JSON object: {text.strip()}")
+        if "unsupported" in answer:
+            raise NotSupportedError(str(answer["unsupported"]))
+        if "error" in answer:
+            raise RefusedLineError(f"an error at {line['do']!r}: {answer['error']}")
+        return answer
+
+    def kill(self) -> None:
+        """End the program as kill -9 does. The next line starts another one."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def _start(self) -> subprocess.Popen[str]:
+        if not self._command.strip():
+            raise ConformanceError("no program is named; name one that plays an SDK")
+        try:
+            process = subprocess.Popen(  # noqa: S603 the developer's own command
+                shlex.split(self._command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+            )
+        except (OSError, ValueError, IndexError) as error:
+            raise ConformanceError(
+                f"{self._command!r} cannot be started: {error}; name a program that plays an SDK"
+            ) from None
+        self._process, self._lines = process, SimpleQueue()
+        Thread(target=_read, args=(process, self._lines), daemon=True).start()
+        return process
+
+
+def _read(process: subprocess.Popen[str], lines: SimpleQueue[str]) -> None:
+    """Pass on what a program prints, and an empty line at its end."""
+    assert process.stdout is not None  # noqa: S101 a pipe was asked for
+    with process.stdout as output:
+        for line in output:
+            lines.put(line)
+    lines.put("")
