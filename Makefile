@@ -112,18 +112,18 @@ $(MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json | setup
 	@cd $(TYPESCRIPT) && $(WITH_NODE) npm ci --silent --ignore-scripts
 	@touch $@
 
-VECTORS := $(TYPESCRIPT)/dist/compiled.json
+SAID := $(TYPESCRIPT)/dist/said.json
 
-.PHONY: $(VECTORS)
-$(VECTORS): setup
-	@$(BIN)/python -m tests.support.typescript $@
+.PHONY: $(SAID)
+$(SAID): setup
+	@$(BIN)/python -m tests.support.typescript $(@D)
 
-typescript: $(MODULES) $(VECTORS)
+typescript: $(MODULES) $(SAID)
 	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) $(WITH_NODE) npm test --silent
 
 # Minutes: real browsers of Debian, a real collector on another origin, two tabs, killed tabs, a wiped storage; then the
 # example page, up to the estimator's report. HEARSAY_ROUNDS says how often each race and kill is run: 2 by default.
-test-browsers: programs $(MODULES) $(VECTORS)
+test-browsers: programs $(MODULES) $(SAID)
 	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) $(WITH_NODE) npm run --silent test:browsers
 
 # Programs of Debian: its browsers open pages, its nginx stands before the collector, its faketime steps clocks, its

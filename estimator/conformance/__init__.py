@@ -1,1 +1,1 @@
-"""The conformance runner: plays the vectors, and a scripted collector, against any SDK's program."""
+"""The conformance runner: plays vectors and a scripted collector against an SDK's program."""

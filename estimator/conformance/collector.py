@@ -14,7 +14,7 @@ MAX_BODY_BYTES = 1 << 20
 """Sixteen times the largest upload: what is longer is cut off, and does not fit then."""
 
 
-class Request(NamedTuple):
+class ReceivedRequest(NamedTuple):
     """A request as it arrived."""
 
     method: str
@@ -33,7 +33,7 @@ class ScriptedCollector:
     def __init__(self, on_kill: Callable[[], None]) -> None:
         """Start to listen; ``on_kill`` ends the program, where a script says so."""
         self._script: deque[Scripted] = deque()
-        self._received: list[tuple[Request, Scripted]] = []
+        self._received: list[tuple[ReceivedRequest, Scripted]] = []
         self._on_kill = on_kill
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -59,12 +59,12 @@ class ScriptedCollector:
         """Take the answers to the next requests."""
         self._script = deque(script)
 
-    def taken(self) -> list[tuple[Request, Scripted]]:
+    def taken(self) -> list[tuple[ReceivedRequest, Scripted]]:
         """Return the requests since the last call, each with the script that answered it."""
         received, self._received = self._received, []
         return received
 
-    def answer(self, request: Request) -> tuple[int, dict[str, str], bytes, Scripted]:
+    def answer(self, request: ReceivedRequest) -> tuple[int, dict[str, str], bytes, Scripted]:
         """Keep a request, and return status, headers, body and script of its answer."""
         script: Scripted = self._script.popleft() if self._script else {"refuse": {}}
         self._received.append((request, script))
@@ -97,10 +97,10 @@ def _handler(collector: ScriptedCollector) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:  # noqa: N802 the server looks for this name
+        def do_POST(self) -> None:
             length = min(int(self.headers.get("Content-Length") or 0), MAX_BODY_BYTES)
             headers = {name.lower(): value for name, value in self.headers.items()}
-            request = Request(self.command, self.path, headers, self.rfile.read(length))
+            request = ReceivedRequest(self.command, self.path, headers, self.rfile.read(length))
             status, own, body, script = collector.answer(request)
             self.close_connection = True
             if script.get("drop") or script.get("kill"):

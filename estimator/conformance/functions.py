@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from estimator.conformance.outcome import Breach, Case, CaseClass
@@ -27,7 +27,7 @@ def answers(
     program: Program, coins: Mapping[str, Any], invalid: Mapping[str, Any], compiled: Mapping[str, Any]
 ) -> Iterator[Case]:
     """Yield a case for each answer to each question."""
-    listed = (
+    listed: tuple[tuple[dict[str, Any], str, Callable[[Any], object]], ...] = (
         *((vector, "K-1", _as_it_is) for vector in coins["kinds"]),
         *((vector, "K-1", json.loads) for vector in coins["answers"]),  # decimal texts
         *((vector, "K-2", _as_it_is) for vector in invalid["answers"]),

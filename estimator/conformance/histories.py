@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from estimator.conformance.collector import Request, Scripted, ScriptedCollector
+from estimator.conformance.collector import ReceivedRequest, Scripted, ScriptedCollector
 from estimator.conformance.outcome import Breach, Case, CaseClass
 from estimator.conformance.program import NotSupportedError, Program, RefusedLineError
 from estimator.conformance.uploads import Arrived, DeviceTraffic
@@ -143,7 +143,7 @@ class _Device:
             yield Breach(rule, f"a flush at {step['flush']} sends {expected}", str(arrived))
 
 
-def _check_sizes(received: list[tuple[Request, Scripted]]) -> None:
+def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
     """Leave out a scripted verdict on a number of reports that did not travel together."""
     for request, script in received:
         if script.get("reports", 0) != 0 and request.body.count(b'"metric"') != script["reports"]:

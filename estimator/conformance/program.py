@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import subprocess
@@ -106,6 +107,9 @@ class Program:
         if process is not None:
             process.kill()
             process.wait()
+            assert process.stdin is not None  # noqa: S101 a pipe was asked for
+            with contextlib.suppress(BrokenPipeError):  # a line that it never read
+                process.stdin.close()
 
     def _start(self) -> subprocess.Popen[str]:
         if not self._command.strip():

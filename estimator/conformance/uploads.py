@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from client_sdk.protocol.metric import Metric
@@ -11,7 +12,7 @@ from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
 from client_sdk.protocol.wire.report import Report, Upload
 from client_sdk.protocol.wire.strict_json import MalformedError
 from client_sdk.protocol.wire.verdict import Verdict
-from estimator.conformance.collector import Request, Scripted
+from estimator.conformance.collector import ReceivedRequest, Scripted
 from estimator.conformance.outcome import Breach
 
 PATH: Final = "/v1/reports"
@@ -49,6 +50,10 @@ class Arrived(NamedTuple):
         return "; ".join(f"{words}: {', '.join(map(str, what))}" for words, what in parts if what) or "nothing"
 
 
+_parsed = lru_cache(Registry.parse)
+"""Many histories have the same few registries."""
+
+
 class DeviceTraffic:
     """All that one device has sent."""
 
@@ -65,20 +70,23 @@ class DeviceTraffic:
     def learn(self, name: str, definition: str) -> None:
         """Take a registry that the app of the device has."""
         if name not in self._registries:
-            self._registries[name] = Registry.parse(definition)
+            self._registries[name] = _parsed(definition)
 
     def label(self, key: ReportKey) -> str:
         """Return how a history names a report: with the registry, if it is not the first one's."""
         metric, edition, window = key
         first, *others = self._registries.items()
-        if edition == first[1].metric(metric).edition:
+        if metric in first[1].metrics and edition == first[1].metric(metric).edition:
             return f"{metric} {window}"
         named = (name for name, registry in others if metric in registry.metrics)
         return f"{metric} {window} {next(named, edition)}"
 
-    def take(self, received: list[tuple[Request, Scripted]]) -> tuple[Arrived, list[Breach]]:
+    def take(self, received: list[tuple[ReceivedRequest, Scripted]]) -> tuple[Arrived, list[Breach]]:
         """Return what arrived, and the rules that were broken in any case."""
-        sent, again, alone, breaches = [], [], [], []
+        sent: list[str] = []
+        again: list[int] = []
+        alone: list[str] = []
+        breaches: list[Breach] = []
         for request, script in received:
             breaches += self._breaches_of(request)
             try:
@@ -86,7 +94,7 @@ class DeviceTraffic:
             except MalformedError as error:
                 breaches.append(Breach("U-2", "the body of an upload", f"{error.place}: {error.problem}"))
                 continue
-            keys = [ReportKey(report[:3]) for report in upload.reports]  # type: ignore[type-abstract]
+            keys = [(report.metric, report.edition, report.window) for report in upload.reports]
             if upload.id in self._bodies:
                 again.append(self._uploads.index(upload.id))
                 if self._bodies[upload.id] != request.body:
@@ -102,7 +110,7 @@ class DeviceTraffic:
             self._settle(upload, keys, script)
         return Arrived(tuple(sorted(sent)), tuple(sorted(again)), tuple(sorted(alone))), breaches
 
-    def _breaches_of(self, request: Request) -> Iterator[Breach]:
+    def _breaches_of(self, request: ReceivedRequest) -> Iterator[Breach]:
         if request.path != PATH:
             yield Breach("A-5", f"no request but of {PATH}", f"{request.method} {request.path}")
         elif request.method != "POST":
@@ -129,9 +137,9 @@ class DeviceTraffic:
         key = (report.metric, report.edition, report.window)
         definition = self._definition(report)
         if definition is None:
-            known = {registry.metric(report.metric).edition for registry in self._registries.values()
-                     if report.metric in registry.metrics}
-            yield Breach("E-1", f"an edition of {report.metric}: {', '.join(sorted(known))}", report.edition)
+            metrics = (registry.metrics.get(report.metric) for registry in self._registries.values())
+            known = sorted({metric.edition for metric in metrics if metric is not None})
+            yield Breach("E-1", f"an edition of {report.metric}: {', '.join(known)}", report.edition)
         elif report.symbol >= definition.channel.symbols:
             yield Breach("M-1", f"a symbol from 0 to {definition.channel.symbols - 1}", str(report.symbol))
         if key in self.refused:

@@ -22,7 +22,6 @@ from client_sdk.protocol.sentences import SHIPPED, shipped
 from client_sdk.results import SUPPRESSED, Consent, Decision, Rule
 from tests.support.vectors import vectors
 
-
 SYMBOLS = 12
 """Of each question, as many symbols are said in words, spread over all."""
 

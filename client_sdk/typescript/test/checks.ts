@@ -189,7 +189,7 @@ function tossed(perturb: (coins: ScriptedCoins) => number, expected: Json): void
 }
 
 /** Return an answer of the vectors: JSON, or a number that JSON does not have. */
-function given(answer: Json): unknown {
+export function given(answer: Json): unknown {
   if (Array.isArray(answer)) return answer.map(given);
   return answer?.number === undefined ? answer : Number(answer.number);
 }
@@ -217,24 +217,27 @@ function functionOf(name: string): string {
   return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function mechanism(name: string): Mechanism {
+/** Return the mechanism of a name. */
+export function mechanism(name: string): Mechanism {
   return (spec as unknown as Record<string, Mechanism>)[functionOf(name)]!;
 }
 
 /** Return the question of a definition; undefined if `hearsay-client compile` refuses it. */
 function metricOf(compiled: Vectors["compiled"], definition: string): spec.Metric | undefined {
   const question = compiled[definition];
-  if (question === undefined) throw new Error("no definition of the vectors; run make typescript");
+  if (question === undefined) throw new Error("no definition of the vectors; run python -m tests.support.compiled_vectors");
   return typeof question === "string" ? undefined : metricFor(question);
+}
+
+/** Return the kinds of a compiled question, and of the parts of a pair, by their names. */
+export function kindsOf(definition: CompiledMetric): Record<string, spec.Kind> {
+  const kinds = [definition.kind, ...(definition.domain.cross ?? []).map(({ kind }) => kind)];
+  const functions = spec as unknown as Record<string, spec.Kind>;
+  return Object.fromEntries(kinds.map((kind) => [kind, functions[functionOf(kind)]!]));
 }
 
 /** Return a compiled question, ready to answer. */
 export function metricFor(definition: CompiledMetric): spec.Metric {
-  const kinds = [definition.kind, ...(definition.domain.cross ?? []).map(({ kind }) => kind)];
-  const functions = spec as unknown as Record<string, spec.Kind>;
-  return new spec.Metric("m", definition, {
-    mechanisms: { [definition.mechanism]: mechanism(definition.mechanism) },
-    kinds: Object.fromEntries(kinds.map((kind) => [kind, functions[functionOf(kind)]!])),
-  });
+  const mechanisms = { [definition.mechanism]: mechanism(definition.mechanism) };
+  return new spec.Metric("m", definition, { mechanisms, kinds: kindsOf(definition) });
 }
-

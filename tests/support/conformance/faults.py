@@ -34,41 +34,62 @@ def meaning(metric: Metric) -> dict[str, Any]:
     } | ({"trial": True} if metric.is_trial else {})
 
 
+def _replace(owner: object, name: str, own: Callable[..., object]) -> None:
+    assert hasattr(owner, name)
+    setattr(owner, name, own)
+
+
 def _lie_drawn_from_all_values() -> None:
     def perturb(channel: KAryRandomizedResponse, value: int, coins: Coins) -> int:
         keep = coins.bernoulli(channel.keep_numerator)
         lie = coins.below(channel.inputs)
         return value if keep else (value + lie) % channel.inputs
 
-    KAryRandomizedResponse.perturb = perturb  # type: ignore[method-assign]
+    _replace(KAryRandomizedResponse, "perturb", perturb)
 
 
 def _charge_after_queue() -> None:
     owed: dict[SlotKey, tuple[Any, ...]] = {}
-    charge, slot, look = charges.charge, charges.slot, transactions.look_for_news
+    charge, slot, look, init = charges.charge, charges.slot, transactions.look_for_news, Telemetry.__init__
+
+    def with_nothing_owed(telemetry: Telemetry, *args: Any, **options: Any) -> None:
+        owed.clear()
+        init(telemetry, *args, **options)
+
+    def pay(connection: sqlite3.Connection) -> bool:
+        paid_for = [charge(connection, key, *rest) for key, rest in owed.items()]
+        return all(paid_for)
 
     def later(connection: sqlite3.Connection, key: SlotKey, *rest: Any) -> bool:
         owed[key] = rest
-        return True
+        connection.execute("SAVEPOINT trying")
+        is_allowed = pay(connection)
+        connection.execute("ROLLBACK TO trying")
+        if not is_allowed:
+            del owed[key]
+        return is_allowed
 
     def known(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
         return Slot.REPORTED if key in owed else slot(connection, key)
 
     def paid(connection: sqlite3.Connection, *args: Any, **options: Any) -> Any:
-        while owed:
-            key, rest = owed.popitem()
-            charge(connection, key, *rest)
+        pay(connection)
+        for key in owed:
             charges.set_slot(connection, key, Slot.REPORTED)
+        owed.clear()
         return look(connection, *args, **options)
 
-    charges.charge, charges.slot, transactions.look_for_news = later, known, paid
+    for name, own in {"charge": later, "slot": known}.items():
+        _replace(charges, name, own)
+    _replace(transactions, "look_for_news", paid)
+    _replace(Telemetry, "__init__", with_nothing_owed)
 
 
 def _members_as_they_come() -> None:
     def edition(metric: Metric, _: str) -> str:
         return hashlib.sha256(json.dumps(meaning(metric), separators=(",", ":")).encode()).hexdigest()[:12]
 
-    metrics._edition = edition
+    _replace(metrics, "_edition", edition)
 
 
 def _consent_ignored() -> None:
@@ -77,7 +98,7 @@ def _consent_ignored() -> None:
     def agreed(telemetry: Telemetry, *args: Any, **options: Any) -> None:
         init(telemetry, *args, **options | {"consent": True})
 
-    Telemetry.__init__ = agreed  # type: ignore[method-assign, assignment]
+    _replace(Telemetry, "__init__", agreed)
 
 
 def _new_id_for_each_attempt() -> None:
@@ -86,14 +107,14 @@ def _new_id_for_each_attempt() -> None:
     def renamed(transport: HttpTransport, body: bytes) -> Reply | Failure:
         return post(transport, body.replace(json.loads(body)["upload"].encode(), urandom(16).hex().encode()))
 
-    HttpTransport.post = renamed  # type: ignore[method-assign]
+    _replace(HttpTransport, "post", renamed)
 
 
 def _any_answer_believed() -> None:
     def judge(reply: Any, reports: int, _: float) -> AttemptOutcome:
         return Acknowledged(Verdict(reports), decode_stopped(getattr(reply, "stopped", None)))
 
-    transactions.judge = judge
+    _replace(transactions, "judge", judge)
 
 
 FAULTS: Final[Mapping[str, tuple[Callable[[], None], str, str]]] = {

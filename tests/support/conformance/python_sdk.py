@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from client_sdk import Recorded, Telemetry
+from client_sdk import Recorded, Reply, Telemetry
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.ledger.queue import SPREAD_S
-from client_sdk.protocol import Coins, Metric, Registry, Window, WindowError, WindowKind
+from client_sdk.protocol import Coins, Registry, Window, WindowError, WindowKind
 from client_sdk.protocol.kinds import KINDS
 from client_sdk.protocol.registry.registry import in_trial
+from client_sdk.protocol.wire.failure import Failure
 from client_sdk.sending.timing import APART_S, RETRY_AFTER_CEILING_S
+from client_sdk.sending.transport import HttpTransport
 from client_sdk.sending.uploader import Uploader
 from tests.support.conformance import faults
 from tests.support.laws.channels import CLASSES, channel_of
@@ -43,16 +46,31 @@ def unhurried(low: float, high: float) -> float:
     return jitter.get(high, max(high, RETRY_AFTER_CEILING_S))
 
 
+class Gate:
+    """Lets the uploads of a device pass during a flush alone, and none after it has ended."""
+
+    def __init__(self) -> None:
+        self.is_open = threading.Event()
+        self.has_ended = False
+
+    def end(self) -> None:
+        self.has_ended = True
+        self.is_open.set()
+
+
 class Device:
     """The device of the latest ``begin``, with a clock that the lines set."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
         self.telemetry: Telemetry | None = None
+        self.gate = Gate()
 
     def begin(self, line: Line) -> None:
+        self.gate.end()
         if self.telemetry is not None:
             self.telemetry.close()
+        self.gate = Gate()
         self.now_s = line["at"]
         self.telemetry = Telemetry(
             registry_of(line["definition"]),
@@ -106,7 +124,9 @@ def answer(_: Device, line: Line) -> Answer:
     metric, mistakes = registry_of(line["definition"]).metric(line["metric"]), Mistakes()
 
     def reported(coins: Coins) -> int:
-        value = mistakes.valid(metric, partial(metric.encode, given(line["answer"]), coins), partial(metric.draw, coins))
+        value = mistakes.valid(
+            metric, partial(metric.encode, given(line["answer"]), coins), partial(metric.draw, coins)
+        )
         return metric.channel.in_window(WINDOW).perturb(value, coins)
 
     return tossed(line["coins"], reported) | {"invalid": bool(mistakes.counts)}
@@ -147,7 +167,11 @@ def record(device: Device, line: Line) -> Answer:
 
 def flush(device: Device, line: Line) -> Answer:
     device.now_s = line["at"]
-    return {"flushed": device.current.flush(FLUSH_S).outcome}
+    device.gate.is_open.set()
+    try:
+        return {"flushed": device.current.flush(FLUSH_S).outcome}
+    finally:
+        device.gate.is_open.clear()
 
 
 def forget(device: Device, line: Line) -> Answer:
@@ -166,10 +190,19 @@ DO: Final = {
 
 
 def main() -> None:
-    Uploader.__init__.__kwdefaults__["uniform"] = unhurried
+    device, post = Device(), HttpTransport.post
+
+    def gated(transport: HttpTransport, body: bytes) -> Reply | Failure | None:
+        gate = device.gate
+        gate.is_open.wait()
+        return None if gate.has_ended else post(transport, body)
+
+    HttpTransport.post = gated  # type: ignore[method-assign, assignment]
+    defaults = Uploader.__init__.__kwdefaults__
+    assert defaults is not None
+    defaults["uniform"] = unhurried
     for name in sys.argv[1:]:
         faults.plant(name)
-    device = Device()
     for text in sys.stdin:
         line = json.loads(text)
         do = DO.get(line["do"])
@@ -177,7 +210,8 @@ def main() -> None:
             said = {"unsupported": line["do"]} if do is None else do(device, line)
         except Exception as error:  # noqa: BLE001 the runner reports it
             said = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(said), flush=True)
+        sys.stdout.write(f"{json.dumps(said)}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.ordinal import OrdinalMean
 from client_sdk.protocol.registry.registry import in_trial
-from tests.support.typescript import compiled_vectors
+from tests.support.compiled_vectors import compiled_registry, compiled_vectors
 from tests.support.vectors import vectors
 
 ROOT = Path(__file__).parents[4]
@@ -162,7 +162,8 @@ LACKING = {"activity", "vector", "model", "model-of-crosses", "text"}
 
 @pytest.mark.slow
 def test_the_tests_in_typescript_get_every_vector_but_those_of_three_reasons() -> None:
-    compiled = compiled_vectors()
+    compiled = vectors("compiled")
+    assert compiled == compiled_vectors(), "run python -m tests.support.compiled_vectors"
     coins, invalid = vectors("coins"), vectors("invalid")
     assert compiled.keys() == {
         vector["definition"]
@@ -175,6 +176,11 @@ def test_the_tests_in_typescript_get_every_vector_but_those_of_three_reasons() -
         if metric.kind.name in LACKING or metric.fill is not None or isinstance(metric.kind, OrdinalMean)
     }
     assert {text for text, question in compiled.items() if isinstance(question, str)} == left_out
+
+
+def test_the_registries_of_the_histories_are_compiled() -> None:
+    registries = vectors("histories")["registries"].values()
+    assert all(each["compiled"] == compiled_registry(each["definition"]) for each in registries)
 
 
 def test_every_kind_of_the_vectors_is_known_or_refused_by_name() -> None:
