@@ -1,20 +1,17 @@
 """Samples that no test can run as they stand.
 
-They are bodies of the wire, settings of others, and commands for a deployment.
+They are settings of others, and commands for a deployment.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
 
 import yaml
 
-from client_sdk.protocol import Registry, Verdict
-from client_sdk.protocol.wire.reading import read_upload
-from collector.api.messages import OPERATIONS
+from client_sdk.protocol import Registry
 from estimator.render.openmetrics import FIGURES, QUESTIONS
 from tests.support.core.tables import for_each
 from tools.reference.commands import helps
@@ -22,8 +19,6 @@ from tools.reference.commands import helps
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 HELPS = helps()
-WIRE = (DOCS / "reference" / "wire.md").read_text(encoding="utf-8")
-STARTER = Registry.load(ROOT / "client_sdk" / "commands" / "starter.toml")
 
 
 def samples(page: Path, language: str) -> list[str]:
@@ -37,21 +32,6 @@ CONSOLES = [
     for line in sample.splitlines()
     if line.startswith("$ hearsay-")
 ]
-
-
-def test_the_bodies_of_the_wires_page_are_read() -> None:
-    upload, verdict = samples(DOCS / "reference" / "wire.md", "json")
-    metric = STARTER.metric("dark_mode")
-    body = upload.replace("EDITION", metric.edition).replace("WINDOW", "2026-W47")
-    assert [report.metric for report in read_upload(body.encode()).reports] == ["dark_mode", "dark_mode"]
-    assert Verdict.decode(verdict.encode(), reports=2).accepted == 1
-    assert json.loads(verdict)["refused"][0]["code"] == "window_closed"
-
-
-def test_the_page_of_the_wire_names_every_path_and_no_other() -> None:
-    rows = [line for line in WIRE.splitlines() if re.match(r"\| `(GET|POST)", line)]
-    named = {path for line in rows for path in re.findall(r"(/[a-z0-9/.]*)`", line.split(" | ")[0])}
-    assert named == {operation.path for operation in OPERATIONS}
 
 
 @for_each("line", CONSOLES)

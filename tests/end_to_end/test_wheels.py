@@ -27,6 +27,9 @@ NO_CACHE = {"NODE_DISABLE_COMPILE_CACHE": "1"}
 """It would stay in the folder for temporary files."""
 PROGRAMS = Path(sys.executable).parent
 TYPESCRIPT = ROOT / "client_sdk" / "typescript"
+VECTORS = "estimator/conformance/vectors/"
+"""Where a wheel holds what `hearsay-conformance` plays."""
+VECTORS_HERE = ROOT / "tests" / "vectors"
 EACH = pytest.mark.parametrize("name", PROJECTS)
 
 
@@ -74,7 +77,7 @@ def test_the_wheel_of_apps_holds_the_sdk_and_nothing_of_the_service(built: Path)
 
 def test_the_wheel_of_services_holds_the_collector_the_estimator_and_their_files(built: Path) -> None:
     held = {name for name in wheel_of(built, "hearsay-ldp").namelist() if ".dist-info/" not in name}
-    assert held == sources("collector", "estimator")
+    assert held == sources("collector", "estimator") | {f"{VECTORS}{path.name}" for path in VECTORS_HERE.iterdir()}
     assert {Path(name).suffix for name in held} >= {".py", ".js", ".css", ".jinja", ".json", ".typed"}
 
 
@@ -84,7 +87,7 @@ def test_the_files_of_a_wheel_are_those_of_the_repository_byte_for_byte(built: P
     held = [entry for entry in wheel.namelist() if ".dist-info/" not in entry]
     assert sum(entry.endswith(".py") for entry in held) > 100
     for entry in held:
-        assert wheel.read(entry) == (ROOT / entry).read_bytes(), entry
+        assert wheel.read(entry) == (ROOT / entry.replace(VECTORS, "tests/vectors/")).read_bytes(), entry
 
 
 @EACH
@@ -127,6 +130,7 @@ def test_the_commands_belong_to_whom_they_serve(built: Path) -> None:
     assert [line.partition(" ")[0] for line in scripts["hearsay-ldp-client"].splitlines()[1:]] == ["hearsay-client"]
     assert [line.partition(" ")[0] for line in scripts["hearsay-ldp"].splitlines()[1:]] == [
         "hearsay-collector",
+        "hearsay-conformance",
         "hearsay-estimator",
     ]
 

@@ -79,8 +79,8 @@ def _charge_after_queue() -> None:
         owed.clear()
         return look(connection, *args, **options)
 
-    for name, own in {"charge": later, "slot": known}.items():
-        _replace(charges, name, own)
+    _replace(charges, "charge", later)
+    _replace(charges, "slot", known)
     _replace(transactions, "look_for_news", paid)
     _replace(Telemetry, "__init__", with_nothing_owed)
 

@@ -32,7 +32,7 @@ Labels = tuple[str, ...]
 
 
 def by_the_book(secret: bytes, *labels: str) -> bytes:
-    """Return the key of labels by the rule in tests/vectors/README.md, implemented
+    """Return the key of labels by the rule in docs/protocol/mechanisms.md, implemented
     independently.
     """
     message = b""
