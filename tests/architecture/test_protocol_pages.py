@@ -33,7 +33,7 @@ PLAYED = {"coins.json": "laws answers", "editions.json": "editions", "windows.js
 class Rule(NamedTuple):
     number: str
     text: str
-    held_by: tuple[str, ...]
+    enforced_by: tuple[str, ...]
 
 
 def paragraphs(page: str) -> list[str]:
@@ -46,7 +46,7 @@ RULES = [
     Rule(match[1], match[2], tuple(re.findall(r"`([^`]+)`", match[3])))
     for page in PAGES.values()
     for paragraph in paragraphs(page)
-    if (match := re.fullmatch(r"\* \*\*\[([A-Z]-\d+)\]\*\* (.*) \*Held by\* (.*)\.", paragraph))
+    if (match := re.fullmatch(r"\* \*\*\[([A-Z]-\d+)\]\*\* (.*) \*Enforced by\* (.*)\.", paragraph))
 ]
 NUMBERS = {rule.number for rule in RULES}
 
@@ -74,27 +74,27 @@ def test_every_must_belongs_to_a_rule() -> None:
 
 
 @for_each("rule", RULES)
-def test_a_rule_is_held_by_vectors_and_tests_that_exist(rule: Rule) -> None:
-    assert rule.held_by
-    for name in rule.held_by:
+def test_a_rule_is_enforced_by_vectors_and_tests_that_exist(rule: Rule) -> None:
+    assert rule.enforced_by
+    for name in rule.enforced_by:
         path, _, function = name.partition("::")
         file = ROOT / path if "/" in path else VECTORS / path
         assert file.is_file(), name
         assert not function or f"def {function}(" in file.read_text(encoding="utf-8"), name
 
 
-def test_every_file_of_vectors_holds_a_rule_and_is_described() -> None:
+def test_every_file_of_vectors_enforces_a_rule_and_is_described() -> None:
     files = {path.name for path in VECTORS.glob("*.json")} - {"compiled.json"}  # the input of others
-    assert files == {name for rule in RULES for name in rule.held_by if "/" not in name}
+    assert files == {name for rule in RULES for name in rule.enforced_by if "/" not in name}
     assert files | {"compiled.json"} == set(re.findall(r"^\*\*`([a-z_]+\.json)`\*\*", PAGES["vectors"], re.MULTILINE))
 
 
-def test_the_runner_knows_the_rules_that_histories_hold_and_no_others() -> None:
+def test_the_runner_knows_the_rules_that_its_vectors_enforce_and_no_others() -> None:
     of_histories = {history["rule"] for history in vectors("histories")["histories"]}
     of_code = set(re.findall(r'"([A-Z]-\d+)\b', RUNNER))
-    held = {rule.number for rule in RULES if {"histories.json", *PLAYED} & set(rule.held_by)}
+    enforced = {rule.number for rule in RULES if {"histories.json", *PLAYED} & set(rule.enforced_by)}
     without_program = {"C-3", "C-4", "E-3", "E-4", "E-5", "V-3"}  # laws and definitions, which other tests compare
-    assert of_histories | of_code == held - without_program
+    assert of_histories | of_code == enforced - without_program
 
 
 def test_every_link_to_a_rule_names_one() -> None:
