@@ -37,9 +37,13 @@ CLASSES: Mapping[str, Callable[..., Channel]] = {
 }
 
 
+def integers_of(vector: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the integers of a vector: each an integer or a tuple."""
+    items = vector["integers"].items()
+    return {name: tuple(map(int, value)) if isinstance(value, list) else int(value) for name, value in items}
+
+
 def channel_of(vector: Mapping[str, Any]) -> Channel:
     """Return the channel of a vector's mechanism and integers."""
-    items = vector["integers"].items()
-    integers = {name: tuple(map(int, value)) if isinstance(value, list) else int(value) for name, value in items}
     more = {"odds": Fraction(vector["odds"])} if "odds" in vector else {}
-    return CLASSES[vector["mechanism"]](**integers, **more)
+    return CLASSES[vector["mechanism"]](**integers_of(vector), **more)

@@ -7,14 +7,13 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
-from fractions import Fraction
 from functools import partial
 from itertools import product
 from typing import Any
 
 import pytest
 
-from client_sdk.protocol import COIN_SCALE, Channel, Registry
+from client_sdk.protocol import COIN_SCALE, Registry
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross, MeanByGroup
@@ -23,22 +22,13 @@ from client_sdk.protocol.kinds.number import Activity, Count, Number
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import AUTO, NAMES
-from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
-from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
-from client_sdk.protocol.mechanisms.exponential import Exponential
-from client_sdk.protocol.mechanisms.gaussian import Gaussian
-from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.protocol.mechanisms.laplace import Laplace
-from client_sdk.protocol.mechanisms.optimal_mean import STEPS, TABLES, OptimalMean
-from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.protocol.mechanisms.randomized_response import OneBit, RandomizedResponse
-from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from client_sdk.protocol.mechanisms.optimal_mean import STEPS, TABLES
 from client_sdk.protocol.model import CrossedModel, Model
 from client_sdk.protocol.registry.registry import in_trial
 from client_sdk.protocol.text import Text
 from client_sdk.protocol.vector import Vector
 from tests.support.core.tables import for_each
+from tests.support.laws.channels import channel_of, integers_of
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.laws.steps import steps_of
 from tests.support.vectors import vectors
@@ -58,34 +48,8 @@ def texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | list
     }
 
 
-def integers_of(vector: dict[str, Any]) -> dict[str, Any]:
-    items = vector["integers"].items()
-    return {name: tuple(map(int, value)) if isinstance(value, list) else int(value) for name, value in items}
-
-
 def scripted(coins: list[Any]) -> ScriptedCoins:
     return ScriptedCoins([int(coin) if isinstance(coin, str) else coin for coin in coins])
-
-
-def channel_of(vector: dict[str, Any]) -> Channel:
-    integers = integers_of(vector)
-    classes: dict[str, Callable[..., Channel]] = {
-        "randomized-response": RandomizedResponse,
-        "one-bit": OneBit,
-        "k-ary-randomized-response": KAryRandomizedResponse,
-        "cyclic-design": CyclicDesign,
-        "projective-geometry": ProjectiveGeometry,
-        "balanced-design": BalancedDesign,
-        "square-wave": SquareWave,
-        "hierarchical": Hierarchical,
-        "optimal-mean": OptimalMean,
-        "laplace": Laplace,
-        "gaussian": lambda **noise: Gaussian(odds=Fraction(vector["odds"]), **noise),
-        "exponential": lambda inputs, weights: Exponential(
-            tuple(weights[i : i + inputs] for i in range(0, len(weights), inputs))
-        ),
-    }
-    return classes[vector["mechanism"]](**integers)
 
 
 def requests_to(coins: ScriptedCoins) -> list[list[str]]:

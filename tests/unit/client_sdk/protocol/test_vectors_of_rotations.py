@@ -12,9 +12,10 @@ from client_sdk.protocol import Registry
 from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes, rotated, shifted, signs
 from client_sdk.protocol.vector import Vector
 from tests.support.core.tables import for_each
+from tests.support.laws.channels import integers_of
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
-from tests.unit.client_sdk.protocol.test_vectors_of_channels import agree, integers_of, texts
+from tests.unit.client_sdk.protocol.test_vectors_of_channels import agree, texts
 
 VECTORS = vectors("vector")
 
