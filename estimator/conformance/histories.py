@@ -58,11 +58,11 @@ def play_histories(
             if lacks:
                 yield Case(case_class, history["name"], lacks=lacks[0])
                 continue
-            device = _Device(program, collector, registries, Path(folder) / str(place))
+            device = _PlayedDevice(program, collector, registries, Path(folder) / str(place))
             yield device.live(case_class, history)
 
 
-class _Device:
+class _PlayedDevice:
     """One device, in a folder of its own."""
 
     def __init__(
