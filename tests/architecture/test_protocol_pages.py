@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from client_sdk.commands.compile import Target, document_of
 from client_sdk.protocol import Registry, Verdict
@@ -159,7 +159,7 @@ def test_the_lines_of_the_runner_are_answered_as_the_page_says() -> None:
         assert DO[first["do"]](Device(), first) == second
 
 
-def _pairs(block: str) -> list[tuple[dict[str, object], dict[str, object]]]:
+def _pairs(block: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     lines = [json.loads(line) for line in block.splitlines()]
     return list(zip(lines[::2], lines[1::2], strict=True))
 

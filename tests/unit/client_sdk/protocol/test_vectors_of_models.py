@@ -9,9 +9,10 @@ import pytest
 
 from client_sdk.protocol import Registry
 from client_sdk.protocol.mechanisms.crosses import Crosses
+from tests.support.laws.channels import integers_of
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
-from tests.unit.client_sdk.protocol.test_vectors_of_channels import agree, integers_of, texts
+from tests.unit.client_sdk.protocol.test_vectors_of_channels import agree, texts
 
 VECTORS = vectors("model")
 
