@@ -66,7 +66,8 @@ def mutants_refused() -> int:
 
 def vectors() -> int:
     """Return how many cases the vectors have that both SDKs read."""
-    documents = (json.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "tests/vectors").glob("*.json"))
+    paths = (path for path in (ROOT / "tests/vectors").glob("*.json") if path.stem != "compiled")  # the others' input
+    documents = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
     return sum(
         len(document) if isinstance(document, list) else sum(map(len, document.values())) for document in documents
     )
