@@ -29,6 +29,7 @@ from collector.access import Access, load_access
 from collector.errors import ConfigError, plural
 from collector.files import unlinked_file
 from collector.log import Event
+from collector.systemd import READY, notify, reloading
 
 LOOK_S = 1.0
 """Seconds between two looks at the access file.
@@ -277,14 +278,19 @@ class Reloader:
         answered, failing = 0, False
         while not self._stopped.wait(LOOK_S):
             requests = self._requests
+            is_requested = requests != answered
+            if is_requested:
+                notify(*reloading())
             try:
-                self.look(requested=requests != answered)
+                self.look(requested=is_requested)
             except Exception:  # noqa: BLE001 whatever it is, the next look may succeed
                 if not failing:
                     _log.exception("what is served stays as it is", extra=Event.RELOAD_REFUSED.extra)
                 failing = True
             else:
                 answered, failing = requests, False
+            if is_requested:
+                notify(READY)
 
 
 def _read_access(file: Path, served: Served) -> Served:

@@ -17,6 +17,8 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, TypeAlias
 
+from collector.systemd import StatusHandler
+
 
 class LogFormat(StrEnum):
     """How a line is written."""
@@ -139,9 +141,10 @@ def settings(log_format: LogFormat) -> dict[str, Any]:
                 "formatter": "line",
                 "filters": ["server"],
                 "stream": "ext://sys.stderr",
-            }
+            },
+            "systemd": {"()": f"{StatusHandler.__module__}.{StatusHandler.__name__}"},
         },
-        "loggers": {"collector": {"level": "INFO"}, SERVER: {"level": "ERROR"}},
+        "loggers": {"collector": {"level": "INFO", "handlers": ["systemd"]}, SERVER: {"level": "ERROR"}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
     }
 

@@ -29,6 +29,7 @@ from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from collector.errors import ConfigError, require
 from collector.log import Event, LogFormat
 from collector.log import settings as settings_of
+from collector.systemd import READY, STOPPING, VARIABLE, notify, status
 
 RESTART_DELAY_S = 1.0
 
@@ -58,7 +59,11 @@ class _Server(MPServer):
         handler, it may hold the lock that waking needs.
         """
         self.interrupt_signal = True
-        threading.Thread(target=self.main_loop_interrupt.set).start()
+        threading.Thread(target=self._interrupt).start()
+
+    def _interrupt(self) -> None:
+        notify(STOPPING)
+        self.main_loop_interrupt.set()
 
 
 def run_workers(
@@ -114,6 +119,7 @@ def begin_worker() -> None:
 
     The server has set up its log.
     """
+    os.environ.pop(VARIABLE, None)  # the main process alone tells systemd
     # a whole process group may get it, for example when a terminal closes
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -170,6 +176,9 @@ def require_free_address(address: str, port: int) -> None:
 def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:
     """Print one line as soon as the service answers that it is ready. For programs, log it instead.
 
+    systemd is told as soon as the service answers at all: one whose store is full or away still
+    serves, and must not be restarted for that.
+
     Args:
         host: the host that the service listens on.
         port: its port.
@@ -181,10 +190,15 @@ def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat)
 
 
 def _announce(host: str, port: int, words: str, log_format: LogFormat) -> None:
-    while not _is_ready(host, port):
+    is_serving = False
+    while (answer := _readiness(host, port)) is not HTTPStatus.OK:
+        if answer is not None and not is_serving:
+            notify(READY, status("it serves, and its store takes no uploads: see /readyz"))
+            is_serving = True
         time.sleep(POLL_S)
     shown = f"[{host}]" if ":" in host else host
     line = f"hearsay-collector is ready on http://{shown}:{port} {words}"
+    notify(READY, status(line))
     if log_format is LogFormat.TEXT:
         click.echo(line)
         sys.stdout.flush()
@@ -192,12 +206,13 @@ def _announce(host: str, port: int, words: str, log_format: LogFormat) -> None:
         _log.info(line, extra=Event.READY.extra)
 
 
-def _is_ready(host: str, port: int) -> bool:
+def _readiness(host: str, port: int) -> HTTPStatus | None:
+    """Return the status of the service's own answer, or None if it does not answer."""
     connection = HTTPConnection(host, port, timeout=ANSWER_TIMEOUT_S)
     try:
         connection.request("GET", "/readyz")
-        return connection.getresponse().status == HTTPStatus.OK
+        return HTTPStatus(connection.getresponse().status)
     except (OSError, HTTPException):
-        return False
+        return None
     finally:
         connection.close()

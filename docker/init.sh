@@ -1,22 +1,14 @@
 #!/bin/sh
 # Writes what the compose files mount and nobody has to choose: passwords, keys and a certificate.
-#   docker/init.sh [--cluster] [HOST]
-# HOST is the name or address that devices reach the proxy by (localhost). --cluster is for compose.cluster.yaml.
-# Nothing is overwritten, with one exception: --cluster puts the cluster's address into URLs that were written without
-# it. It needs openssl, and no container: it runs before the first image is built.
+#   docker/init.sh [HOST]
+# HOST is the name or address that devices reach the proxy by (localhost). Nothing is overwritten. It needs openssl, and
+# no container: it runs before the first image is built.
 set -eu
 
-store=store:6379
-cluster=10.201.1.11:6379
-address=$store
-if [ "${1-}" = --cluster ]; then
-    address=$cluster
-    shift
-fi
 host=${1-localhost}
 case "$#:$host" in
 [01]:*[!A-Za-z0-9.:-]* | [01]: | [01]:-* | [!01]:*)
-    echo "usage: init.sh [--cluster] [HOST]" >&2
+    echo "usage: init.sh [HOST]" >&2
     exit 2
     ;;
 esac
@@ -72,24 +64,11 @@ s/ADMIN_PASSWORD/$admin/
 RULES
 )
 END
-    echo "redis://hearsay:$collector@$address" | write secrets/store_url
-    echo "redis://backup:$backup@$address" | write secrets/backup_url
-    echo "redis://restore:$restore@$address" | write secrets/restore_url
+    echo "redis://hearsay:$collector@store:6379" | write secrets/store_url
+    echo "redis://backup:$backup@store:6379" | write secrets/backup_url
+    echo "redis://restore:$restore@store:6379" | write secrets/restore_url
     printf 'primaryuser replica\nprimaryauth %s\n' "$replica" | write secrets/store_replication
 fi
-
-# The users and passwords are the same in both compose files; only the address differs.
-for url in secrets/store_url secrets/backup_url; do
-    if [ "$address" = "$cluster" ] && grep -q "@$store\$" "$url"; then
-        rm -f "$url.new"
-        sed "s/@$store\$/@$cluster/" "$url" | write "$url.new" >/dev/null
-        mv "$url.new" "$url"
-        echo "changed $url: it named $store, and names $cluster now"
-    elif [ "$address" = "$store" ] && grep -q "@$cluster\$" "$url"; then
-        echo "init.sh: $url is of the cluster: add --cluster, or put $store into it for compose.yaml" >&2
-        exit 1
-    fi
-done
 
 if is_missing config/access.toml secrets/read_token; then
     token=$(secret)
@@ -104,6 +83,10 @@ role = "read"
 sha256 = "${digest%% *}"
 END
     echo "$token" | write secrets/read_token
+fi
+
+if is_missing secrets/grafana_password; then
+    secret | write secrets/grafana_password
 fi
 
 if is_missing secrets/tls_certificate secrets/tls_key; then

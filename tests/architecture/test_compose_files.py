@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 import pytest
+import yaml
 
 from collector.commands.cli import cli as collector
 from collector.embedded.store import SETTINGS
@@ -24,7 +25,7 @@ PROGRAMS: dict[str, click.Group] = {"hearsay-collector": collector, "hearsay-est
 EVERY = pytest.mark.parametrize(
     ("file", "name", "service"), SERVICES, ids=[f"{file}:{name}" for file, name, _ in SERVICES]
 )
-PINNED = re.compile(r"[a-z/-]+:\d+\.\d+\.\d+(-slim)?(-bookworm)?")
+PINNED = re.compile(r"[a-z/-]+:v?\d+\.\d+\.\d+(-slim)?(-bookworm)?")
 
 
 def test_there_are_services() -> None:
@@ -60,7 +61,7 @@ def test_what_a_service_names_is_defined(file: str, name: str, service: Service)
     sources = [volume.partition(":")[0] for volume in service.get("volumes", ())]
     for source in sources:
         written_by_operator = source == "./config"
-        assert written_by_operator or source in whole.get("volumes", {}) or (FOLDER / source).is_file(), source
+        assert written_by_operator or source in whole.get("volumes", {}) or (FOLDER / source).exists(), source
     assert set(service.get("depends_on", ())) <= set(whole["services"])
     for path in re.findall(r"/run/secrets/(\w+)", f"{service.get('command')} {service.get('environment')}"):
         assert path in service["secrets"]
@@ -125,24 +126,63 @@ def test_the_collectors_user_has_the_rights_of_the_page() -> None:
     assert granted == [*RULES, *RULES_ON_A_CLUSTER]
 
 
+def names_on(network: str, file: str) -> dict[str, set[str]]:
+    """Return the services that Docker's names of a network lead to."""
+    found: dict[str, set[str]] = {}
+    for name, service in project(file)["services"].items():
+        networks = service.get("networks", {})
+        if network in networks:
+            settings = networks[network] if isinstance(networks, dict) else {}
+            for called in (name, *settings.get("aliases", ())):
+                found.setdefault(called, set()).add(name)
+    return found
+
+
+COLLECTORS = {"collector-1", "collector-2"}
+
+
 @pytest.mark.parametrize(
-    ("file", "upstream"),
+    ("file", "upstream", "behind"),
     [
-        ("compose.yaml", "upstream.conf"),
-        ("compose.cluster.yaml", "upstream.conf"),
-        ("compose.relay.yaml", "relay.upstream.conf"),
+        ("compose.yaml", "upstream.conf", COLLECTORS),
+        ("compose.cluster.yaml", "upstream.conf", COLLECTORS),
+        ("compose.relay.yaml", "relay.upstream.conf", {"relay"}),
     ],
 )
-def test_the_proxy_stands_before_the_addresses_that_are_given(file: str, upstream: str) -> None:
-    services = project(file)["services"].values()
-    given = {
-        network["ipv4_address"]
-        for service in services
-        if "build" in service and isinstance(service["networks"], dict)
-        for network in service["networks"].values()
-        if network
-    }
-    assert given == set(re.findall(r"server ([\d.]+):8080", (FOLDER / upstream).read_text(encoding="utf-8")))
+def test_the_proxy_stands_before_the_names_that_are_given(file: str, upstream: str, behind: set[str]) -> None:
+    (name,) = re.findall(r"server (\S+):8080", (FOLDER / upstream).read_text(encoding="utf-8"))
+    assert names_on("front", file)[name] == behind
+    if file != "compose.relay.yaml":
+        command = project(file)["services"]["report"]["command"]
+        assert command[command.index("--collector") + 1] == f"http://{name}:8080"
+
+
+def test_every_master_of_the_cluster_has_two_replicas_and_every_node_is_found_by_name() -> None:
+    services = project("compose.cluster.yaml")["services"]
+    nodes = names_on("back", "compose.cluster.yaml")["store"]
+    addresses = [services[name]["networks"]["back"]["ipv4_address"] for name in sorted(nodes)]
+    joined = services["form"]["command"]
+    assert [word.removesuffix(":6379") for word in joined if word.endswith(":6379")] == addresses
+    replicas = int(joined[joined.index("--cluster-replicas") + 1])
+    assert (len(addresses), replicas) == (9, 2)
+
+
+def test_no_other_service_has_an_address_of_its_own() -> None:
+    texts = {file: (FOLDER / file).read_text(encoding="utf-8") for file in (*FILES, "common.yaml", "upstream.conf")}
+    assert [file for file, text in texts.items() if re.search(r"\b10\.", text)] == ["compose.cluster.yaml"]
+
+
+def test_grafana_finds_its_prometheus_and_its_dashboard() -> None:
+    services = project("compose.yaml")["services"]
+    provisioning = FOLDER / "monitoring" / "grafana"
+    (source,) = yaml.safe_load((provisioning / "datasources" / "prometheus.yaml").read_text("utf-8"))["datasources"]
+    assert source["url"].removeprefix("http://").partition(":")[0] in names_on("front", "compose.yaml")
+    (provider,) = yaml.safe_load((provisioning / "dashboards" / "hearsay.yaml").read_text("utf-8"))["providers"]
+    mounted = dict(volume.split(":")[:2][::-1] for volume in services["grafana"]["volumes"])
+    assert mounted["/etc/grafana/provisioning"] == "./monitoring/grafana"
+    (dashboard,) = (path for path in mounted if Path(path).parent == Path(provider["options"]["path"]))
+    assert mounted[dashboard] == "./monitoring/dashboard.json"
+    assert {services[name]["profiles"][0] for name in ("grafana", "prometheus")} == {"monitoring"}
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.Dockerfile")), ids=lambda path: path.name)

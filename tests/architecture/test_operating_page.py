@@ -41,9 +41,12 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
 
 def test_the_page_names_every_file_that_the_units_read() -> None:
     units = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "systemd").glob("*.service"))
-    named = set(re.findall(r"/etc/hearsay/[\w.-]+", units))
-    assert named >= {"/etc/hearsay/metrics.toml", "/etc/hearsay/read-token"}
-    assert {path for path in named if f"`{path}`" not in PAGE} == set()
+    named = set(re.findall(r"/etc/hearsay/%i/[\w.-]+", units))
+    assert {path.rpartition("/")[2] for path in named} == {"metrics.toml", "read-token", "addresses"}
+    page = (ROOT / "docs" / "how-to" / "debian.md").read_text(encoding="utf-8")
+    for path in named:
+        folder, _, file = path.replace("%i", "$app").rpartition("/")
+        assert f"{folder}/{file}" in page or f" {file} {folder}/\n" in page, path
 
 
 def test_the_pages_that_files_of_operators_name_are_there() -> None:

@@ -157,22 +157,58 @@ def test_without_a_collector_there_is_a_503_that_says_when_to_come_again(certifi
     assert judge(Reply(status, headers["Retry-After"], body), 1, time.time()) == Transient(5.0)
 
 
+NO_HTTP = (
+    b"NONSENSE\r\n\r\n",
+    b"GET / HTTP/9.9\r\nHost: a\r\n\r\n",
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"GET /%s HTTP/1.1\r\nHost: a\r\n\r\n" % (b"a" * 9_000),
+    b"GET / HTTP/1.1\r\nHost: a\r\nCookie: %s\r\n\r\n" % (b"a" * 9_000),
+    b"POST /v1/reports HTTP/1.1\r\nHost: a\r\nContent-Length: ten\r\n\r\n",
+    b"POST /v1/reports HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: strange\r\n\r\n",
+)
+
+
+@contextlib.contextmanager
+def plain_to_tls(proxy: Proxy, address: str) -> Iterator[Answer]:
+    """Yield the answer to a request without TLS at the port of TLS."""
+    connection = http.client.HTTPConnection("127.0.0.1", proxy.port, source_address=(address, 0))
+    with contextlib.closing(connection):
+        connection.request("GET", "/healthz")
+        answer = connection.getresponse()
+        yield answer.status, dict(answer.headers), answer.read()
+
+
+@contextlib.contextmanager
+def unanswering(*, silent: bool) -> Iterator[str]:
+    """Yield the address of a server that takes connections and says nothing, or of none."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        if silent:
+            listener.listen()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
 def test_what_nginx_answers_by_itself_is_as_the_collector_would_say_it_and_any_page_may_read_it(
     proxy: Proxy, certificates: Certificates
 ) -> None:
     asking = JSON | {"Origin": "https://app.example.com"}
     large = bytes(MAX_UPLOAD_BYTES + 1)
     answers = [
-        proxy.ask("GET", "/nothing", address=another_address(), headers=asking),
-        proxy.ask("POST", "/v1/reports", large, address=another_address(), headers=asking),
-        first_refusal(proxy.answers("GET", "/healthz", address=another_address(), headers=asking)),
+        (Problem.NOT_FOUND, proxy.ask("GET", "/nothing", address=another_address(), headers=asking)),
+        (Problem.BODY_TOO_LARGE, proxy.ask("POST", "/v1/reports", large, address=another_address(), headers=asking)),
+        (
+            Problem.TOO_MANY_REQUESTS,
+            first_refusal(proxy.answers("GET", "/healthz", address=another_address(), headers=asking)),
+        ),
+        *((Problem.BAD_REQUEST, proxy.raw_answer(request, address=another_address())) for request in NO_HTTP),
     ]
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        with running_proxy([f"http://127.0.0.1:{nobody.getsockname()[1]}"], certificates) as alone:
-            answers.append(alone.ask("POST", "/v1/reports", b"{}", address=another_address(), headers=asking))
-    own = (Problem.NOT_FOUND, Problem.BODY_TOO_LARGE, Problem.TOO_MANY_REQUESTS, Problem.COLLECTOR_UNAVAILABLE)
-    for problem, (status, headers, body) in zip(own, answers, strict=True):
+    with plain_to_tls(proxy, another_address()) as answer:
+        answers.append((Problem.BAD_REQUEST, answer))
+    for silent in (False, True):  # what nginx calls 502 and 504
+        with unanswering(silent=silent) as url, running_proxy([url], certificates, read_timeout="1s") as alone:
+            answer = alone.ask("POST", "/v1/reports", b"{}", address=another_address(), headers=asking)
+            answers.append((Problem.COLLECTOR_UNAVAILABLE, answer))
+    for problem, (status, headers, body) in answers:
         expected = ProblemError(problem).response()
         assert (status, json.loads(body)) == (expected.status_code, expected.json)
         assert {name: headers[name] for name, _ in NOT_CACHED if name != "Server"} == {

@@ -58,10 +58,10 @@ def post(url: str, upload: Upload, timeout_s: float = ANSWER_TIMEOUT_S) -> tuple
         return 0, None
 
 
-def tallies(url: str, query: str = "") -> list[dict[str, Any]]:
+def tallies(url: str, query: str = "", token: str = READ_TOKEN) -> list[dict[str, Any]]:
     """Return the collector's tallies."""
     request = urllib.request.Request(  # noqa: S310 a test's own collector
-        f"{url}/v1/tallies{query}", headers={"Authorization": f"Bearer {READ_TOKEN}"}
+        f"{url}/v1/tallies{query}", headers={"Authorization": f"Bearer {token}"}
     )
     with urllib.request.urlopen(request, timeout=ANSWER_TIMEOUT_S) as answer:  # noqa: S310 as above
         return [json.loads(line) for line in answer.read().splitlines()]

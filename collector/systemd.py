@@ -1,0 +1,48 @@
+"""What the service tells systemd: sd_notify, see its manual page.
+
+Only the main process tells anything: systemd ignores others. Without a manager nothing is sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import time
+
+VARIABLE = "NOTIFY_SOCKET"
+"""The environment variable with the path of the socket; an @ stands for the NUL of an abstract
+name.
+"""
+
+READY, STOPPING = "READY=1", "STOPPING=1"
+
+
+def reloading() -> tuple[str, str]:
+    """Return the announcement that files are read again. READY must follow."""
+    return "RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}"
+
+
+def status(words: str) -> str:
+    """Return the line that ``systemctl status`` is to show."""
+    return f"STATUS={' '.join(words.split())}"
+
+
+def notify(*assignments: str) -> None:
+    """Send one message to the manager, if there is one that listens."""
+    path = os.environ.get(VARIABLE, "")
+    if not path:
+        return
+    address = f"\0{path[1:]}" if path.startswith("@") else path
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.settimeout(0)  # a manager that is stuck must not stop the service
+        sender.sendto("\n".join(assignments).encode(), address)
+
+
+class StatusHandler(logging.Handler):
+    """Shows the last event in ``systemctl status``."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send the message of a line."""
+        notify(status(record.getMessage()))
