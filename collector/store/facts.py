@@ -69,8 +69,8 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
     stored = int(facts[SCHEMA_FIELD])
     if stored != SCHEMA:
         raise ConfigError(
-            f"the store has schema {stored}, and this version reads {SCHEMA}: use the version of Hearsay that wrote "
-            "it, or a later one"
+            f"the store has schema {stored}, and this version of Hearsay reads {SCHEMA}: start the version that wrote "
+            "it, or take a backup with that one, and import it into an empty store with this one"
         )
     if IMPORTING in facts and purpose is not Purpose.IMPORT:
         raise ConfigError(
