@@ -137,7 +137,7 @@ def on_cluster(folder: Path) -> Iterator[Setting]:
     """Run a collector on a cluster without replicas."""
     folder.mkdir()
     with (
-        running_cluster(folder, MASTERS, replicas=False) as nodes,
+        running_cluster(folder, MASTERS, replicas=0) as nodes,
         running_collector(REGISTRY, folder / "data", "--redis", nodes.url, "--cluster") as collector,
     ):
         yield Setting(_port(collector.url), {node.pid: node.client for node in nodes.nodes})

@@ -168,12 +168,15 @@ class Connections:
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
         """Return the replicas that must have what a server answered about the shard of a tag.
 
-        That is every replica that may take over, and at least the promised number.
+        That is every replica that may take over, and at least the promised number. Whoever promises
+        copies does not wait for replicas that have failed, as long as enough others have the
+        answer: they may lose it only where an acknowledgement may be lost, too.
         """
         if not self._is_cluster:
             return Replicas(self._promise.copies)
         listed = server.replicas_of_slot(connection, key_slot(tag.encode()))
-        return listed._replace(number=max(self._promise.copies, listed.number))
+        given_up = listed.away if self._promise.copies else 0
+        return listed._replace(number=max(self._promise.copies, listed.number - given_up))
 
     def redirected(self, source: Address, error: AskError) -> Address:
         """Return the address to which a server redirects.

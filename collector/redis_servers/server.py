@@ -41,11 +41,14 @@ class Replicas(NamedTuple):
     Attributes:
         number: how many there are.
         failed: the names in the cluster of those that have failed, each of which may come back.
+        away: how many of the failed ones are not connected to the server, and cannot take over
+            once they have been away for long.
 
     """
 
     number: int
     failed: tuple[str, ...] = ()
+    away: int = 0
 
 
 def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 the server decides
@@ -143,8 +146,10 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     able = [
         node for node in members if node[b"role"] == b"replica" or node[b"health"] != b"fail" or failed_master_is_able
     ]
-    failed = tuple(node[b"id"].decode() for node in able if node[b"health"] == b"fail")
-    return Replicas(max(0, len(able) - 1), failed)  # one of them is the master itself
+    failed = [node for node in able if node[b"health"] == b"fail"]
+    away = 0 if takes_over_in_any_state else sum(attached.isdisjoint(_addresses(node)) for node in failed)
+    names = tuple(node[b"id"].decode() for node in failed)
+    return Replicas(max(0, len(able) - 1), names, away)  # one of them is the master itself
 
 
 def _members_of_shard(connection: Connection, slot: int) -> list[dict[bytes, Any]]:

@@ -8,16 +8,17 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+import urllib.error
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from client_sdk.protocol import Verdict, Window, WindowKind
+from client_sdk.protocol import Upload, Verdict, Window, WindowKind
 from collector.errors import StoreUnavailableError
 from collector.redis_servers import server
-from collector.required_settings import Durability, Promise
+from collector.required_settings import ON_DISK, Durability, Promise
 from collector.store import keys
 from collector.store.redis_store import RedisStore
 from collector.store.shards import CLUSTER_SHARDS, Layout
@@ -172,7 +173,7 @@ def test_an_upload_whose_slot_moves_waits_and_is_not_taken_for_new(healthy: Clus
 @pytest.mark.long
 def test_a_lost_node_stops_the_uploads_of_its_slots_alone(tmp_path: Path, registry_file: Path) -> None:
     window = Window.of(WindowKind.DAY, time.time()).text
-    with running_cluster(tmp_path, replicas=False) as cluster, collecting(cluster, registry_file) as collector:
+    with running_cluster(tmp_path, replicas=0) as cluster, collecting(cluster, registry_file) as collector:
         sent = {shard: of_shard(shard, window) for shard in range(CLUSTER_SHARDS)}
         lost = cluster.holder_of_shard(0)
         theirs = {shard for shard in sent if cluster.holder_of_shard(shard) is lost}
@@ -187,9 +188,61 @@ def test_a_lost_node_stops_the_uploads_of_its_slots_alone(tmp_path: Path, regist
 
 
 @pytest.mark.long
+def test_with_two_replicas_of_each_master_any_node_may_be_away_and_nothing_stops(
+    tmp_path: Path, registry_file: Path
+) -> None:
+    window = Window.of(WindowKind.DAY, time.time()).text
+    with (
+        running_cluster(tmp_path, replicas=2) as cluster,
+        cluster.failing_over_quickly(),
+        collecting(cluster, registry_file, "--durability", "replicated", "--snapshot-interval", "1") as collector,
+    ):
+        master = cluster.holder_of_shard(7)
+        replica, _ = cluster.replicas_of(master)
+        replica_name = replica.id()
+        uploads = [of_shard(shard, window) for _ in range(2) for shard in range(CLUSTER_SHARDS)]
+        first, second = uploads[:CLUSTER_SHARDS], uploads[CLUSTER_SHARDS:]
+
+        def is_acknowledged(sent: Upload) -> bool:
+            return post(collector.url, sent)[0] == 200
+
+        def every_tally() -> int | None:
+            with contextlib.suppress(urllib.error.HTTPError):
+                return counted(collector)
+            return None
+
+        replica.kill()
+        assert all(map(is_acknowledged, first))
+        wait_until(lambda: every_tally() == len(first), what="tallies without a replica that has failed")
+        for promise, why in ((Promise(Durability.REPLICATED, 2), "--copies 2 needs"), (ON_DISK, replica_name)):
+            with seen_under(promise, cluster) as store, pytest.raises(StoreUnavailableError, match=why):
+                list(store.open_tallies(frozenset()))
+        replica.start()
+        wait_until(lambda: cluster.replicas_of(master) != [], what="a replica")
+        cluster.wait_until_healthy()
+        master.kill()
+        for sent in second:
+            wait_until(partial(is_acknowledged, sent), what="another master")
+        wait_until(lambda: every_tally() == len(uploads), what="tallies without a master that has failed")
+        with seen_under(Promise(Durability.REPLICATED, 1), cluster) as store:
+            wait_until(lambda: is_closing(store, window), what="a window to be closed")
+
+
+@contextlib.contextmanager
+def seen_under(promise: Promise, cluster: Cluster) -> Iterator[RedisStore]:
+    """Yield the store as it is seen by a promise, while nodes may be away."""
+    nodes = tuple((node.host, node.port) for node in cluster.nodes if node.process is not None)
+    layout = Layout(CLUSTER_SHARDS, nodes)
+    host, port = nodes[0]
+    store = RedisStore(f"redis://{host}:{port}", promise, is_cluster=True, layout=layout)
+    yield store
+    store.disconnect()
+
+
+@pytest.mark.long
 def test_a_closing_that_a_node_missed_is_finished_by_the_collector(tmp_path: Path, registry_file: Path) -> None:
     window = Window.of(WindowKind.DAY, time.time()).text
-    with running_cluster(tmp_path, replicas=False) as cluster, collecting(cluster, registry_file) as collector:
+    with running_cluster(tmp_path, replicas=0) as cluster, collecting(cluster, registry_file) as collector:
         for shard in range(CLUSTER_SHARDS):
             assert post(collector.url, of_shard(shard, window))[0] == 200
         lost = cluster.holder_of_shard(0)
@@ -206,6 +259,13 @@ def test_a_closing_that_a_node_missed_is_finished_by_the_collector(tmp_path: Pat
         ] * CLUSTER_SHARDS
         assert counted(collector) == CLUSTER_SHARDS
         store.disconnect()
+
+
+def is_closing(store: RedisStore, window: str) -> bool:
+    with contextlib.suppress(StoreUnavailableError):
+        store.close(Window.parse(window))
+        return True
+    return False
 
 
 def is_closed(store: RedisStore, window: str) -> bool:

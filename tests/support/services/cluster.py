@@ -1,8 +1,9 @@
-"""A real cluster of servers on free ports of this machine: masters, and a replica of each."""
+"""A real cluster of servers on free ports of this machine: masters, and replicas of each."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -128,7 +129,7 @@ class Cluster:
     """Nodes of a cluster.
 
     Attributes:
-        nodes: in the beginning masters first, then the replica of each.
+        nodes: in the beginning masters first, then the replicas of each.
         masters: how many nodes are masters.
 
     """
@@ -232,8 +233,8 @@ def _master_of(slot: int, node: Node) -> str:
 
 
 @contextlib.contextmanager
-def running_cluster(folder: Path, masters: int = 3, *, replicas: bool = True) -> Iterator[Cluster]:
-    """Run a cluster on this host until the context ends."""
+def running_cluster(folder: Path, masters: int = 3, *, replicas: int = 1) -> Iterator[Cluster]:
+    """Run a cluster on this host until the context ends; each master has as many replicas."""
     nodes = [Node(folder / str(number), free_port()) for number in range(masters * (1 + replicas))]
     with running_nodes(nodes, masters) as cluster:
         yield cluster
@@ -270,7 +271,7 @@ def join(masters: Sequence[Node], replicas: Sequence[Node]) -> None:
         everyone[0].ask("CLUSTER", "MEET", node.host, node.port, bus_port(node))
     names = {node.id() for node in everyone}
     wait_until(lambda: all(names == known(node) for node in everyone), what="the nodes to meet")
-    for replica, master in zip(replicas, masters, strict=False):
+    for replica, master in zip(replicas, itertools.cycle(masters), strict=False):
         replica.ask("CLUSTER", "REPLICATE", master.id())
 
 
