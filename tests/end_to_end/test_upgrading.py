@@ -171,7 +171,10 @@ def counted(url: str, metric: str) -> int:
 
 def test_across_schemas_forth_and_back_every_report_is_counted_once(host: Host) -> None:
     first = [upload(report(window=today())) for _ in range(BETWEEN)]
-    again = lambda: [host.gate.post(host.url, sent) for sent in first]  # noqa: E731 as short as a name
+
+    def again() -> list[tuple[int, Any]]:
+        return [host.gate.post(host.url, sent) for sent in first]
+
     accepted = [(200, {"accepted": 1, "refused": []})] * BETWEEN
     assert again() == accepted
     load = Load(host.url, SENDERS, MOST_UPLOADS_EACH, host.gate.post)
