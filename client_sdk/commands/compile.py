@@ -25,7 +25,7 @@ from client_sdk.protocol.horizon import IN_YEAR
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.metric import Metric, definition
 from client_sdk.protocol.registry.registry import Registry, in_trial
-from client_sdk.protocol.sentences import PURPOSE, languages
+from client_sdk.protocol.sentences import PURPOSE, TITLE, languages
 from client_sdk.protocol.statement import evidence
 from client_sdk.protocol.wire.verdict import encode_stopped
 
@@ -221,7 +221,8 @@ def sentences_for(registry: Registry, language: str) -> dict[str, str]:
     say = registry.sentences(language)
     used = {key: text for key, text in say.texts.items() if key.partition(".")[0] in SENTENCES}
     purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in registry.metrics.items()}
-    used |= {key: say(key) for key, purpose in purposes.items() if say(key) != purpose} | {HOW: say(HOW)}
+    titles = {f"{TITLE}{name}": name for name in registry.metrics}
+    used |= {key: say(key) for key, known in (purposes | titles).items() if say(key) != known} | {HOW: say(HOW)}
     return used | {EVIDENCE: evidence(registry.metrics.values(), say), UNKNOWN: say(UNKNOWN)}
 
 

@@ -50,9 +50,12 @@ class Sentences:
         self.texts = texts
 
     def __call__(self, key: str, /, **values: str | int) -> str:
-        """Return a sentence; a whole number is written as the language does."""
+        """Return a sentence; a whole number is written as the language does.
+
+        Braces that an app writes into a purpose stay as they are.
+        """
         words = {name: value if isinstance(value, str) else self.number(value) for name, value in values.items()}
-        return _PLACEHOLDER.sub(lambda match: words[match[1]], self.texts[key])
+        return _PLACEHOLDER.sub(lambda match: words.get(match[1], match[0]), self.texts[key])
 
     def __contains__(self, key: str) -> bool:
         """Whether there is a sentence of a key."""

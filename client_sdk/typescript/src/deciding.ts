@@ -149,11 +149,12 @@ export function chosen(
  */
 export function words(registry: Registry, decision: Decision, host: string, language: string): string[] {
   const say = sentencesIn(registry, language);
-  const purposeOf = (name: string) => registry.sentences[language]![`purpose.${name}`] ?? registry.metrics[name]!.purpose;
   const key = ({ choice: "again", changed: "changed" } as Partial<Record<Rule, string>>)[decision.rule] ?? "wants";
   return [
     say(`consent.${key}`, { app: registry.app, by: dateIn(say, decision.by) }),
-    ...decision.undecided.map((name) => `  ${name}: ${purposeOf(name)}`),
+    ...decision.undecided.map(
+      (name) => `  ${say(`title.${name}`)}: ${registry.sentences[language]![`purpose.${name}`] ?? registry.metrics[name]!.purpose}`,
+    ),
     say("consent.sent", { host }),
     ...["statement.how", "evidence", "consent.change"].map((each) => say(each)),
   ];
@@ -177,6 +178,7 @@ export function status(registry: Registry, decision: Decision, language: string)
   };
   const by = rule === "choice" || rule === "changed" ? dateIn(say, decision.by) : decision.by;
   const purposes = Array.isArray(consent) ? [...consent].sort().join(", ") : "";
+  const questions = withheld.map((name) => say(`title.${name}`)).join(", ");
   const said = say(`consent.${keys[rule] ?? rule}`, { by, purposes });
-  return consent && withheld.length ? [said, say("consent.withheld", { questions: withheld.join(", ") })] : [said];
+  return consent && questions ? [said, say("consent.withheld", { questions })] : [said];
 }

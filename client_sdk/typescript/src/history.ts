@@ -36,7 +36,7 @@ export async function historyElement(telemetry: Shown, language = "en", whenForg
   const body = add(table, "tbody");
   for (const { window, metric, symbol, reported, outcome } of [...entries].reverse()) {
     const words = reported ?? say("reported.symbol", { symbol: String(symbol) });
-    row(body, "td", [window, metric, words, say(`outcome.${outcome}`)]);
+    row(body, "td", [window, say(`title.${metric}`), words, say(`outcome.${outcome}`)]);
   }
   const button = add(section, "button", say("history.forget"));
   button.setAttribute("type", "button");

@@ -12,7 +12,7 @@ export function sentencesIn({ sentences }: Pick<CompiledRegistry, "sentences">, 
   const texts = sentences[language];
   if (!texts) throw new HearsayError(`there are no sentences in ${language}; name one of: ${Object.keys(sentences).join(", ")}`);
   return (key, values = {}) =>
-    (texts[key] ?? key.slice(key.indexOf(".") + 1)).replace(/\{(\w+)\}/g, (_, name: string) => values[name]!);
+    (texts[key] ?? key.slice(key.indexOf(".") + 1)).replace(/\{(\w+)\}/g, (all, name: string) => values[name] ?? all);
 }
 
 /** Return a number with at most some decimals, rounded half up, without trailing zeros. */

@@ -111,6 +111,17 @@ test("a purpose is shown in the language of the user, if the app has translated 
   assert.deepEqual(lines, ["  a: Wird es benutzt?", "  a: Is it used?"]);
 });
 
+test("a question is shown by its title, in the language of the user", () => {
+  const { de, ...others } = PLAIN.sentences;
+  const sentences = { ...others, de: { ...de, "title.a": "Der {neue} Editor" } };
+  const titled = { ...PLAIN, sentences };
+  const asked = ["de", "en"].map((language) => consent.words(titled, { ...SILENT, rule: "undecided", undecided: ["a"] }, "x", language)[1]);
+  assert.deepEqual(asked, ["  Der {neue} Editor: Is it used?", "  a: Is it used?"]);
+  const agreed: Decision = { ...SILENT, consent: true, rule: "choice", by: "2026-11-01", withheld: ["a"] };
+  assert.match(consent.status(titled, agreed, "de")[1]!, /Der \{neue\} Editor/);
+  assert.match(consent.status(titled, agreed, "en")[1]!, /\ba\b/);
+});
+
 test("a user who does not choose, or whose choice does not fit on the disk, is asked again", async () => {
   const given = settings();
   assert.equal((await consent.ask(PLAIN, { ...given, prompt: () => undefined })).rule, "undecided");

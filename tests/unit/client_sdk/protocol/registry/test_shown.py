@@ -10,6 +10,7 @@ import pytest
 
 from client_sdk.cli import main
 from client_sdk.commands.codegen import module_of as typed_module_of
+from client_sdk.commands.compile import document_of
 from client_sdk.protocol import Registry, RegistryError
 from client_sdk.protocol.registry import differences
 from client_sdk.protocol.statement import statement
@@ -148,3 +149,20 @@ def test_users_read_titles_in_their_language(tmp_path: Path) -> None:
 def test_typed_questions_name_their_titles() -> None:
     assert "#: Dark mode: Why?\n" in typed_module_of(Registry.parse(SHOWN))
     assert "#: Why?\n" in typed_module_of(Registry.parse(PLAIN))
+
+
+def test_the_browser_gets_titles_alone_and_only_where_there_are_some() -> None:
+    before, after = (Registry.parse(text.partition("[metric.word]")[0]) for text in (PLAIN, SHOWN))
+    plain, shown = (document_of(registry, "web") for registry in (before, after))
+    for language in ("de", "en"):
+        told = shown["sentences"][language]
+        assert [key for key in told if key not in plain["sentences"][language]] == ["title.dark_mode", "title.os"]
+        assert (told.pop("title.dark_mode"), told.pop("title.os")) == ("Dark mode", "System")
+        assert told.pop("evidence") == plain["sentences"][language].pop("evidence").replace("dark_mode", "Dark mode")
+    assert plain == shown
+
+
+def test_braces_in_a_purpose_are_no_placeholders() -> None:
+    text = registry_text(m=BOOLEAN | {"purpose": "Are {templates} used?", "title": "The {new} ones"})
+    assert "Are \\{templates\\} used?" in statement(Registry.parse(text))
+    assert "## The \\{new\\} ones\n" in statement(Registry.parse(text))
