@@ -306,7 +306,7 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
         windows: the tallies of each window.
         request: what is requested of each tally.
         now_s: the present time in Unix seconds.
-        alerts: to judge in each window.
+        alerts: to judge in each window; those of changes over it and those before.
         advance: called with the number of tallies just estimated.
 
     """
@@ -321,8 +321,10 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
             continue
         try:
             report = _report_of(registry, tallies, request, advance)
-            of_window = judged(alerts, report.metrics)
-            archive.write(window, _files_of(registry, report, history.before(window), of_window))
+            whole = with_earlier(report, history.before(window), registry)
+            changes = [each for each in whole.changes if each.last == window.text]
+            of_window = judged(alerts, report.metrics, changes)
+            archive.write(window, _files_of(registry, report, whole, of_window))
             written.append(window)
             all_judged += of_window
             skipped += report.skipped
@@ -343,13 +345,13 @@ def _report_of(
 
 
 def _files_of(
-    registry: Registry, report: EstimateReport, earlier: Sequence[MetricEstimate], alerts: Sequence[JudgedAlert]
+    registry: Registry, report: EstimateReport, whole: EstimateReport, alerts: Sequence[JudgedAlert]
 ) -> dict[str, bytes]:
-    """Return the files of a window. The page shows earlier windows, too, and what changed."""
+    """Return the files of a window. The page shows the whole: earlier windows, and what changed."""
     files = {
         REPORT: as_json(report).encode(),
         "report.csv": as_csv(report).encode(),
-        "report.html": as_html(with_earlier(report, earlier, registry), registry).encode(),
+        "report.html": as_html(whole, registry).encode(),
     }
     with suppress(MissingLibraryError):
         files["report.parquet"] = to_parquet(report)

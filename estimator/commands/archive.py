@@ -83,10 +83,6 @@ def archive(  # noqa: PLR0913 one argument an option
     definitions = history.read(registry)
     check_request(definitions, request)
     expressions = [read_alert(definitions, text) for text in alerts]
-    if any(alert.bound is None for alert in expressions):
-        raise click.UsageError(
-            "an alert of a change spans windows, and archive judges each window alone; give that alert to report"
-        )
     received, _ = read_tallies(definitions, collector, tallies, selection)
     kept, now_s = Archive(folder), time.time()
     try:

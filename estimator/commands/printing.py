@@ -34,6 +34,15 @@ def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) ->
     return as_table(report, style) if verbose else as_summary(report, style)
 
 
+def left_out_lines(report: EstimateReport) -> str:
+    """Return a line for each window that no comparison since another window takes, or none."""
+    windows = {(window, changes.since): None for changes in report.changes for window in changes.left_out}
+    return "".join(
+        f"{window} is left out of what is compared: it began before {since}, and ended after that had begun\n"
+        for window, since in windows
+    )
+
+
 def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
     """Print a line of JSON for each alert and window on stderr, and return whether any fired.
 

@@ -17,7 +17,7 @@ from client_sdk.protocol.window import Window
 from estimator.analyses.ratios import MOST_VALUES
 from estimator.api import as_model_file, check_model
 from estimator.commands.options import ALERTS, REGISTRY, WindowType, examples
-from estimator.commands.printing import print_alerts, progress, skipped_lines, stdout, table_of
+from estimator.commands.printing import left_out_lines, print_alerts, progress, skipped_lines, stdout, table_of
 from estimator.commands.report_options import (
     COLLECTOR,
     FIRST,
@@ -81,7 +81,8 @@ KILOBYTE, MEGABYTE = 10**3, 10**6
     "--since",
     metavar="WINDOW",
     type=WindowType(),
-    help="Compare the windows from this one on with those before, such as a release with what was before it.",
+    help="Compare the windows from this one on with those before it. The day of an event of the registry, such as a "
+    "release, is a window, too.",
 )
 @click.option("--preliminary", is_flag=True, help="Include windows that are still open, marked as preliminary.")
 @WITH
@@ -141,6 +142,7 @@ def report(  # noqa: PLR0913 one argument an option
         estimated = make_report(definitions, received, selection, request, advance)
     estimated = replace(estimated, snapshot_at=snapshot_at)
     click.echo("".join(skipped_lines(estimated.skipped)), err=True, nl=False)
+    click.echo(left_out_lines(estimated), err=True, nl=False)
     has_fired = print_alerts(judged(expressions, estimated.metrics, estimated.changes))
     if request.covariance:
         _name_too_large(estimated)

@@ -218,7 +218,8 @@ def changes_of(
 
     """
     closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]
-    every = [_enough(list(windows), since) for _, windows in groupby(closed, key=lambda estimate: estimate.metric)]
+    of_metrics = {name: list(windows) for name, windows in groupby(closed, key=lambda estimate: estimate.metric)}
+    every = [_enough(windows, since) for windows in of_metrics.values()]
     questions = [windows for windows in every if _shapes(windows, since)]
     earlier = [windows[:-1] for windows in questions if _shapes(windows[:-1], since)]
     known = {
@@ -227,6 +228,7 @@ def changes_of(
     return tuple(
         replace(
             changes,
+            left_out=tuple(each.window for each in of_metrics[changes.metric] if _straddles(each, since)),
             found=tuple(
                 replace(each, is_new=each.verdict.is_change and _direction(changes.metric, each) not in known)
                 for each in changes.found
@@ -242,10 +244,14 @@ def _direction(metric: str, change: Change) -> tuple[str, FigureKey, bool, bool]
 
 
 def _enough(windows: list[MetricEstimate], since: Window | None) -> list[MetricEstimate]:
-    if since is not None:
-        windows = [each for each in windows if not each.span.starts_at < since.starts_at < each.span.ends_at]
+    windows = [each for each in windows if not _straddles(each, since)]
     enough = [window for window in windows if window.reports >= EXACT_BELOW]
     return enough if _shapes(enough, since) else windows
+
+
+def _straddles(estimated: MetricEstimate, since: Window | None) -> bool:
+    """Whether a window has answers from before and after the beginning of another."""
+    return since is not None and estimated.span.starts_at < since.starts_at < estimated.span.ends_at
 
 
 def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:

@@ -124,6 +124,7 @@ def make_report(
         raise RequestError(
             f"nothing can be compared since {request.since}: no question has closed windows with reports both before "
             "it and from it on; choose a window after the first one and not after the last"
+            f"{_named_events(undivided)}"
         )
     changes = _shown(selection, every_change)
     shown = _shown(selection, corrected_differences(estimated))
@@ -139,6 +140,11 @@ def make_report(
         highlights=highlights_of(shown, registry.metrics, changes) if request.highlights else (),
         is_trial=any(metric.is_trial for metric in undivided.metrics.values()),
     )
+
+
+def _named_events(registry: Registry) -> str:
+    events = ", ".join(f"{event.day} ({event.title})" for event in registry.events)
+    return f", or the day of an event: {events}" if events else ""
 
 
 Shown = TypeVar("Shown", MetricEstimate, Changes, Effect, Skipped)

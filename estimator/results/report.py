@@ -183,6 +183,10 @@ class Changes(Tested, frozen=True, kw_only=True):
             "it on less those before. None if they are those of the last window less the first."
         ),
     ] = None
+    left_out: Annotated[
+        tuple[str, ...],
+        says("the windows that began before the one that the report was asked about, and ended within or after it."),
+    ] = ()
     found: Annotated[
         tuple[Change, ...],
         says("the figures that changed, or may have, the clearest first, by the clearest of all tests."),

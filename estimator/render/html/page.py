@@ -88,12 +88,14 @@ class PageData(Record, frozen=True):
     Attributes:
         few: with fewer reports no line joins a window to its neighbors.
         calendars: for each kind of window, the name and the first day of all windows.
+        events: for each kind of window, the events on a day of its calendar, with their titles.
         questions: what is drawn of each question, by its name.
 
     """
 
     few: int
     calendars: dict[str, list[tuple[str, date]]]
+    events: dict[str, list[tuple[date, str]]]
     questions: dict[str, QuestionData]
 
 
@@ -184,6 +186,10 @@ class Page:
                 str(kind): [(window.text, window.first_day) for window in windows]
                 for kind, windows in self.calendars.items()
             },
+            events={
+                str(kind): [event for event in self.registry.events if _is_within(windows, event.day)]
+                for kind, windows in self.calendars.items()
+            },
             questions={question.metric.name: question.data for question in self.questions if question.data is not None},
         )
 
@@ -256,6 +262,10 @@ def _windows(kind: WindowKind, first_s: int, last_s: int) -> tuple[Window, ...]:
         window = Window.of(kind, window.ends_at)
         windows.append(window)
     return tuple(windows)
+
+
+def _is_within(windows: Sequence[Window], day: date) -> bool:
+    return windows[0].first_day <= day <= windows[-1].last_day
 
 
 def _span(estimates: Sequence[MetricEstimate]) -> str:

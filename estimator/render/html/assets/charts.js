@@ -45,6 +45,33 @@ function apart(lines, position, text) {
   });
 }
 
+// What happened on a day: a line through the chart, with its title above, in as many rows as keep titles apart.
+const ROW = 14; // pixels of a row of titles
+function happened(kind, dates, room) {
+  const events = page.events[kind].map(([day, title]) => ({ date: new Date(day), title, name: cut(title, Math.floor((0.6 * room) / CHARACTER)) }));
+  const domain = d3.extent([...dates, ...events.map((event) => event.date)]);
+  const position = d3.scaleUtc(domain, [0, room]);
+  const rows = [];
+  for (const event of events) {
+    const [at, long] = [position(event.date), CHARACTER * (event.name.length + 1)];
+    event.anchor = at > room / 2 ? "end" : "start"; // titles do not leave the chart
+    const [from, to] = at > room / 2 ? [at - long, at] : [at, at + long];
+    const free = rows.findIndex((taken) => taken.every(([start, end]) => end <= from || to <= start));
+    event.level = free < 0 ? rows.push([]) - 1 : free;
+    rows[event.level].push([from, to]);
+  }
+  const titles = (event) => ({ x: "date", text: "name", frameAnchor: "top", textAnchor: event.anchor, dy: -10 - ROW * event.level, fill: "var(--text)", clip: false });
+  return {
+    domain,
+    above: ROW * rows.length,
+    said: events.length ? ` Events: ${events.map((event) => `${event.title}, ${event.date.toISOString().slice(0, 10)}`).join("; ")}.` : "",
+    marks: events.flatMap((event) => [
+      Plot.ruleX([event], { x: "date", stroke: "var(--muted)", strokeDasharray: "2 3", className: "event" }),
+      Plot.text([event], titles(event)),
+    ]),
+  };
+}
+
 // The marks of legends, drawn as the charts draw them.
 const MARKS = {
   dot: { fill: "var(--accent)", d: "M11 6a4 4 0 1 1-8 0a4 4 0 1 1 8 0Z" },
@@ -238,15 +265,18 @@ function overTime(question, group, row, width) {
     `${point.preliminary ? ", preliminary" : ""}${point.few ? ", too few to join" : ""}`;
   const missing = points.length - known.length;
   const every = Math.ceil(points.length / Math.max(2, Math.floor((width - 80) / 50)));
+  const events = happened(question.kind, points.map((point) => point.date), width - 92);
   return captioned(
     `${group.labels[row]} over time`,
-    svg(`${group.labels[row]} in ${known.length} windows; the numbers are in the table below.`, width, {
-      height: 220,
+    svg(`${group.labels[row]} in ${known.length} windows; the numbers are in the table below.${events.said}`, width, {
+      height: 220 + events.above,
       marginLeft: 60,
+      marginTop: 20 + events.above,
       clip: true,
-      x: { type: "utc", label: null, ticks: points.filter((_, slot) => slot % every === 0).map((point) => point.date), domain: d3.extent(points, (point) => point.date), inset: 6 },
+      x: { type: "utc", label: null, ticks: points.filter((_, slot) => slot % every === 0).map((point) => point.date), domain: events.domain, inset: 6 },
       y: axis(group.percent, { grid: true, domain: [bottom, top] }),
       marks: [
+        ...events.marks,
         Plot.areaY(points, { x: "date", y1: "low", y2: "high", fill: "var(--accent)", fillOpacity: 0.25 }),
         Plot.ruleX(alone, { x: "date", y1: "low", y2: "high", stroke: "var(--accent)", strokeWidth: 4, strokeOpacity: 0.45, className: "alone" }), // a band has a width
         Plot.lineY(points, { x: "date", y: "value", stroke: "var(--accent)", strokeWidth: 2 }),

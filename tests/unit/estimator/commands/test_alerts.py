@@ -146,6 +146,22 @@ def test_a_job_judges_what_was_closed_since(folder: Path) -> None:
     assert (later.exit_code, [each["window"] for each in _alerts(later.stderr)]) == (FIRED, ["2026-11-21"])
 
 
+def test_a_job_judges_a_change_over_the_windows_up_to_each_and_says_it_in_the_one_that_shows_it(folder: Path) -> None:
+    days, yes = [f"2026-11-{day}" for day in range(10, 20)], [500] * 5 + [900] * 5
+    windows = [line("dark_mode", [1000 - count, count], window=day) for day, count in zip(days, yes, strict=True)]
+    (folder / "tallies.ndjson").write_bytes(b"".join(windows[:5]))
+    words = ("--alert", "dark_mode.share[true] rises", "--alert", "dark_mode.share[true] falls")
+    assert _keep(folder, *words).exit_code == DONE
+    (folder / "tallies.ndjson").write_bytes(b"".join(windows))
+    later = _keep(folder, *words)
+    assert later.exit_code == FIRED
+    verdicts = [(each["window"], each["operator"], each["fired"]) for each in _alerts(later.stderr)]
+    assert verdicts == [(day, word, word == "rises") for day in days[5:] for word in ("rises", "falls")]
+    first = json.loads((folder / "reports" / days[0] / "report.json").read_text())
+    assert first.get("changes", []) == []
+    assert not (folder / "reports" / days[0] / "alerts.ndjson").exists()  # one window shows no change
+
+
 def test_an_alert_goes_before_a_failed_window_which_is_tried_again(folder: Path) -> None:
     (folder / "tallies.ndjson").write_bytes(SOUND + UNFIT)
     first = _keep(folder, "--alert", MOST)

@@ -122,6 +122,21 @@ def test_a_page_knows_windows_of_earlier_runs_but_none_of_other_editions_kinds_o
     assert data["calendars"].keys() == {"day"}
 
 
+def test_a_page_has_the_events_of_its_calendar(out: Path) -> None:
+    titles = {"2026-11-12": "early", "2026-11-13": "first", "2026-11-15": "middle", "2026-11-16": "last"}
+    events = "".join(f'[event.{day}]\ntitle = "{title}"\n' for day, title in titles.items())
+    (out.parent / "metrics.toml").write_text(REGISTRY_TEXT + events)
+    weekly = line("weekly", "2026-W46") + line("weekly", "2026-W47")
+    _keep(out, "".join(line("dark_mode", f"2026-11-{day}") for day in (13, 14, 15)) + weekly)
+    for window, expected in {
+        "2026-11-15": ["first", "middle"],
+        "2026-W47": ["early", "first", "middle", "last"],
+    }.items():
+        page = (out / window / "report.html").read_text()
+        data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+        assert [title for events in data["events"].values() for _, title in events] == expected
+
+
 def test_a_page_looks_back_so_far_that_it_stays_small(out: Path) -> None:
     far = [Window.parse("2024-01-01"), Window.parse("2026-08-01"), Window.parse("2026-11-19")]
     _keep(out, "".join(line("dark_mode", window.text) for window in far))

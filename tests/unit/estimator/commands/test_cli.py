@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import pytest
 from click.testing import CliRunner, Result
 
+from client_sdk.protocol import Registry
 from estimator.__main__ import main
 from estimator.commands.cli import command
 from estimator.commands.printing import skipped_lines
@@ -196,6 +197,26 @@ def test_a_window_without_reports_on_one_side_is_no_window_to_compare_since(
     refused = _run("--registry", registry, "--tallies", tallies, "--since", since)
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert f"nothing can be compared since {since}: no question has closed windows" in refused.stderr
+
+
+def test_a_day_within_a_week_leaves_that_week_out_and_says_so(registry: Path, tallies: Path, tmp_path: Path) -> None:
+    text = registry.read_text().replace('window = "day"', "") + '[event.2026-11-10]\ntitle = "2.3 released"\n'
+    registry.write_text(text.replace("[budget]", '[budget]\nwindow = "week"'))
+    edition = Registry.load(registry).metric("dark_mode").edition
+    lines = [
+        {"metric": "dark_mode", "edition": edition, "window": week, "closed": True, "reports": 1000, "counts": counts}
+        for week, counts in {"2026-W45": [600, 400], "2026-W46": [500, 500], "2026-W47": [400, 600]}.items()
+    ]
+    tallies.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    places = ("--registry", registry, "--tallies", tallies)
+    told = _run(*places, "--since", "2026-11-10", "--format", "json")
+    (changes,) = _json(told)["changes"]
+    assert (changes["windows"], changes["left_out"]) == (2, ["2026-W46"])
+    assert "2026-W46 is left out of what is compared: it began before 2026-11-10, and ended after" in told.stderr
+    on_the_edge = _run(*places, "--since", "2026-11-09", "--format", "json")
+    assert ("left_out" in _json(on_the_edge)["changes"][0], "left out" in on_the_edge.stderr) == (False, False)
+    lost = _run(*places, "--since", "2027-01-01")
+    assert "or the day of an event: 2026-11-10 (2.3 released)" in lost.stderr
 
 
 def test_chosen_metrics_are_reported_alone(registry: Path, tallies: Path) -> None:
