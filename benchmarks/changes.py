@@ -1,18 +1,26 @@
-"""How wide a change is that allows for people who answer the opposite, and how often it holds."""
+"""How wide a change is that allows for people who answer the opposite, and how often it holds.
+
+How long it takes to search many windows of many questions for changes is here, too.
+"""
 
 from __future__ import annotations
 
+import statistics
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
+from benchmarks import many_windows
 from benchmarks.coverage.windows import OPPOSITE, Survey
 from benchmarks.results import table, verdict
 from client_sdk.protocol import Metric
-from estimator.report.changes import compare
+from estimator.report.changes import changes_of, compare
+from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
+from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, NUMBER, metric_of
 from tests.support.estimates.coverage import PROMISED
 from tests.support.estimates.populations import Population, at
@@ -51,6 +59,35 @@ def measure_changes() -> str:
         + table(heading, rows)
         + "\nLeast: "
         + verdict(least >= PROMISED, f"{least:.3f}", f"≥ {PROMISED}")
+        + _search()
+    )
+
+
+WINDOWS: Final = (10, 30, 90)
+RUNS: Final = 5
+MOST_S: Final = 2.0
+"""Of the processor, for 50 questions in 90 windows."""
+
+
+def _search() -> str:
+    """Return how long it takes to search the usual questions for changes."""
+    registry, rows, slowest = many_windows.registry(), [], 0.0
+    for windows in WINDOWS:
+        estimated = make_report(registry, decode(many_windows.tallies(registry, windows))).metrics
+        seconds, figures = [], 0
+        for _ in range(RUNS):
+            begin = time.process_time()
+            figures = sum(each.tests for each in changes_of(estimated, registry.metrics))
+            seconds.append(time.process_time() - begin)
+        slowest = max(seconds)
+        low, median, high = min(seconds), statistics.median(seconds), slowest
+        rows.append([f"{windows}", f"{figures * (windows + 1):,}", f"{median:.2f} ({low:.2f} to {high:.2f})"])
+    return (
+        f"\n\nSeconds of the processor to search the {len(registry.metrics)} questions of `benchmarks/many_windows.py` "
+        "for changes, estimates at hand; median (range):\n\n"
+        + table(("windows", "tested sums", "seconds"), rows)
+        + "\nThe slowest search: "
+        + verdict(slowest <= MOST_S, f"{slowest:.2f} s", f"≤ {MOST_S:g} s")
     )
 
 

@@ -16,13 +16,15 @@ from estimator.decoders.permanent import first_step
 from estimator.statistics.arrays import Floats
 
 
-def lasting_of_shares(channel: Channel, shares: Floats) -> Floats:
+def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -> Floats:
     """Return the lasting variance of one report.
 
-    People, and permanent answers, are a sample of the shares they would have.
+    People, and permanent answers, are a sample of the shares they would have. Those of several
+    values together are not known, because the lies about each add up.
     """
     gap, lie = _first_step(channel)
-    permanent = lie + gap * shares
+    is_known = of_one_value or not channel.permanent_nanos
+    permanent = lie + gap * shares if is_known else np.full_like(shares, 0.5)
     return permanent * (1 - permanent) / gap**2
 
 

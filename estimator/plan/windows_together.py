@@ -82,7 +82,7 @@ class Variances:
         """Divide the variance in the worst population, a square of the range, into its parts."""
         metric = analysis.metric
         if analysis.squares is not None:
-            most = float(lasting_of_shares(metric.channel, MIDDLE)[0])
+            most = float(lasting_of_shares(metric.channel, MIDDLE, of_one_value=True)[0])
         else:
             most = worst - float(least_noise_of_means(metric, MIDDLE)[0])
         self._worst = worst

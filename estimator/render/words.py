@@ -375,7 +375,14 @@ def untested_words(statistics: Sequence[str]) -> str:
 def tested_words(changes: Changes) -> str:
     """Return which figures are tested."""
     names = dict.fromkeys(
-        "shares" if group.about.is_share else "means" if group.about.members else "the mean" for group in changes.groups
+        "shares"
+        if group.about.is_share
+        else "coordinates"
+        if group.about.in_ball
+        else "means"
+        if group.about.members
+        else "the mean"
+        for group in changes.groups
     )
     return " or ".join(names)
 

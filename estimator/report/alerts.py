@@ -221,8 +221,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
     metric = _metric_or_stratum(registry, match["metric"], match["stratum"], text)
     key = _key(metric, match["figure"], match["value"], text)
     if match["change"] is not None:
-        about = STATISTICS[key.statistic]
-        if not (about.is_compared or about.members):
+        if not STATISTICS[key.statistic].has_changes:
             raise RequestError(
                 f"the alert {text!r} cannot be had: changes of {match['figure']} are not tested; take a share or a mean"
             )

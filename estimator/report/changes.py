@@ -30,8 +30,16 @@ last window, would not have had one of the same direction.
 For one window that is asked about (``--since``), one step alone is tested, corrected for all
 questions.
 
-Other figures, such as quantiles, are not tested. `untested_figures` names them, and no form of a
-report says that they did not change.
+Other figures are not tested. `untested_figures` names them, and no form of a report says that they
+did not change:
+
+* Quantiles and all that is read from a smoothed distribution. Smoothing is a bias that depends on
+  the number of reports, and the intervals invert a likelihood ratio at one level: neither has a law
+  of errors as far out as the correction looks.
+* Texts that were found. Each is listed by the window that shows it, so that its estimates are those
+  of windows that overstate it.
+* Shares among those who answered, or within a group: ratios of shares that are tested.
+* Coefficients of models: each window has its own.
 """
 
 from __future__ import annotations
@@ -208,7 +216,7 @@ def changes_of(
     """Compare the closed windows of every question with reports in two of them or more.
 
     Windows of fewer than `EXACT_BELOW` reports show nothing; they are skipped if two other windows
-    remain. Vectors are not compared.
+    remain.
 
     Args:
         estimates: in the order of the metrics, then of the windows.

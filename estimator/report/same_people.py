@@ -27,6 +27,8 @@ The bound is not below the variance of the sum, except for the error of estimati
   -a·b/n, nor -a·b/m, nor the same of 1 - a and 1 - b. Summed over all pairs of a positive and a
   negative window, each of these four is a product of two sums. O is the least of them.
 * This does not hold of the mean of a group, which people may join or leave. It has no O.
+* Of the coordinates of vectors only the choice of people lasts: each window has rotations of its
+  own, so that the noise and the error of finitely many rotations are new.
 * Permanent answers take no part in O: those of different answers are independent, and those of
   equal answers are the same, which makes the error of a difference smaller.
 
@@ -50,17 +52,21 @@ from client_sdk.protocol.metric import Metric
 from estimator.analyses.lasting import lasting_of_members, lasting_of_shares, least_noise_of_means
 from estimator.analyses.metric import analysis_of
 from estimator.decoders.decoder import LEAST_NOISE
+from estimator.decoders.rotated_axes import BLOCKS
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import Z
+from estimator.statistics.confidence import EXACT_BELOW, Z, student_of
 
 FARTHEST: Final = 5.0
 """Standard errors, more than any corrected p-value needs (6 in 10 million). Fieller's interval of a
 ratio grows faster than in proportion to z. Intervals of ratios are stretched to what it is here.
 """
 
+
+FARTHEST_FAMILY: Final = 87_000
+"""Of how many intervals each reaches `FARTHEST` standard errors, if normal."""
 
 Places = Sequence[int] | NDArray[np.intp]
 """Positions of sums, or of figures."""
@@ -229,8 +235,12 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
     if metric is None:
         return together
     middle = np.clip((mean_over(together.reports, estimates) - least) / width, 0.0, 1.0)
-    if about.is_share:
-        lasting = lasting_of_shares(metric.channel, middle)
+    if about.in_ball:
+        lasting = _most_in_ball(analysis_of(metric).least_noise, together) / width**2
+        down = up = np.full_like(down, _widest_stretch(together))
+        together = replace(together, down=down, up=up)
+    elif about.is_share:
+        lasting = lasting_of_shares(metric.channel, middle, of_one_value=about.by_value)
     elif about.members:
         share = np.clip(mean_over(of_all, shares), sys.float_info.min, 1.0)
         least_noise_of_all = share * analysis_of(metric).noise_within(share, middle)
@@ -268,3 +278,33 @@ def mean_over(reports: Floats, estimates: Floats) -> Floats:
     """
     mean: Floats = (reports * estimates).sum(axis=0) / reports.sum(axis=0)
     return mean
+
+
+def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
+    """Return the most that the vectors of people can vary in each coordinate, shape (d,).
+
+    It is no more than what is left beyond the least noise of the mechanism, and no more than the
+    squared norm less the squared length of the mean, which is that of all coordinates together. The
+    first bound is sharp where reports are few, the second where the rotations matter. Both are
+    taken over all windows, since those of one window are uncertain.
+    """
+    total, norm = windows.reports.sum(), windows.width / 2
+    mean, errors = mean_over(windows.reports, windows.estimates), windows.fresh
+    of_report = (windows.reports**2 * errors**2).sum(axis=0) / total  # all of the variance, as if of one report
+    uncertain = (mean_over(windows.reports, errors) ** 2).sum()
+    most = norm**2 - max(0.0, float((mean**2).sum() - uncertain))
+    varying: Floats = np.clip(of_report - least_noise, 0.0, max(0.0, most))
+    return varying
+
+
+def _widest_stretch(windows: Windows) -> float:
+    """Return by how much intervals of coordinates are wider than normal ones.
+
+    Errors are known from blocks of rotations, so that intervals are Student's. The widest tells by
+    how much, since ends may be cut off; those of few reports are everything, and tell it only if
+    there are no others. Tests look farther out, where Student's law is wider still.
+    """
+    enough = windows.reports[:, 0] >= EXACT_BELOW
+    told = enough if enough.any() else np.full_like(enough, fill_value=True)
+    widest = max(float(windows.down[told].max()), float(windows.up[told].max()))
+    return max(widest, student_of(FARTHEST_FAMILY, BLOCKS - 1) / FARTHEST)

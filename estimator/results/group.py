@@ -134,4 +134,4 @@ class Figured:
     @property
     def followed(self) -> tuple[FigureGroup, ...]:
         """The figures whose changes are tested."""
-        return tuple(group for group in self.groups if group.about.is_compared or group.about.members)
+        return tuple(group for group in self.groups if group.about.has_changes)

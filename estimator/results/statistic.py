@@ -150,6 +150,8 @@ class Statistic:
         of_sets: whether answers that have it are sets of values, whose shares do not add up to 1.
         is_compared: whether its changes are tested, and made-up reports could move it.
         members: of a mean within groups, whose changes are tested, the statistic with their shares.
+        in_ball: whether its figures are the coordinates of vectors, whose changes are tested.
+        is_followed: whether its changes are tested, although no strata are compared by it.
         untested: what is said not to be tested; empty where nothing is said.
         has_bounds: whether `--with installs` bounds it among all installations.
         pooled: its name over all windows together; empty if it is not pooled.
@@ -176,10 +178,17 @@ class Statistic:
     of_sets: bool = False
     is_compared: bool = False
     members: str = ""
+    in_ball: bool = False
+    is_followed: bool = False
     untested: str = ""
     has_bounds: bool = False
     pooled: str = ""
     scale: Scale = PLAIN
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether its changes over windows are tested."""
+        return self.is_compared or self.is_followed or self.in_ball or bool(self.members)
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what the figure is of
         """Return the label of a figure, a pair of answers as two texts that can be cut apart."""
@@ -239,7 +248,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="{}",
         in_table=True,
         on_page=True,
-        untested="shares from a number of days on",
+        is_followed=True,
         has_bounds=True,
     ),
     "share_above": Statistic(
@@ -293,7 +302,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="{}",
         in_table=True,
         on_page=True,
-        untested="coordinates",
+        in_ball=True,
         has_bounds=True,
         pooled="pooled_coordinate",
     ),

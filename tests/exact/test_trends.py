@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 from client_sdk.protocol import Metric, Registry, Window
 from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
 from estimator.analyses.metric import analysis_of, estimate, estimates
 from estimator.decoders.inversions import sampler_of
 from estimator.report import changes as module
@@ -25,7 +27,7 @@ from estimator.results.report import Changes, ChangeVerdict, Request, Selection
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import POWER, SIGNIFICANT, binomial_chance
 from estimator.tallies import Tally
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, MEAN_BY_GROUP, NUMBER, registry_text
+from tests.support.devices.definitions import ACTIVITY, BOOLEAN, CATEGORY, MEAN_BY_GROUP, NUMBER, VECTOR, registry_text
 
 WEEKS: Final = [Window.parse(f"2026-W{week}") for week in range(40, 48)]
 DEVICES: Final = 12_000
@@ -101,14 +103,32 @@ def test_a_step_is_dated_and_a_slow_rise_is_rising() -> None:
         assert sum(each.get(figure) == verdict for each in told) >= POWER * ROUNDS, figure
 
 
-NULL: Final = Registry.parse(
-    registry_text(
-        yes=BOOLEAN,
-        rare=BOOLEAN | {"epsilon": 6},
-        kept=BOOLEAN | {"permanent_epsilon": 4, "epsilon": 3},
-        os=CATEGORY,
-        startup_ms=NUMBER,
-        startup_by_os=MEAN_BY_GROUP | {"epsilon": 4},
+ROTATIONS: Final = 128
+"""So few that tallies are estimated in milliseconds, and that their error is large."""
+
+
+def with_few_rotations(registry: Registry) -> Registry:
+    """Return a registry whose vectors are turned by few rotations."""
+    turned = {
+        name: replace(metric, channel=replace(metric.channel, rotations=ROTATIONS))
+        for name, metric in registry.metrics.items()
+        if isinstance(metric.channel, RotatedAxes)
+    }
+    return replace(registry, metrics={**registry.metrics, **turned})
+
+
+NULL: Final = with_few_rotations(
+    Registry.parse(
+        registry_text(
+            yes=BOOLEAN,
+            rare=BOOLEAN | {"epsilon": 6},
+            kept=BOOLEAN | {"permanent_epsilon": 4, "epsilon": 3},
+            os=CATEGORY,
+            startup_ms=NUMBER,
+            startup_by_os=MEAN_BY_GROUP | {"epsilon": 4},
+            days=ACTIVITY | {"epsilon": 4},
+            place=VECTOR | {"length": 2, "epsilon": 4},
+        )
     )
 )
 PEOPLE: Final = 1500
@@ -120,8 +140,11 @@ OTHERS, SAME, DRIFTING, REPLACED, OPPOSITE = "other people", "the same", "some l
 WHO: Final = (OTHERS, SAME, DRIFTING, REPLACED, OPPOSITE)
 SEEDS: Final = 2000
 
-OF_GROUPS: Final = 10
-"""One of so many rounds has means of groups, which take most of the time."""
+ONE_IN: Final = {"mean-by-group": 10, "activity": 10, "vector": 20}
+"""One of so many rounds has questions of these kinds, which take most of the time."""
+
+FAR_APART: Final = ((1.0, 0.0), (-1.0, 0.0))
+"""The vectors of people."""
 
 LEAVE: Final = 0.2
 """The share of drifting people who are replaced in each window."""
@@ -141,8 +164,17 @@ def first_and_last_step(metric: Metric) -> tuple[Floats, Any]:
 
 def drawn(metric: Metric, who: str, shares: Floats, generator: np.random.Generator) -> Iterator[Counts]:
     """Yield a tally of each window. The same people keep the noise of permanent answers."""
-    law, channel = first_and_last_step(metric)
-    sampler = sampler_of(channel)
+    if metric.kind.name == "vector":
+        analysis = analysis_of(metric)
+        law, draw = np.triu(np.ones((2, 2))), analysis.draws([tuple(analysis.law(each).items()) for each in FAR_APART])
+    else:
+        law, channel = first_and_last_step(metric)
+        sampler = sampler_of(channel)
+
+        def draw(counts: Counts, _: Window, generator: np.random.Generator) -> Counts:
+            return sampler(counts, generator)
+
+    last = len(shares) - 1
 
     def people() -> Counts:
         answers = generator.choice(shares.size, size=PEOPLE, p=shares)
@@ -150,13 +182,13 @@ def drawn(metric: Metric, who: str, shares: Floats, generator: np.random.Generat
         return become
 
     crowd = people()
-    for window in range(len(WINDOWS)):
-        if who == OTHERS or (who == REPLACED and window == TURN):
+    for place, window in enumerate(WINDOWS):
+        if who == OTHERS or (who == REPLACED and place == TURN):
             crowd = people()
         if who == DRIFTING:
             crowd = np.where(generator.random(PEOPLE) < LEAVE, people(), crowd)
-        answers = channel.inputs - 1 - crowd if who == OPPOSITE and window >= TURN else crowd
-        yield sampler(np.bincount(answers, minlength=channel.inputs), generator)
+        answers = last - crowd if who == OPPOSITE and place >= TURN else crowd
+        yield draw(np.bincount(answers, minlength=len(shares)), window, generator)
 
 
 def unchanged(who: str, rounds: int, seed: int) -> list[list[MetricEstimate]]:
@@ -164,12 +196,12 @@ def unchanged(who: str, rounds: int, seed: int) -> list[list[MetricEstimate]]:
     generator = np.random.default_rng(seed)
     by_metric = []
     for name, metric in NULL.metrics.items():
-        ends = np.zeros(metric.channel.inputs)
+        ends = np.zeros(len(FAR_APART) if metric.kind.name == "vector" else metric.channel.inputs)
         ends[[0, -1]] = (0.97, 0.03) if name == "rare" and who != OPPOSITE else (0.5, 0.5)
         tallies = [
             tally_of(metric, window, counts)
             for place in range(rounds)
-            if place % (OF_GROUPS if metric.kind.name == "mean-by-group" else 1) == 0
+            if place % ONE_IN.get(metric.kind.name, 1) == 0
             for window, counts in zip(WINDOWS, drawn(metric, who, ends, generator), strict=True)
         ]
         in_order = estimates(metric, tallies, Request())

@@ -72,7 +72,7 @@ class Former(NamedTuple):
     then: Metric | None
 
 
-class Event(NamedTuple):
+class DatedEvent(NamedTuple):
     """What happened on a day, for people who read reports."""
 
     day: date
@@ -111,7 +111,7 @@ class Registry:
     former: tuple[Former, ...] = ()
     newcomers: frozenset[str] = frozenset()
     population: int | None = None
-    events: tuple[Event, ...] = ()
+    events: tuple[DatedEvent, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the metrics unchangeable."""
@@ -366,7 +366,7 @@ def _read_stopped(top: TomlTable) -> tuple[Question, ...]:
     return questions
 
 
-def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[Event, ...]:
+def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEvent, ...]:
     if raw is None:
         return ()
     if not isinstance(raw, dict):
@@ -380,7 +380,7 @@ def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[Event, .
         if day is None:
             table.mistake("", "must be a day, such as event.2027-03-02")
         else:
-            events.append(Event(day, title))
+            events.append(DatedEvent(day, title))
     return tuple(sorted(events))
 
 

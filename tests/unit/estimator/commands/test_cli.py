@@ -199,7 +199,7 @@ def test_a_window_without_reports_on_one_side_is_no_window_to_compare_since(
     assert f"nothing can be compared since {since}: no question has closed windows" in refused.stderr
 
 
-def test_a_day_within_a_week_leaves_that_week_out_and_says_so(registry: Path, tallies: Path, tmp_path: Path) -> None:
+def test_a_day_within_a_week_leaves_that_week_out_and_says_so(registry: Path, tallies: Path) -> None:
     text = registry.read_text().replace('window = "day"', "") + '[event.2026-11-10]\ntitle = "2.3 released"\n'
     registry.write_text(text.replace("[budget]", '[budget]\nwindow = "week"'))
     edition = Registry.load(registry).metric("dark_mode").edition
