@@ -187,6 +187,13 @@ def test_every_field_of_the_schema_occurs() -> None:
     now = Registry.parse(of_strata.TEXT.replace("epsilon = 2", "epsilon = 1"))
     released = with_former(now, [Release(date(2026, 11, 1), of_strata.REGISTRY)])
     written |= set(_fields(document_of(make_report(released, [of_strata.drawn(0.5, 500, 0, 1)]))))
+    weekly = Registry.parse(registry_text(dark_mode=BOOLEAN | {"window": "week"}))
+    edition, within = weekly.metric("dark_mode").edition, Request(since=Window.parse("2026-11-10"))
+    weeks = [
+        Tally("dark_mode", edition, Window.parse(f"2026-W{week}"), closed=True, reports=500, counts=[250, 250])
+        for week in (45, 46, 47)
+    ]
+    written |= set(_fields(document_of(make_report(weekly, weeks, request=within))))
     tried = in_trial(of_strata.REGISTRY)
     key = ("dark_mode", tried.metric("dark_mode").edition, Window.parse(of_strata.DAY))
     tally = Tally(*key, closed=True, reports=500, counts=[250, 250])
