@@ -238,7 +238,12 @@ COUNT_UPLOAD_SHA = sha1(COUNT_UPLOAD.encode()).hexdigest()  # noqa: S324 the pro
 def count_command(judgement: Judgement, shards: int, name: str) -> PackedCommand:
     """Return the command that counts an upload, if its shard carries the store's name."""
     number = keys.shard_of(judgement.upload, shards)
-    shard = keys.prefix(number)
+    shard, arguments = keys.prefix(number), count_arguments(judgement, shards, name)
+    return PackedCommand.of(shard, "EVALSHA", COUNT_UPLOAD_SHA, 2, shard, keys.of_shard(number, keys.NAME), *arguments)
+
+
+def count_arguments(judgement: Judgement, shards: int, name: str) -> list[bytes | str | int]:
+    """Return the script's ARGV for an upload."""
     arguments: list[bytes | str | int] = [
         name,
         bytes.fromhex(judgement.upload),
@@ -250,7 +255,7 @@ def count_command(judgement: Judgement, shards: int, name: str) -> PackedCommand
     ]
     for (tally, symbols), reported in judgement.additions.items():
         arguments += (tally, symbols, str(reported))
-    return PackedCommand.of(shard, "EVALSHA", COUNT_UPLOAD_SHA, 2, shard, keys.of_shard(number, keys.NAME), *arguments)
+    return arguments
 
 
 def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExceededError | frozenset[str]:

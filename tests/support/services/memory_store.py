@@ -1,59 +1,60 @@
-"""A TallyStore in memory: the contract in few lines, for tests of the code above a store."""
+"""A TallyStore in memory for tests of the code above a store: it runs a model of the script."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from client_sdk.protocol import Verdict, Window
+from client_sdk.protocol import Window
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
-from collector.judge import Allowance, Judgement
-from collector.store.count_script import verdict_again
+from collector.judge import Judgement
+from collector.store import keys
+from collector.store.count_script import count_arguments, read_answer
 from collector.store.store_protocol import CountedUpload, Outcome, OwnEditions, Snapshot, StoredTally
+from tests.support.simulation.store_script import ScriptError, StoreScript
+
+SHARD = keys.prefix(0)
+NAME = "the only store"
+
+
+def _named() -> StoreScript:
+    return StoreScript(values={f"{SHARD}{keys.NAME}": NAME})
 
 
 @dataclass
 class MemoryStore:
-    """Counts in a dictionary.
+    """One shard.
 
     Attributes:
         is_down: whether it does not answer.
         is_full: whether it has no memory left for counting.
+        clock: the server's clock; by default nothing ever expires.
+        script: the keys.
 
     """
 
     is_down: bool = False
     is_full: bool = False
-    _counted: dict[tuple[str, int], tuple[int, frozenset[int]]] = field(default_factory=dict)
-    _counts: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
-    _charged: dict[Allowance, int] = field(default_factory=dict)
-    _closed: set[str] = field(default_factory=set)
+    clock: Callable[[], float] = lambda: 0.0
+    script: StoreScript = field(default_factory=_named)
     _snapshot: Snapshot | None = None
     _own_editions: dict[str, str] = field(default_factory=dict)
 
     def count(self, judgement: Judgement) -> CountedUpload:
         self._require_up()
-        judgement = judgement.without(self._closed)
-        for end in judgement.ends:
-            if (judgement.upload, end) in self._counted:
-                return CountedUpload(verdict_again(judgement, *self._counted[judgement.upload, end]), is_duplicate=True)
-        verdict = Verdict(judgement.reports, judgement.refused)
-        if not verdict.accepted:
-            return CountedUpload(verdict, is_duplicate=False)
-        self.require_writable()
-        if judgement.allowance is not None:
-            charged = self._charged.get(judgement.allowance, 0) + verdict.accepted
-            if charged > judgement.allowance.limit:
-                raise QuotaExceededError("over the limit for the test")
-            self._charged[judgement.allowance] = charged
-        for label, reported in judgement.additions.items():
-            metric, edition, window = label.tally.split(":")
-            counts = self._counts.setdefault((metric, edition, window), [0] * label.symbols)
-            for symbol in reported.values():
-                counts[symbol] += 1
-        counted = frozenset(index for reported in judgement.additions.values() for index in reported)
-        self._counted[judgement.upload, judgement.latest_end] = judgement.reports, counted
-        return CountedUpload(verdict, is_duplicate=False)
+        while True:
+            arguments = count_arguments(judgement, 1, NAME)
+            if judgement.additions:
+                self.require_writable()
+            try:
+                outcome = read_answer(self.script.count(SHARD, arguments, self.clock()), judgement)
+            except ScriptError as error:
+                raise StoreUnavailableError(str(error)) from None
+            if isinstance(outcome, QuotaExceededError):
+                raise outcome
+            if isinstance(outcome, CountedUpload):
+                return outcome
+            judgement = judgement.without(outcome)
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
         outcomes: list[Outcome] = []
@@ -66,11 +67,11 @@ class MemoryStore:
 
     def close(self, window: Window) -> None:
         self._require_up()
-        self._closed.add(window.text)
+        self._members(keys.CLOSED).add(window.text)
 
     def closed_windows(self) -> frozenset[str]:
         self._require_up()
-        return frozenset(self._closed)
+        return frozenset(self._members(keys.CLOSED))
 
     def half_closed_windows(self) -> frozenset[str]:
         self._require_up()
@@ -78,11 +79,11 @@ class MemoryStore:
 
     def tallied_windows(self) -> frozenset[str]:
         self._require_up()
-        return frozenset(window for _, _, window in self._counts)
+        return frozenset(self._members(keys.WINDOWS))
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         self._require_up()
-        return iter([tally for tally in self._tallies() if tally.window in closed & self._closed])
+        return iter([tally for tally in self._tallies() if tally.closed and tally.window in closed])
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         self._require_up()
@@ -108,8 +109,16 @@ class MemoryStore:
         if self.is_down:
             raise StoreUnavailableError("down for the test")
 
+    def _members(self, name: str) -> set[str]:
+        members: set[str] = self.script.values.setdefault(f"{SHARD}{name}", set())
+        return members
+
     def _tallies(self) -> list[StoredTally]:
-        return [
-            StoredTally(metric, edition, window, window in self._closed, tuple(counts))
-            for (metric, edition, window), counts in sorted(self._counts.items())
-        ]
+        index: dict[str, int] = self.script.values.get(f"{SHARD}{keys.TALLIES}", {})
+        closed, tallies = self._members(keys.CLOSED), []
+        for name, symbols in sorted(index.items()):
+            counters: list[int] = self.script.values[keys.tally(0, name)]
+            counts = (*counters, *[0] * (symbols - len(counters)))
+            metric, edition, window = name.split(":")
+            tallies.append(StoredTally(metric, edition, window, window in closed, counts))
+        return tallies
