@@ -71,12 +71,15 @@ def _telling(right: Callable[[sqlite3.Connection, Report], bool]) -> Callable[[s
 
 
 DOUBLE_COUNT: Final = "a retry under a new id"
-OVERSPEND: Final = "a ceiling of a month that is not looked at"
+OVERSPEND: Final = "a ceiling of a day that is not looked at"
 
 FAULTS: Final = {
     DOUBLE_COUNT: Fault(outbox, "parcel_to_resend", _new_id, "counted in two uploads"),
     "a store that forgets ids": Fault(StoreScript, "_remember", lambda _: lambda *_: None, "counted too often"),
-    OVERSPEND: Fault(Budget, "exceeded", _without(Ceiling.PER_MONTH), "exceeds per_month"),
+    OVERSPEND: Fault(Budget, "exceeded", _without(Ceiling.PER_WINDOW), "exceeds per_window"),
+    "a ceiling of a month that is not looked at": Fault(
+        Budget, "exceeded", _without(Ceiling.PER_MONTH), "exceeds per_month"
+    ),
     "a ceiling of a life that is not looked at": Fault(
         Budget, "exceeded", _without(Ceiling.LIFETIME, Ceiling.PER_MONTH), "exceeds"
     ),
