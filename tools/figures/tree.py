@@ -20,6 +20,7 @@ KINDS_OF_TESTS: Final = {
     "exact": "tests of laws and estimators: enumeration, closed forms, coverage over hostile populations",
     "unit": "tests of modules, among them histories of random steps",
     "contract": "tests that every store passes: Valkey, Redis, a cluster, the embedded store",
+    "simulation": "tests of the whole system in one process, each from seeds",
     "faults": "tests that kill, cut, fill and step clocks",
     "end_to_end": "tests of whole programs, pages and images",
     "architecture": "tests of the tree: imports, names, pages, versions",
