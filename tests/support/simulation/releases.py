@@ -20,7 +20,7 @@ _LASTING = (
     '[metric.lasting]\nkind = "boolean"\npermanent_epsilon = 2\nepsilon = 0.5\nfill_in = true\nconsent = "usage"\n'
 )
 _ALL = _DARK + _SYSTEM + _THEME + _PLAN + _TAPS + _LASTING
-_CEILINGS = "per_window = 4\nper_month = 50\nlifetime = 80"
+_CEILINGS = "per_window = 3.3\nper_month = 50\nlifetime = 80"
 _LAST_DAY = "expires = 2027-01-31\n"
 
 RELEASES: Final = (
