@@ -5,7 +5,7 @@ Sentences are for readers who know no intervals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import ROUND_CEILING, Context
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from client_sdk.protocol.text import CUT
 from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureGroup, FigureKey
-from estimator.results.metric import AmongAll, Cluster, MetricEstimate, Move, Question, RangeTest
+from estimator.results.metric import AmongAll, Cluster, MetricEstimate, Move, Question, RangeTest, TakingPart
 from estimator.results.report import Change, Changes, ChangeVerdict
 from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import SIGNIFICANT
@@ -58,7 +58,9 @@ SHOWN_UNCLEAR = 5
 
 NO_REPORTS = "Nobody has reported."
 
-HARDLY_POSSIBLE = "Hardly any answers make such a tally: do not trust it. What comes nearest:"
+HARDLY_POSSIBLE = "Hardly any answers make such a tally: do not trust it."
+
+NEAREST = "What comes nearest:"
 
 TOO_FEW = "There are too few reports to learn from."
 
@@ -80,7 +82,7 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     sentences = [sentence for group, tell in told if (sentence := tell(estimated, group))]
     leading = estimated.leading
     if leading is not None and leading.figures[leading.lead].is_a_point:
-        sentences.insert(0, HARDLY_POSSIBLE)
+        sentences.insert(0, f"{HARDLY_POSSIBLE} {NEAREST}")
     if estimated.texts is not None and not sentences:
         sentences.append(NO_TEXTS)
     if estimated.among_all is not None:
@@ -308,22 +310,39 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
     """
     described = "Figures describe the devices that take part; those whose users decline are in no tally."
     reported = [each for each in windows if each.reports]
-    known = [(each.taking_part.estimate or 0.0, each) for each in reported if each.taking_part is not None]
-    if not known:
+    largest = _with_most_devices(reported)
+    if largest is None:
         is_shared = any(each.relation for each in reported)
         schedule = "the schedule does not say what share of them is asked in a window"
         why = "apps of several releases answered, and one that was updated answers twice" if is_shared else schedule
         return f"{described} How many take part is unknown: {why}." if reported else described
-    _, largest = max(known, key=lambda pair: pair[0])
-    taking_part = largest.taking_part
-    assert taking_part is not None  # noqa: S101 of the known ones
-    whole = 0 if taking_part.asked == 1 else None
-    devices = number(taking_part.estimate, taking_part.low, taking_part.high, decimals=whole)
+    estimated, taking_part = largest
     asked = "" if taking_part.asked == 1 else f" of the {exact_percent(taking_part.asked)} that are asked"
     return (
-        f"{described} About {devices.estimate} devices take part: {plural(largest.reports, 'report')} of "
-        f"{largest.metric} in {largest.window}, one a device{asked}, if each has budget left and answers."
+        f"{described} About {_devices(taking_part)} devices take part: {plural(estimated.reports, 'report')} of "
+        f"{estimated.metric} in {estimated.window}, one a device{asked}, if each has budget left and answers."
     )
+
+
+def devices_of(windows: Sequence[MetricEstimate]) -> str | None:
+    """Return about how many devices take part; None if that is unknown.
+
+    Args:
+        windows: those whose figures are shown.
+
+    """
+    largest = _with_most_devices(windows)
+    return None if largest is None else f"about {_devices(largest[1])}"
+
+
+def _with_most_devices(windows: Iterable[MetricEstimate]) -> tuple[MetricEstimate, TakingPart] | None:
+    known = [(each, each.taking_part) for each in windows if each.reports and each.taking_part is not None]
+    return max(known, key=lambda pair: pair[1].estimate or 0.0, default=None)
+
+
+def _devices(taking_part: TakingPart) -> str:
+    whole = 0 if taking_part.asked == 1 else None
+    return number(taking_part.estimate, taking_part.low, taking_part.high, decimals=whole).estimate
 
 
 def move_unit(estimated: MetricEstimate, move: Move) -> Unit:
@@ -405,22 +424,26 @@ def outcome_words(changes: Changes) -> str:
     return f"{told}; {chance}{new}{also}"
 
 
-def found_words(change: Change, changes: Changes, *, opens: bool = True) -> str:
-    """Return what happened to a figure, and when; in capitals if the words open a sentence."""
-    between = f"between {changes.first} and {changes.last}"
+def found_words(change: Change, changes: Changes, *, opens: bool = True, dated: bool = True) -> str:
+    """Return what happened to a figure, and when; in capitals if the words open a sentence.
+
+    Without ``dated`` the first and the last window are left out.
+    """
+    between = f" between {changes.first} and {changes.last}" if dated else ""
     words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
-    said = f"{words} {between if change.since is None else change.since}"
+    said = f"{words}{between if change.since is None else f' {change.since}'}"
     return f"{said[0].upper()}{said[1:]}" if opens else said
 
 
-def moved_words(change: Change, changes: Changes) -> str:
-    """Return by how much a figure changed, with its sign and interval."""
+def moved_words(change: Change, changes: Changes, *, how_surely: bool = True) -> str:
+    """Return by how much a figure changed, with its sign; and with its interval if that is told."""
     group = changes.group_of(change)
     moved, label = unit_of(group).rounded(change, SENTENCE_FIGURES), group.label(change)
     if group.about.is_share:
-        return f"“{label}” by {moved.estimate} points ({moved.low} to {moved.high})"
+        interval = f" ({moved.low} to {moved.high})" if how_surely else ""
+        return f"“{label}” by {moved.estimate} points{interval}"
     named = f"mean of “{label}”" if group.about.members else label
-    return f"the {named} by {moved.estimate}{moved.suffix} ({moved.interval})"
+    return f"the {named} by {moved.estimate}{moved.suffix}{f' ({moved.interval})' if how_surely else ''}"
 
 
 def shown_moves(estimated: MetricEstimate, positions: Sequence[int]) -> list[Move]:

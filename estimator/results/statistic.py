@@ -25,6 +25,9 @@ SHOWN_SHARES: Final = 5
 class Chart(Enum):
     """What the page draws of a statistic, besides its figures over time."""
 
+    SHARES = "shares"
+    MEAN = "mean"
+    DOTS = "dots"
     HISTOGRAM = "bins"
     BAND = "band"
     CELLS = "joint"
@@ -146,6 +149,7 @@ class Statistic:
         table_heading: stands above its lines in the verbose table, where they come after all
             others.
         chart: what the page draws of it besides.
+        drawn_first: a question shows the chart with the highest number, and folds the others.
         is_mean: whether it is the mean of all answers.
         of_sets: whether answers that have it are sets of values, whose shares do not add up to 1.
         is_compared: whether its changes are tested, and made-up reports could move it.
@@ -174,6 +178,7 @@ class Statistic:
     on_page: bool = False
     table_heading: str = ""
     chart: Chart | None = None
+    drawn_first: int = 0
     is_mean: bool = False
     of_sets: bool = False
     is_compared: bool = False
@@ -189,6 +194,11 @@ class Statistic:
     def has_changes(self) -> bool:
         """Whether its changes over windows are tested."""
         return self.is_compared or self.is_followed or self.in_ball or bool(self.members)
+
+    @property
+    def is_of_answers(self) -> bool:
+        """Whether its labels are answers, which a sentence quotes."""
+        return self.label in {label_of, _text}
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what the figure is of
         """Return the label of a figure, a pair of answers as two texts that can be cut apart."""
@@ -206,6 +216,8 @@ def _mean(description: str, title: str, *, of_sets: bool = False, scale: Scale =
         line="{}",
         in_table=True,
         on_page=True,
+        chart=Chart.MEAN,
+        drawn_first=1,
         is_mean=True,
         of_sets=of_sets,
         is_compared=True,
@@ -226,6 +238,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="{}",
         in_table=True,
         on_page=True,
+        chart=Chart.SHARES,
+        drawn_first=2,
         is_compared=True,
         has_bounds=True,
         pooled="pooled_share",
@@ -237,6 +251,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="{}, of answers",
         on_page=True,
         table_heading="among those who answered",
+        chart=Chart.SHARES,
         untested="shares of those who answered",
     ),
     "share_at_least": Statistic(
@@ -260,6 +275,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="{}",
         in_table=True,
         on_page=True,
+        chart=Chart.SHARES,
+        drawn_first=4,
         is_compared=True,
         has_bounds=True,
         pooled="pooled_share_above",
@@ -303,6 +320,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
         in_table=True,
         on_page=True,
         in_ball=True,
+        chart=Chart.DOTS,
+        drawn_first=2,
         has_bounds=True,
         pooled="pooled_coordinate",
     ),
@@ -319,6 +338,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="{}",
         in_table=True,
         on_page=True,
+        chart=Chart.DOTS,
+        drawn_first=2,
         untested="coefficients",
     ),
     "log_odds": Statistic(
@@ -334,6 +355,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="{}",
         in_table=True,
         on_page=True,
+        chart=Chart.DOTS,
+        drawn_first=2,
         untested="coefficients",
     ),
     "auc": Statistic(
@@ -376,6 +399,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="{}",
         in_table=True,
         on_page=True,
+        chart=Chart.DOTS,
         untested="the distribution",
     ),
     "range": Statistic(
@@ -398,6 +422,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "the share of devices between two answers; the bins cover the whole range",
         cell=_range_cell,
         chart=Chart.HISTOGRAM,
+        drawn_first=3,
         untested="the distribution",
     ),
     "mean_within": Statistic(
@@ -407,6 +432,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="mean, {}",
         on_page=True,
         table_heading="mean of {1} in each group of {0}",
+        chart=Chart.DOTS,
+        drawn_first=5,
         members="share",
     ),
     "share_within": Statistic(
@@ -414,6 +441,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "{1} within each group of {0}",
         table_heading="{1} within each group of {0}",
         chart=Chart.CELLS,
+        drawn_first=5,
         untested="shares within groups",
     ),
     "auc_of_steps": Statistic(

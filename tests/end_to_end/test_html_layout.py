@@ -4,6 +4,7 @@ a phone and on paper either; and scripts show the numbers that the file holds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -25,7 +26,7 @@ from estimator.results.report import Selection
 from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, registry_text
 from tests.support.estimates.pages import DAYS, tallies
-from tests.support.services.browser import chromium, opened
+from tests.support.services.browser import PHONE, chromium, opened
 
 pytestmark = pytest.mark.system
 
@@ -129,26 +130,55 @@ def test_every_window_with_reports_has_a_mark_within_the_chart_over_time(phone: 
     assert phone.get_by_text("beyond the chart").count() > 0
 
 
-def test_the_diamond_is_around_the_dot_and_not_over_it(phone: Page) -> None:
-    chart = phone.locator("#q-dark_mode svg.chart").first
-    diamonds = chart.locator(".likeliest path")
-    assert diamonds.count() == 2
-    assert chart.locator(".likeliest").get_attribute("fill") == "none"
-    for (_, dot), (_, diamond) in zip(boxes(chart.locator("circle")), boxes(diamonds), strict=True):
-        assert diamond["height"] > dot["height"]
-    legend = phone.locator("#q-dark_mode .legend").first
-    assert [text.strip() for text in legend.locator(".keyed").all_inner_texts()] == [
-        "estimate",
-        "interval",
-        "likeliest",
-    ]
+def test_a_card_fits_one_and_a_half_screens_of_a_phone(browser: Browser, file: Path) -> None:
+    with opened(browser, file, PHONE) as view:
+        view.draw_everything()
+        cards = view.page.locator("article.card")
+        assert cards.count() == len(REGISTRY.metrics)
+        heights = {name: box["height"] for name, box in boxes(cards)}
+        assert max(heights.values()) <= 1.5 * PHONE[1], heights
+
+
+def test_a_phone_keeps_the_small_charts_and_breaks_no_name(browser: Browser, file: Path) -> None:
+    with opened(browser, file, (320, 700)) as view:
+        sparks = view.page.locator(".overview .spark svg")
+        assert sparks.count() > 2
+        assert all(spark.is_visible() for spark in sparks.all())
+        names = view.page.locator(".overview a, h3")
+        lines = names.evaluate_all("(all) => all.map((name) => name.querySelector('bdi').getClientRects().length)")
+        assert set(lines) == {1}
+
+
+def test_no_label_reaches_beyond_its_chart(phone: Page) -> None:
+    for chart in phone.locator("svg.chart").all():
+        frame = chart.bounding_box()
+        assert frame is not None
+        for text, label in boxes(chart.locator("text")):
+            assert frame["x"] - 1 <= label["left"], text
+            assert label["right"] <= frame["x"] + frame["width"] + 1, text
+
+
+def test_the_likeliest_values_are_in_the_details_alone(phone: Page) -> None:
+    card = phone.locator("#q-dark_mode")
+    assert "likeliest" not in card.locator(".charts").inner_text()
+    assert card.locator(".numbers th").all_inner_texts()[:3] == ["Estimate", "95% interval", "Likeliest"]
+
+
+def test_numbers_are_aligned_to_the_right(browser: Browser, file: Path) -> None:
+    with opened(browser, file) as view:
+        view.show_everything()
+        cells = view.page.locator(".numbers td:has(data), table.changes td:has(data), .lazy td:has(data)")
+        assert cells.count() > 20
+        aligned = cells.evaluate_all("(all) => all.map((cell) => getComputedStyle(cell).textAlign)")
+        assert set(aligned) == {"right"}
 
 
 def texts(browser: Browser, file: Path, *, scripts: bool) -> list[str]:
     with opened(browser, file, scripts=scripts) as view:
         if scripts:
             view.show_everything()
-        return [row.strip() for row in view.page.locator(".numbers td, .joint td").all_inner_texts()]
+        cells = view.page.locator(".numbers tbody td, .joint tbody td").all_text_contents()
+        return [re.sub(r"[ \n]+", " ", cell).strip() for cell in cells]
 
 
 def test_scripts_show_the_numbers_of_the_file(browser: Browser, file: Path) -> None:
@@ -169,9 +199,9 @@ def test_the_ends_of_an_interval_are_rounded_outwards_once(browser: Browser, tmp
     assert texts(browser, written, scripts=True)[1] == "28 to 68%"
     with opened(browser, written) as view:
         view.show_everything()
-        assert "(28 to 68%)" in view.page.locator("#q-dark_mode .answer").inner_text()
-        dots = view.page.locator("#q-dark_mode circle").evaluate_all("(dots) => dots.map((dot) => dot.dataset.label)")
-        assert dots == [f"{label}: 50% (28 to 68%)" for label in ("no", "yes")]
+        assert "95% interval: 28 to 68%" in view.page.locator("#q-dark_mode .words").inner_text()
+        bar = view.page.locator("#q-dark_mode .bars rect")
+        assert bar.get_attribute("data-label") == "yes: 50% (28 to 68%)"
 
 
 def test_the_index_of_windows_shows_answers_in_the_style_of_the_page(browser: Browser, tmp_path: Path) -> None:
@@ -180,7 +210,7 @@ def test_the_index_of_windows_shows_answers_in_the_style_of_the_page(browser: Br
     written = tmp_path / "index.html"
     written.write_text(index_as_html(Index((entry,))), encoding="utf-8")
     with opened(browser, written, NARROW, "dark") as view:
-        assert view.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
+        assert view.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(15, 19, 25)"
         assert view.page.locator("table").evaluate_all(TOO_WIDE) == []
         assert "say yes" in view.page.inner_text("main")
         results = Axe().run(view.page)

@@ -12,20 +12,19 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import field
 from msgspec.structs import asdict, replace
 
 from client_sdk.protocol.window import Window
 from estimator.render.html.tables import axes_of
-from estimator.render.rounding import PERCENT, Unit, steps_of, unit_of
-from estimator.report.conclusions import by_value
+from estimator.render.rounding import PERCENT, SENTENCE_FIGURES, Unit, steps_of, unit_of
 from estimator.results.estimate import Estimate, Figure, FigureLabel, Figures, Record
-from estimator.results.group import FigureGroup
+from estimator.results.group import Ends, FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate, Pooled
-from estimator.results.statistic import Chart
-from estimator.words import short
+from estimator.results.statistic import STATISTICS, Chart
+from estimator.words import is_yes_or_no, short
 
 # The names of steps that say a range, such as "10 to 30%" of a model's probability.
 NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"
@@ -38,6 +37,9 @@ FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|fr
 
 FINEST = 1e-12
 """An interval that is shorter has no length; it needs no step of its own."""
+
+ALONE: Final = frozenset({"bar", "mean"})
+"""The charts of one figure. Folded, they would repeat the table."""
 
 KEPT_DIGITS = 11
 """Fewer than the script keeps of a number of steps, so that it rounds none (``numbers.js``)."""
@@ -132,12 +134,28 @@ class Tracks(Record, frozen=True, kw_only=True):
 
 
 class GroupTracks(Tracks, frozen=True, kw_only=True):
-    """The figures of one statistic: their title and labels, and how a chart draws them."""
+    """The figures of one statistic.
+
+    Attributes:
+        title: what they are.
+        percent: whether they are shares.
+        labels: of the figures.
+        line: the name of a figure over time, with ``{}`` for its label.
+        brief: of the window that is shown first, the estimates with the digits of a headline.
+        ordered: whether the order of the figures says something.
+        ends: of the range of a mean; None for others.
+        log: whether that range is drawn on the scale of logarithms.
+
+    """
 
     title: str
     percent: bool
     labels: list[str]
-    drawn: str | None = None
+    line: str
+    brief: list[str]
+    ordered: bool = False
+    ends: Ends | None = None
+    log: bool = False
 
 
 class HistogramTracks(Tracks, frozen=True, kw_only=True):
@@ -161,17 +179,31 @@ class JointTracks(Tracks, frozen=True, kw_only=True):
     steps: list[tuple[float, float]] | None = None
 
 
+class Drawing(NamedTuple):
+    """A chart of one window.
+
+    Attributes:
+        chart: its name in the page's script.
+        group: the position of the group that it draws; 0 where it draws none of them.
+
+    """
+
+    chart: str
+    group: int = 0
+
+
 class QuestionData(Record, frozen=True, kw_only=True):
     """Everything that the page's script draws of a question.
 
     Attributes:
         kind: of its windows.
         at: the place of the window shown first in the calendar.
-        lead: the row of the figure that answers the question.
+        lead: the figure that is followed over time: its place among the rows of all groups.
         reports: of each window. None where there is no tally.
         open: the places of windows that are open.
+        unit: of the answers; empty if they have none.
+        drawings: the charts of a window. The first one is shown, the others are folded.
         groups: a track for each shown figure.
-        days: whether the first group has a share for each number of days.
         pooled: the reports of all windows together, if these are pooled.
         bins: the histogram of each window, if there is one.
         band: the distribution function of each window, if there is one.
@@ -184,20 +216,22 @@ class QuestionData(Record, frozen=True, kw_only=True):
     lead: int
     reports: list[int | None] = field(name="n")
     open: list[int]
+    unit: str = ""
+    drawings: tuple[Drawing, ...]
     groups: tuple[GroupTracks, ...]
-    days: bool = False
     pooled: int | None = None
     bins: HistogramTracks | None = None
     band: BandTracks | None = None
     joint: JointTracks | None = None
 
 
-def data_of(
+def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
     windows: Sequence[MetricEstimate],
     positions: Sequence[int],
     calendar: Sequence[Window],
     shown: MetricEstimate,
     pooled: Pooled | None,
+    followed: FigureKey | None,
 ) -> QuestionData:
     """Return everything that the page's script draws of a question.
 
@@ -210,49 +244,83 @@ def data_of(
         calendar: all windows of the kind.
         shown: the window that is shown first.
         pooled: all windows together, or None.
+        followed: the figure that is followed over time; None for the first.
 
     """
     by_window = {estimated.window: estimated for estimated in windows}
     track = [by_window.get(window.text) for window in calendar]
     with_reports = [estimated if estimated is not None and estimated.reports else None for estimated in track]
     bins, band = _distribution(with_reports)
+    joint = _joint(with_reports, shown.names)
+    groups = tuple(groups_of(shown, positions))
+    keys = [FigureKey(group.group.statistic, value) for group in groups for value in group.figures.labels]
     return QuestionData(
         kind=str(shown.span.kind),
         at=calendar.index(shown.span),
-        lead=_lead(shown, positions),
+        lead=keys.index(followed) if followed in keys else 0,
         reports=[None if estimated is None else estimated.reports for estimated in track],
         open=[slot for slot, estimated in enumerate(track) if estimated is not None and not estimated.closed],
-        groups=tuple(_groups(with_reports, shown, positions, pooled)),
-        days=shown.group("share_at_least") is not None,
+        unit=next((group.unit for group in shown.groups if group.about.is_mean), ""),
+        drawings=_drawings(groups, joint, has_bins=bins is not None),
+        groups=tuple(_groups(with_reports, shown, groups, positions, pooled)),
         pooled=None if pooled is None else pooled.reports,
         bins=bins,
         band=band,
-        joint=_joint(with_reports, shown.names),
+        joint=joint,
     )
 
 
-def _lead(shown: MetricEstimate, positions: Sequence[int]) -> int:
-    """Return the row of the answer's figure among the shown values; 0 if it is not shown."""
-    group = by_value(shown)
-    return list(positions).index(group.lead) if group is not None and group.lead in positions else 0
+def _drawings(groups: Sequence[ShownGroup], joint: JointTracks | None, *, has_bins: bool) -> tuple[Drawing, ...]:
+    """Return the charts of a window, the one that is shown before those that are folded."""
+    drawn = [
+        (group.group.about.drawn_first, Drawing(_form(group, chart), place))
+        for place, group in enumerate(groups)
+        if (chart := group.group.about.chart) is not None
+    ]
+    if has_bins:
+        drawn += [(STATISTICS["bin"].drawn_first, Drawing("histogram")), (0, Drawing("band"))]
+    if joint is not None:
+        form = "calibration" if joint.steps is not None else "groups" if len(joint.outcomes) == 2 else "cells"  # noqa: PLR2004 the share of one says that of the other
+        drawn.append((STATISTICS["share_within"].drawn_first, Drawing(form)))
+    in_order = [drawing for _, drawing in sorted(drawn, key=lambda each: -each[0])]
+    return (*in_order[:1], *(each for each in in_order[1:] if each.chart not in ALONE))
+
+
+def _form(group: ShownGroup, chart: Chart) -> str:
+    """Return how a chart draws these figures."""
+    values = group.figures.labels
+    if chart is Chart.SHARES:
+        if is_yes_or_no(values):
+            return "bar"
+        return "columns" if all(type(value) is int for value in values) else "bars"
+    return str(chart.value)
 
 
 def _groups(
-    with_reports: WithReports, shown: MetricEstimate, positions: Sequence[int], pooled: Pooled | None
+    with_reports: WithReports,
+    shown: MetricEstimate,
+    groups: Iterable[ShownGroup],
+    positions: Sequence[int],
+    pooled: Pooled | None,
 ) -> Iterator[GroupTracks]:
     """Yield the tracks of each group that the window shown first has, a row for each figure."""
-    for group in groups_of(shown, positions):
+    is_scale = any(group.about.is_mean and not group.about.of_sets for group in shown.groups)
+    for group in groups:
         by_window = [_figures(estimated, group.group, positions) for estimated in with_reports]
         rows = _rows([None if figures is None else list(figures) for figures in by_window])
         if pooled is not None:
             together = _figures(pooled, group.group, positions) or [None] * len(rows)
             rows = [[*row, figure] for row, figure in zip(rows, together, strict=True)]
-        chart = group.group.about.chart
+        about = group.group.about
         yield GroupTracks(
             title=group.title,
             percent=group.unit is PERCENT,
             labels=list(group.labels),
-            drawn=None if chart is None else chart.value,
+            line=(about.line or "{}").replace("{}", "“{}”" if about.is_of_answers else "{}"),
+            brief=[group.unit.rounded(figure, SENTENCE_FIGURES).estimate for figure in group.figures],
+            ordered=is_scale or not about.by_value,
+            ends=group.group.ends if about.is_mean else None,
+            log=about.scale.is_relative,
             **asdict(tracks(rows, group.unit)),
         )
 

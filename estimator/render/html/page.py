@@ -16,7 +16,7 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from client_sdk.protocol.registry.registry import Registry
@@ -26,7 +26,7 @@ from estimator.formats.json_documents import as_compact_json
 from estimator.render.html.chart_data import QuestionData
 from estimator.render.html.questions import QuestionView, question_of, unasked
 from estimator.render.html.wording import FILTERS
-from estimator.render.words import participation_of
+from estimator.render.words import devices_of, participation_of
 from estimator.report.strata import apart, clearest_effects
 from estimator.results.estimate import Record
 from estimator.results.metric import MetricEstimate
@@ -39,6 +39,9 @@ MOST_PLACES: Final = 50_000
 window of a category of six values takes 330 bytes, so that these take 17 MB; more values take more.
 """
 
+FEW_QUESTIONS: Final = 5
+"""So many are seen at a glance."""
+
 PACKAGE: Final = "estimator.render.html"
 
 STYLE: Final = "report.css"
@@ -47,6 +50,9 @@ SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "ta
 """In the order in which they run: d3, then Observable Plot, which draws with it, then the scripts
 of this page.
 """
+
+OURS: Final = (STYLE, "numbers.js", "charts.js", "tables.js", "report.js")
+"""They go into a page without indentation and lines of comments."""
 
 LICENCES: Final = ("d3.LICENSE", "plot.LICENSE")
 """Both licences require that every copy includes them."""
@@ -86,6 +92,7 @@ class PageData(Record, frozen=True):
     """The data of all charts of a page.
 
     Attributes:
+        confidence: of intervals, in percent.
         few: with fewer reports no line joins a window to its neighbors.
         calendars: for each kind of window, the name and the first day of all windows.
         events: for each kind of window, the events on a day of its calendar, with their titles.
@@ -93,6 +100,7 @@ class PageData(Record, frozen=True):
 
     """
 
+    confidence: int
     few: int
     calendars: dict[str, list[tuple[str, date]]]
     events: dict[str, list[tuple[date, str]]]
@@ -132,6 +140,11 @@ class Page:
         return participation_of([highlight.shown for highlight in self.report.highlights])
 
     @property
+    def devices(self) -> str | None:
+        """About how many devices take part. None if that is unknown."""
+        return devices_of([highlight.shown for highlight in self.report.highlights])
+
+    @property
     def nothing(self) -> str | None:
         """A sentence that says why there is nothing to see. None where there is something."""
         if any(estimated.reports for estimated in self.report.metrics):
@@ -158,9 +171,14 @@ class Page:
         return _grouped(self.report.skipped)
 
     @property
-    def has_sparks(self) -> bool:
-        """Whether any question has figures of more than one window."""
-        return any(question.spark for question in self.questions)
+    def is_long(self) -> bool:
+        """Whether a reader has to look for a question."""
+        return len(self.questions) > FEW_QUESTIONS
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether any question has windows to compare."""
+        return any(question.spark or question.verdict.brief for question in self.questions)
 
     @property
     def has_likeliest(self) -> bool:
@@ -181,6 +199,7 @@ class Page:
     def data(self) -> PageData:
         """The data of the charts."""
         return PageData(
+            confidence=self.confidence,
             few=EXACT_BELOW,
             calendars={
                 str(kind): [(window.text, window.first_day) for window in windows]
@@ -212,8 +231,9 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
     clearest = clearest_effects(report.effects)
     effects = {name: list(pairs) for name, pairs in groupby(clearest, key=lambda effect: effect.metric)}
     calendars = _calendars(report.metrics)
+    titles = {name: metric.title for name, metric in registry.metrics.items()}
     questions = tuple(
-        question_of(metric, by_metric[name], calendars[metric.window], highlights[name], effects.get(name, ()))
+        question_of(metric, by_metric[name], calendars[metric.window], highlights[name], effects.get(name, ()), titles)
         if name in by_metric
         else unasked(metric)
         for name, metric in registry.metrics.items()
@@ -291,10 +311,16 @@ def asset(name: str) -> str:
         AssertionError: if it would end the element around it.
 
     """
-    text = files(PACKAGE).joinpath("assets", name).read_text(encoding="utf-8")
+    text = _text("assets", name)
+    if name in OURS:
+        text = "\n".join(line for line in map(str.strip, text.splitlines()) if not line.startswith("//"))
     if "</script" in text.lower() or "</style" in text.lower():
         raise AssertionError(f"{name} would end the element around it")
     return text
+
+
+def _text(folder: str, name: str) -> str:
+    return files(PACKAGE).joinpath(folder, name).read_text(encoding="utf-8")
 
 
 def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
@@ -335,11 +361,16 @@ def _embedded(data: PageData) -> Markup:
     return Markup(as_compact_json(data).replace("<", "\\u003c"))  # noqa: S704 escaped here
 
 
+def _template(name: str) -> str:
+    """Return a template without indentation, which would be in the page for every question."""
+    return "\n".join(map(str.lstrip, _text("templates", name).splitlines()))
+
+
 @cache
 def environment() -> Environment:
     """Return what fills the templates of pages."""
     templates = Environment(
-        loader=PackageLoader(PACKAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(_template), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     templates.filters |= FILTERS
     return templates

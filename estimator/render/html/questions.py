@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Final
+
+from msgspec.structs import replace
 
 from client_sdk.protocol.epsilon import as_float, float_ceiling
 from client_sdk.protocol.metric import Metric
@@ -12,15 +15,17 @@ from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import odds, one_report
 from client_sdk.protocol.window import Window
 from estimator.render.html.chart_data import QuestionData, ShownGroup, data_of, groups_of
+from estimator.render.html.headlines import Headline, also_of, headline_of
 from estimator.render.html.tables import Extra, JointView, effects_table, extras_of, joint_view
 from estimator.render.html.wording import WordedConclusion, labelled_changes, too_few, verdict_of
-from estimator.render.rounding import NO_UNIT, SENTENCE_FIGURES, Unit, unit_of, within
-from estimator.render.words import answer_of, short_loss
+from estimator.render.rounding import Unit, within
+from estimator.render.words import HARDLY_POSSIBLE, short_loss
 from estimator.report.changes import untested_figures
 from estimator.report.conclusions import by_value
 from estimator.results.estimate import Estimate, Figure
+from estimator.results.group import FigureKey
 from estimator.results.metric import Central, MetricEstimate
-from estimator.results.report import Effect, Highlight
+from estimator.results.report import Changes, Effect, Highlight
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.words import in_unit, plural, short
 
@@ -32,7 +37,7 @@ Run = Sequence[tuple[int, Estimate]]
 MOST_CHANGES = 20
 """How many changes the table shows, the clearest first. JSON has all of them."""
 
-NO_TALLY = "There is no tally of it: nobody has reported, or in no window that may be shown."
+NO_TALLY: Final = Headline("", "There is no tally of it: nobody has reported, or in no window that may be shown.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +46,14 @@ class QuestionView:
 
     Attributes:
         metric: its definition.
-        answer: a sentence or two on the window that is shown first.
+        headline: what the window that is shown first says.
         verdict: whether something changed.
         facts: terms and their values.
         window: the name of the window that is shown first. None without any window.
         preliminary: whether that window can still change.
         reports: of that window.
-        warning: a sentence where there are too few reports to conclude, else None.
+        also: further figures of that window.
+        warnings: sentences that keep a reader from concluding too much.
         groups: the figures of that window.
         left_out: how many values are not shown, in words; empty if all are.
         joint: of two questions asked together. None for any other question.
@@ -60,13 +66,14 @@ class QuestionView:
     """
 
     metric: Metric
-    answer: str
+    headline: Headline
     verdict: WordedConclusion
     facts: tuple[tuple[str, str], ...]
     window: str | None = None
     preliminary: bool = False
     reports: int = 0
-    warning: str | None = None
+    also: tuple[Headline, ...] = ()
+    warnings: tuple[str, ...] = ()
     groups: tuple[ShownGroup, ...] = ()
     left_out: str = ""
     joint: JointView | None = None
@@ -77,6 +84,16 @@ class QuestionView:
     data: QuestionData | None = None
 
     @property
+    def title(self) -> str:
+        """What people read in place of its name."""
+        return self.metric.title
+
+    @property
+    def texts(self) -> tuple[Extra, ...]:
+        """The table that a card shows in place of a chart: texts have none."""
+        return tuple(extra for extra in self.extras[:1] if extra.rows and not self.groups)
+
+    @property
     def counted(self) -> str:
         """How numbers beyond the range count; empty where none does."""
         return self.metric.kind.counted(shipped())
@@ -84,7 +101,7 @@ class QuestionView:
     @property
     def flags(self) -> tuple[str, ...]:
         """What to know of the answer, in words for the overview."""
-        flags = {"too uncertain to conclude": self.warning is not None, "preliminary": self.preliminary}
+        flags = {"too uncertain to conclude": bool(self.warnings), "preliminary": self.preliminary}
         return tuple(flag for flag, applies in flags.items() if applies)
 
     @property
@@ -108,12 +125,13 @@ def unasked(metric: Metric) -> QuestionView:
     return QuestionView(metric, NO_TALLY, verdict_of(metric, None, 0), tuple(facts_of(metric, (), None)))
 
 
-def question_of(
+def question_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
     metric: Metric,
     windows: Sequence[MetricEstimate],
     calendar: Sequence[Window],
     highlight: Highlight,
-    effects: Sequence[Effect] = (),
+    effects: Sequence[Effect],
+    titles: Mapping[str, str],
 ) -> QuestionView:
     """Return the view of one question.
 
@@ -124,42 +142,66 @@ def question_of(
         highlight: what is shown first.
         effects: how its public strata differ, the clearest pairs first; those of other windows are
             left out.
+        titles: of all questions by name, of which two may be asked together.
 
     """
     shown, positions, changes = highlight.shown, highlight.positions, highlight.changes
+    if shown.names is not None:
+        first, second = (titles.get(name, name) for name in shown.names)
+        shown = replace(shown, names=(first, second))
     windows = [shown if window.window == shown.window else window for window in windows]
     with_reports = sum(window.reports > 0 and window.closed for window in windows)
     of_window = [effect for effect in effects if effect.window == shown.window]
     groups = tuple(groups_of(shown, positions)) if shown.reports else ()
-    values, leading = by_value(shown), shown.leading
+    values, joint = by_value(shown), joint_view(shown, highlight.independence)
+    followed = followed_figure(shown, changes)
     return QuestionView(
         metric=metric,
-        answer=answer_of(shown, highlight.independence),
+        headline=headline_of(shown, joint),
+        also=tuple(also_of(shown)),
         window=shown.window,
         preliminary=not shown.closed,
         reports=shown.reports,
         verdict=verdict_of(metric, changes, with_reports, untested_figures(shown)),
-        warning=too_few(shown, highlight.precision) if shown.reports else None,
+        warnings=tuple(_warnings(shown, highlight)),
         groups=groups,
         left_out="" if values is None or not highlight.left_out else values.more(highlight.left_out),
-        joint=joint_view(shown, highlight.independence),
+        joint=joint,
         extras=(*extras_of(shown, positions), *([effects_table(of_window)] if of_window else [])),
         changes=labelled_changes(changes),
-        spark=sparkline(_headline(windows, shown, calendar), NO_UNIT if leading is None else unit_of(leading)),
+        spark=None if followed is None else sparkline(_over_time(windows, followed, calendar)),
         spark_label=f"{with_reports} windows, {windows[0].window} to {windows[-1].window}",
         facts=tuple(facts_of(metric, windows, shown.central)),
-        data=data_of(windows, positions, calendar, shown, highlight.pooled) if groups else None,
+        data=data_of(windows, positions, calendar, shown, highlight.pooled, followed) if groups else None,
     )
 
 
-def _headline(
-    windows: Sequence[MetricEstimate], shown: MetricEstimate, calendar: Sequence[Window]
-) -> list[Figure | None]:
-    """Return the figure of the question in each window of the calendar with enough reports."""
-    key = shown.headline
+def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey | None:
+    """Return the figure to follow over time: one that changed, or else the answer."""
+    changed = [each for each in (() if changes is None else changes.found) if each.verdict.is_change]
+    if changed:
+        return FigureKey(changed[0].statistic, changed[0].value)
+    means = shown.group("mean_within")
+    return shown.headline if means is None else next(means.keys)
+
+
+def _warnings(shown: MetricEstimate, highlight: Highlight) -> Iterator[str]:
+    """Yield what keeps a reader from concluding too much."""
+    leading = shown.leading
+    if not shown.reports:
+        return
+    if leading is not None and leading.figures[leading.lead].is_a_point:
+        yield HARDLY_POSSIBLE
+    uncertain = too_few(shown, highlight.precision)
+    if uncertain is not None:
+        yield uncertain
+
+
+def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequence[Window]) -> list[Figure | None]:
+    """Return a figure of the question in each window of the calendar with enough reports."""
     by_window = {window.window: window for window in windows if window.reports >= EXACT_BELOW}
     of_calendar = (by_window.get(window.text) for window in calendar)
-    return [None if estimated is None or key is None else estimated.figure(key) for estimated in of_calendar]
+    return [None if estimated is None else estimated.figure(key) for estimated in of_calendar]
 
 
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
@@ -171,6 +213,8 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
         central: what the tally of the shown window reveals. None where that was not requested.
 
     """
+    if metric.title != metric.name:
+        yield "Name", metric.name
     yield "Kind of question", f"{in_unit(metric.kind.name, metric.unit)}, asked once a {metric.window}"
     yield "Mechanism", metric.channel.name
     epsilon = as_float(metric.epsilon_nanos)
@@ -211,18 +255,14 @@ class Spark:
     Attributes:
         line: the SVG path of the estimates, with a gap where there is none.
         band: the SVG path of the intervals.
-        top: the number at the upper edge, in words.
-        bottom: the number at the lower edge, in words.
 
     """
 
     line: str
     band: str
-    top: str
-    bottom: str
 
 
-def sparkline(track: Sequence[Estimate | None], unit: Unit) -> Spark | None:
+def sparkline(track: Sequence[Estimate | None]) -> Spark | None:
     """Return the chart of a figure over windows. None with fewer than two points."""
     known = [estimate for estimate in track if estimate is not None and estimate.estimate is not None]
     if len(known) < 2:  # noqa: PLR2004 a line has two ends
@@ -231,13 +271,7 @@ def sparkline(track: Sequence[Estimate | None], unit: Unit) -> Spark | None:
     most = max(estimate.high for estimate in known)
     scale = _Scale(least, most, len(track))
     runs = list(_runs(track))
-    ends = unit.rounded(Estimate(None, None, least, most), SENTENCE_FIGURES)
-    return Spark(
-        line="".join(scale.line(run) for run in runs),
-        band="".join(scale.band(run) for run in runs),
-        top=f"{ends.high}{unit.suffix}",
-        bottom=f"{ends.low}{unit.suffix}",
-    )
+    return Spark("".join(map(scale.line, runs)), "".join(map(scale.band, runs)))
 
 
 def _runs(track: Sequence[Estimate | None]) -> Iterator[Run]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from estimator.render.html.wording import CODES, WordedConclusion, change_interval_text, change_text, p_text
-from estimator.render.rounding import PERCENT, Unit, exact_percent, unit_of, whole_percent
+from estimator.render.rounding import MINUS, PERCENT, Unit, exact_percent, unit_of, whole_percent
 from estimator.render.text.report import shown_figures
 from estimator.render.words import (
     AMONG_ALL_NOTE,
@@ -51,6 +51,9 @@ MOST_TEXTS: Final = 200
 """The most texts of a list on the page."""
 
 TOO_FEW: Final = "too few reports"
+
+NUMERIC: Final = frozenset({*"0123456789+", MINUS})
+"""Numbers begin with one of these characters."""
 
 
 class GroupRow(NamedTuple):
@@ -231,6 +234,11 @@ class Extra:
     note: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def is_number(self) -> tuple[bool, ...]:
+        """Of each column whether it holds numbers, which are aligned to the right."""
+        return tuple(all(text[:1] in NUMERIC for text in column) for column in zip(*self.rows, strict=True))
 
 
 def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Extra]:

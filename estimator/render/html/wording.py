@@ -12,8 +12,6 @@ from decimal import ROUND_HALF_EVEN
 from enum import StrEnum
 from typing import Final
 
-from markupsafe import Markup
-
 from client_sdk.protocol.metric import Metric
 from estimator.render.rounding import NO_UNIT, PERCENT, Unit, relative_size, unit_of, within
 from estimator.render.words import (
@@ -22,7 +20,6 @@ from estimator.render.words import (
     outcome_words,
     p_words,
     short_loss,
-    tested_words,
     untested_words,
 )
 from estimator.report.conclusions import Conclusion, clearest_changes
@@ -106,9 +103,9 @@ def purpose_text(purpose: str) -> str:
     return short(purpose, LONGEST_PURPOSE)
 
 
-def breakable(name: str) -> Markup:
-    """Return a question's name, which a narrow page may break after an underscore."""
-    return Markup("_<wbr>").join(name.split("_"))
+def reports_text(reports: int) -> str:
+    """Return a number of reports."""
+    return plural(reports, "report")
 
 
 def windows_text(windows: Sequence[str]) -> str:
@@ -117,7 +114,6 @@ def windows_text(windows: Sequence[str]) -> str:
 
 
 FILTERS: Final[dict[str, Callable[..., str | float]]] = {
-    "breakable": breakable,
     "change": change_text,
     "change_interval": change_interval_text,
     "difference": difference_text,
@@ -128,6 +124,7 @@ FILTERS: Final[dict[str, Callable[..., str | float]]] = {
     "loss": short_loss,
     "p": p_text,
     "purpose": purpose_text,
+    "reports": reports_text,
     "short": short,
     "value": shown_value,
     "windows": windows_text,
@@ -140,14 +137,16 @@ class WordedConclusion:
 
     Attributes:
         code: ``changed``, ``perhaps``, ``same`` or ``unknown``.
-        brief: a few words for the overview.
-        words: a sentence or two.
+        brief: a few words for the overview; empty where there is nothing to compare.
+        words: a sentence or two, with what they rest on.
+        sentence: the first of them, for the card; empty likewise.
 
     """
 
     code: str
     brief: str
     words: str
+    sentence: str = ""
 
 
 def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: Sequence[str] = ()) -> WordedConclusion:
@@ -162,21 +161,25 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
 
     """
     not_tested = untested_words(untested)
-    if changes is None and windows > 1:
-        return WordedConclusion("unknown", "not tested", f"Whether {not_tested or 'anything'} changed is not tested.")
     if changes is None:
-        brief = "only one window so far" if windows else "no data"
-        return WordedConclusion(
-            "unknown", brief, "A change shows between two closed windows with reports; there are not two yet."
+        words = (
+            f"Whether {not_tested or 'anything'} changed is not tested."
+            if windows > 1
+            else "A change shows between two closed windows with reports; there are not two yet."
         )
+        return WordedConclusion("unknown", "", words)
     code, words = CODES[changes.verdict], outcome_words(changes)
     if changes.found:
         clearest = changes.found[0]
-        brief = f"{found_words(clearest, changes, opens=False)}: {moved_words(clearest, changes)}"
+        happened = found_words(clearest, changes, opens=False, dated=False)
+        brief = f"{happened}: {moved_words(clearest, changes, how_surely=False)}"
+        new = "; not confirmed by another window yet" if clearest.is_new else ""
+        sentence = f"{found_words(clearest, changes)}: {moved_words(clearest, changes)}{new}"
     elif changes.verdict is ChangeVerdict.TOO_FEW:
-        return WordedConclusion(code, "too few reports", f"{words}.")
+        return WordedConclusion(code, "too few reports", f"{words}.", f"{words}.")
     else:
-        brief = f"no change in {tested_words(changes)} detected"
+        brief = "no change detected"
+        sentence = words
         group, clearest_end = clearest_changes(changes)[0]
         label, unit = group.label(clearest_end), unit_of(group)
         label = f"“{label}”" if unit is PERCENT and label != YES else label
@@ -186,9 +189,8 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
         words = f"{words}; the clearest difference of the last window and the first is {moved}{chance}"
     note = PERMANENT_NOTE if metric.channel.permanent_nanos > 0 else ""
     if not_tested:
-        brief += f"; {not_tested} not tested"
         note += f" Not tested: whether {not_tested} changed."
-    return WordedConclusion(code, brief, f"{words}.{note}")
+    return WordedConclusion(code, brief, f"{words}.{note}", f"{sentence}.")
 
 
 def labelled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:

@@ -29,10 +29,14 @@ class OpenedPage:
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def show_everything(self) -> None:
-        """Draw every chart, as for printing, then as for the screen again, and open every fold."""
+    def draw_everything(self) -> None:
+        """Draw every chart, as for printing, then as for the screen again."""
         for name in ("beforeprint", "afterprint"):
             self.page.evaluate("(name) => window.dispatchEvent(new Event(name))", name)
+
+    def show_everything(self) -> None:
+        """Draw every chart and open every fold."""
+        self.draw_everything()
         self.page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
         self.page.wait_for_function(UNFOLDED)
 

@@ -4,7 +4,7 @@ const articles = [...document.querySelectorAll("article")];
 
 // One question: what is chosen, and what follows from it.
 const drawn = new Map();
-const PAPER = 640; // the width of a chart in print, in pixels: A4 and Letter have a little more
+const PAPER = { beside: 430, folded: 650 }; // the widths of charts in print, in pixels: A4 and Letter have a little more
 let printing = false;
 function slots(question) {
   const calendar = page.calendars[question.kind];
@@ -12,76 +12,78 @@ function slots(question) {
   const reported = named.filter(([slot]) => question.n[slot]);
   return question.pooled ? [[calendar.length, "all windows together"], ...reported.reverse()] : reported.reverse();
 }
-function chooser(article, text, options, chosen, choose) {
-  const id = `${article.id}-${text.toLowerCase().replaceAll(" ", "-")}`;
-  const select = element("select", { id }, ...options.map(([value, label]) => element("option", { value, textContent: cut(label, 60) })));
+function chooser(text, options, chosen, choose) {
+  const select = element("select", { className: "chooser" }, ...options.map(([value, label]) => element("option", { value, textContent: cut(label, 60) })));
+  select.setAttribute("aria-label", text);
   select.value = chosen;
   select.addEventListener("change", () => choose(Number(select.value)));
-  return [element("label", { htmlFor: id, textContent: text }), select];
+  return select;
 }
-const CURVES = { scores: rocOfScores, steps: rocOfSteps };
-const chartOf = (question, group, place) => CURVES[group.drawn] ?? (question.days && place === 0 ? days : intervals);
+function lineName(group, row) {
+  const name = group.line.replace("{}", group.labels[row]);
+  return group.labels.length > 1 ? name : name[0].toUpperCase() + name.slice(1);
+}
 function start(article, question) {
   const choices = slots(question);
-  const lines = question.groups.flatMap((group, place) => group.labels.map((label, row) => ({ group, place, row, label })));
+  const rows = question.groups.flatMap((group, place) => group.labels.map((_, row) => ({ group, place, row })));
   const state = { slot: question.at, line: question.lead };
-  const charts = article.querySelector(".charts");
-  const controls = article.querySelector(".windows");
-  const single = element("div"), time = element("div");
+  const charts = article.querySelector(".charts"), fold = article.querySelector(".details"), folded = article.querySelector(".folded");
+  const single = element("div"), time = element("div"), rest = element("div");
   charts.append(single, time);
+  const tables = [
+    ...(question.bins ? [lazy("Numbers of the histogram", article, () => binTable(question, state.slot))] : []),
+    ...(question.band ? [lazy("Numbers of the distribution function", article, () => bandTable(question, state.slot))] : []),
+  ];
+  const history = lazy("Numbers over time", article, () => timeTable(question, rows[state.line].group, rows[state.line].row));
+  folded.append(rest, ...tables.map(({ fold }) => fold));
   const several = page.calendars[question.kind].filter((_, slot) => question.n[slot]).length > 1;
   const where = () => choices.find(([slot]) => slot === state.slot)[1];
-  const room = () => (printing ? PAPER : charts.clientWidth);
+  const windows = several && chooser("Window", choices, state.slot, (slot) => {
+    state.slot = slot;
+    fillTables(article, question, slot, where());
+    snapshot();
+    details();
+    tables.forEach(({ refill }) => refill());
+  });
+  const named = rows.map(({ group, row }, at) => [at, lineName(group, row)]);
+  const shownLine = several && (rows.length > 1
+    ? chooser("Over time", named, state.line, (at) => { state.line = at; overall(); history.refill(); })
+    : named[0][1]);
+  const of = (caption) => (windows ? [`${caption}, `, windows] : caption);
+  const draw = ([name, place], width, caption) => CHARTS[name](question, place, state.slot, width, caption);
   const snapshot = () => {
-    const width = room();
-    single.replaceChildren(...question.groups.map((group, place) => chartOf(question, group, place)(group, state.slot, width, where())).filter(Boolean));
-    const bars = question.bins && histogram(question, state.slot, width, where());
-    if (bars) {
-      single.append(bars);
-      single.append(folded("Numbers of the histogram", article, () => binTable(question, state.slot)));
-    }
-    const curve = question.band && distributionFunction(question, state.slot, width, where());
-    if (curve) {
-      single.append(curve);
-      single.append(folded("Numbers of the distribution function", article, () => bandTable(question, state.slot)));
-    }
-    if (!question.joint) return;
-    const maps = [heat, ...(question.joint.steps ? [calibration] : [])];
-    article.querySelector(".heat").replaceChildren(...maps.map((map) => map(question, state.slot, width, where())).filter(Boolean));
+    const [first] = question.drawings;
+    const chart = first && draw(first, printing ? PAPER.beside : charts.clientWidth, of);
+    single.replaceChildren(...(chart ? [chart] : windows ? [element("p", {}, windows)] : []));
   };
   const overall = () => {
-    const { group, row } = lines[state.line];
-    time.replaceChildren(
-      overTime(question, group, row, room()),
-      folded("Numbers over time", article, () => timeTable(question, group, row)),
-    );
+    const { group, row } = rows[state.line];
+    time.replaceChildren(overTime(question, group, row, printing ? PAPER.beside : charts.clientWidth, [shownLine, " over time"]));
   };
-  if (several) {
-    controls.append(...chooser(article, "Window", choices, state.slot, (slot) => {
-      state.slot = slot;
-      fillTables(article, question, slot, where());
-      snapshot();
-    }));
-    if (lines.length > 1) {
-      const options = lines.map((line, at) => [at, line.group.labels.length > 1 && line.place > 0 ? `${line.label} (${line.group.title.toLowerCase()})` : line.label]);
-      controls.append(...chooser(article, "Over time", options, state.line, (at) => { state.line = at; overall(); }));
-    }
-  }
-  const draw = () => {
+  const details = () => {
+    const width = printing ? PAPER.folded : Math.min(folded.clientWidth, PAPER.folded);
+    if (!width) return; // drawn when it is unfolded
+    const caption = (text) => `${text}, ${where()}`;
+    rest.replaceChildren(...question.drawings.slice(1).map((drawing) => draw(drawing, width, caption)).filter(Boolean));
+  };
+  const everything = () => {
     if (!charts.clientWidth) return; // hidden: it is drawn when it is shown
     snapshot();
     if (several) overall();
+    if (fold.open) details();
   };
-  drawn.set(article, draw);
+  if (several) article.querySelector(".over-time").append(history.fold);
+  fold.addEventListener("toggle", () => { if (fold.open) details(); });
+  drawn.set(article, everything);
   fillTables(article, question, state.slot, where()); // so that charts and tables round alike
-  draw();
+  everything();
 }
 function ensure(article) {
   const question = page.questions[article.dataset.name];
   if (question && !drawn.has(article)) start(article, question);
 }
 
-// The page: draw what comes near, find, order, colours, print.
+// The page: draw what comes near, find, order, color scheme, print.
 const watcher = new IntersectionObserver((entries) => {
   for (const entry of entries) if (entry.isIntersecting) { watcher.unobserve(entry.target); ensure(entry.target); }
 }, { rootMargin: "400px" });
@@ -97,30 +99,30 @@ const rows = document.getElementById("overview-rows");
 const listing = document.getElementById("articles");
 const matchCount = document.getElementById("match-count");
 const filter = document.getElementById("filter");
-filter.addEventListener("input", () => {
+filter?.addEventListener("input", () => {
   const query = filter.value.trim().toLowerCase();
   let count = 0;
   for (const article of articles) {
-    const text = `${article.dataset.name} ${article.querySelector(".purpose").textContent}`.toLowerCase();
+    const text = `${article.dataset.title} ${article.dataset.name} ${article.querySelector(".purpose").textContent}`.toLowerCase();
     const hidden = !text.includes(query);
     const shown = article.hidden && !hidden;
     article.hidden = hidden;
     if (shown && drawn.has(article)) drawn.get(article)();
-    rows.querySelector(`tr[data-name="${article.dataset.name}"]`).hidden = hidden;
+    rows.querySelector(`li[data-name="${article.dataset.name}"]`).hidden = hidden;
     count += !hidden;
   }
   matchCount.textContent = query ? `${count} of ${articles.length} questions` : "";
 });
-document.getElementById("filters").addEventListener("submit", (event) => event.preventDefault());
-document.getElementById("order").addEventListener("change", ({ target }) => {
+document.getElementById("filters")?.addEventListener("submit", (event) => event.preventDefault());
+document.getElementById("order")?.addEventListener("change", ({ target }) => {
   const orders = {
     asked: (first, second) => first.dataset.order - second.dataset.order,
-    name: (first, second) => d3.ascending(first.dataset.name, second.dataset.name),
+    name: (first, second) => d3.ascending(first.dataset.title, second.dataset.title),
     change: (first, second) => first.dataset.change - second.dataset.change || first.dataset.order - second.dataset.order,
   };
   for (const article of [...articles].sort(orders[target.value])) {
     listing.append(article);
-    rows.append(rows.querySelector(`tr[data-name="${article.dataset.name}"]`));
+    rows.append(rows.querySelector(`li[data-name="${article.dataset.name}"]`));
   }
 });
 document.getElementById("theme").addEventListener("change", ({ target }) => {
@@ -133,13 +135,13 @@ function redraw(forPrint) {
   drawn.forEach((draw) => draw());
 }
 window.addEventListener("beforeprint", () => {
-  redraw(true);
-  articles.forEach(ensure);
   document.querySelectorAll("details:not(.lazy)").forEach((fold) => { if (!fold.open) { folds.add(fold); fold.open = true; } });
+  articles.forEach(ensure);
+  redraw(true);
 });
 window.addEventListener("afterprint", () => {
-  redraw(false);
   folds.forEach((fold) => { fold.open = false; });
   folds.clear();
+  redraw(false);
 });
 document.documentElement.classList.add("scripted");

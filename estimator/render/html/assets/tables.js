@@ -1,25 +1,27 @@
 "use strict";
-// Tables: those of the page are refilled for another window; those of charts over time and histograms are built here.
+// Tables: those of the page are refilled for another window; those over time and of histograms are built here.
 function table(head, rows) {
-  const cell = (text, scope) => element("th", { textContent: text, scope });
+  const cell = (text, scope, className = "") => element("th", { textContent: text, scope, className });
   const number = (value, column) => {
-    const created = element("td", {}, value);
+    const created = element("td", { className: "number" }, value);
     created.dataset.head = head[column + 1];
     return created;
   };
   const body = rows.map(([first, ...rest]) => element("tr", {}, cell(first, "row"), ...rest.map(number)));
   return element("table", { className: head.length > 3 ? "stacked" : "" },
-    element("thead", {}, element("tr", {}, ...head.map((text) => cell(text, "col")))),
+    element("thead", {}, element("tr", {}, ...head.map((text, column) => cell(text, "col", column ? "number" : "")))),
     element("tbody", {}, ...body));
 }
 const valued = (text, value) => element("data", { textContent: text, value: String(value) });
-function folded(summary, article, make) {
+// A table that is made when it is unfolded, and again for another window.
+function lazy(summary, article, make) {
   const region = element("div", { className: "scroll", tabIndex: 0 });
   region.setAttribute("role", "region");
-  region.setAttribute("aria-label", `${summary} of ${article.dataset.name}`);
-  const lazy = element("details", { className: "lazy" }, element("summary", { textContent: summary }), region);
-  lazy.addEventListener("toggle", () => { if (lazy.open && !region.firstChild) region.append(make()); });
-  return lazy;
+  region.setAttribute("aria-label", `${summary} of ${article.dataset.title}`);
+  const fold = element("details", { className: "lazy" }, element("summary", { textContent: summary }), region);
+  const refill = () => region.replaceChildren(...(fold.open ? [make()] : []));
+  fold.addEventListener("toggle", refill);
+  return { fold, refill };
 }
 function timeTable(question, group, row) {
   const rows = page.calendars[question.kind].map(([name], slot) => {

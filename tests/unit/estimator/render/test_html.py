@@ -23,7 +23,7 @@ from estimator.commands.cli import command
 from estimator.formats.json_documents import builtins_of, document_of
 from estimator.render.html.chart_data import tracks
 from estimator.render.html.page import as_html, page_of
-from estimator.render.html.questions import sparkline
+from estimator.render.html.questions import NO_TALLY, sparkline
 from estimator.render.html.tables import extras_of, joint_view
 from estimator.render.html.wording import (
     change_interval_text,
@@ -34,7 +34,7 @@ from estimator.render.html.wording import (
     verdict_of,
 )
 from estimator.render.rounding import NO_UNIT, PERCENT
-from estimator.render.words import HARDLY_POSSIBLE, NO_REPORTS, about_figure, answer_of, p_equals
+from estimator.render.words import HARDLY_POSSIBLE, NEAREST, NO_REPORTS, about_figure, answer_of, p_equals
 from estimator.report.changes import changes_of
 from estimator.report.conclusions import highlights_of, independence_of
 from estimator.report.report import make_report
@@ -137,7 +137,7 @@ def test_a_sentence_names_nothing_impossible() -> None:
     metric = estimate_of(registry, "yes", (980, 20))
     assert metric.estimates is not None
     assert (metric.estimates[1].estimate or 0) < 0
-    assert answer_of(metric).startswith(f"{HARDLY_POSSIBLE} About 0")
+    assert answer_of(metric).startswith(f"{HARDLY_POSSIBLE} {NEAREST} About 0")
 
 
 def test_a_change_is_distinguished_from_chance_and_from_silence() -> None:
@@ -164,8 +164,7 @@ def test_a_change_is_distinguished_from_chance_and_from_silence() -> None:
     assert "of 3 comparisons one is often as clear by chance" in verdict_of(registry.metric("os"), of_values, 2).words
     assert verdict((600, 400), (601, 399)) == "same"
     assert verdict((20, 20), (6000, 4000)) == "unknown"
-    assert verdict_of(registry.metric("yes"), None, 1).brief == "only one window so far"
-    assert verdict_of(registry.metric("yes"), None, 0).brief == "no data"
+    assert verdict_of(registry.metric("yes"), None, 1).brief == "", "nothing to compare"
 
 
 def test_a_warning_says_how_many_reports_are_enough() -> None:
@@ -255,16 +254,16 @@ def test_the_largest_coordinates_of_a_long_vector_are_shown_and_the_rest_is_coun
         for text in (NO_UNIT.rounded(coordinates[place]) for place in report.highlights[0].positions)
     ]
     text = as_html(report, registry)
-    assert f"The largest of 60 coordinates, number {sizes[-1][1]}, is about" in text
+    assert f"</strong> coordinate {sizes[-1][1]}, the largest of 60 coordinates" in text
     assert "… and 10 more coordinates; JSON and CSV have all of them." in text
 
 
 def test_a_spark_is_broken_where_there_is_nothing() -> None:
     estimate = Estimate(0.5, 0.1, 0.4, 0.6, None)
-    spark = sparkline([estimate, None, estimate, estimate], PERCENT)
+    spark = sparkline([estimate, None, estimate, estimate])
     assert spark is not None
     assert spark.line.count("M") == spark.band.count("M") == 2
-    assert sparkline([estimate, None], PERCENT) is None
+    assert sparkline([estimate, None]) is None
 
 
 @pytest.mark.slow
@@ -277,9 +276,7 @@ def test_a_page_names_what_is_not_there() -> None:
     )
     page = page_of(report, registry)
     assert [question.metric.name for question in page.questions] == list(registry.metrics)
-    assert next(question for question in page.questions if question.metric.name == "os").answer.startswith(
-        "There is no tally"
-    )
+    assert next(question for question in page.questions if question.metric.name == "os").headline == NO_TALLY
     assert [question.metric for question in page.skipped] == ["gone"]
     assert page.nothing is None
     assert page_of(make_report(registry, []), registry).nothing is not None

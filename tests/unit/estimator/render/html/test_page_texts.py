@@ -12,17 +12,18 @@ from msgspec.structs import replace
 
 from client_sdk.protocol import Registry
 from estimator.render.html.chart_data import tracks
-from estimator.render.html.page import as_html
+from estimator.render.html.headlines import PHRASES
+from estimator.render.html.page import FEW_QUESTIONS, as_html, page_of
 from estimator.render.html.questions import sparkline
 from estimator.render.html.wording import estimate_text, interval_text, likeliest_text
 from estimator.render.rounding import PERCENT, Unit
-from estimator.render.words import answer_of
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Selection
+from estimator.results.statistic import STATISTICS
 from estimator.tallies import decode
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, SET, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, SET, registry_text
 from tests.support.estimates.pages import DAYS, OPEN_DAY, tallies
 
 REGISTRY = Registry.parse(
@@ -50,26 +51,27 @@ def test_the_page_gives_the_reason_for_revealing_more_than_the_limits_allow() ->
 
 
 def article(name: str) -> str:
-    return page().partition(f'<article id="q-{name}"')[2].partition("</article>")[0]
+    return page().partition(f' id="q-{name}"')[2].partition("</article>")[0]
 
 
 def test_a_blank_follows_every_sentence() -> None:
     text = re.sub(r"<(script|style|pre)\b.*?</\1>", "", page(), flags=re.DOTALL)
     text = re.sub(r"</?(?:bdi|strong|em|code|span|b)\b[^>]*>", "", text)  # these stand within a line
-    assert "09:30 UTC.\nContact: " in text
     assert re.findall(r".{30}[.!?:][A-Z“].{10}", re.sub(r"<[^>]*>", "\n", text)) == []
 
 
 def test_the_titles_say_what_is_below_them() -> None:
     assert "<title>acme: telemetry report</title>" in page()
-    assert "<bdi>acme</bdi>: telemetry report</h1>" in page()
+    assert "<bdi>acme</bdi> <span>telemetry report</span></h1>" in page()
 
 
 def test_a_sentence_is_set_from_left_to_right_whatever_the_answers_are() -> None:
     registry = Registry.parse(registry_text(greeting=CATEGORY | {"values": ["שלום", "مرحبا"], "purpose": "מה?"}))
     estimated = make_report(registry, decode(tallies(registry, range(3)).splitlines()))
     shown = as_html(estimated, registry)
-    assert shown.count(f'<bdi dir="ltr">{answer_of(estimated.highlights[0].shown)}</bdi>') == 2
+    assert re.search(
+        r'<p class="headline"><bdi dir="ltr"><strong>\d+%</strong> “(שלום|مرحبا)”, the most common</bdi>', shown
+    )
     assert "<bdi>מה?</bdi>" in shown
 
 
@@ -88,7 +90,7 @@ def test_a_column_stands_where_it_has_anything_to_say() -> None:
         metrics=tuple(map(without_mean, report_of_sets.metrics)),
     )
     assert "Likeliest" not in as_html(without_means, only_sets)
-    assert '<th scope="col">Likeliest</th>' in article("dark_mode")
+    assert '<th scope="col" class="number">Likeliest</th>' in article("dark_mode")
 
 
 def test_a_group_has_no_title_that_repeats_its_only_label() -> None:
@@ -108,12 +110,39 @@ def test_the_texts_of_tracks_are_those_of_the_table(unit: Unit) -> None:
         assert f"{likeliest}{unit.suffix}" == likeliest_text(figure, unit)
 
 
-def test_a_spark_has_its_intervals_and_the_ends_of_its_scale() -> None:
-    spark = sparkline([Estimate(0.5, 0.1, 0.4, 0.61), Estimate(0.52, 0.1, 0.42, 0.59)], PERCENT)
+def test_a_spark_has_its_intervals() -> None:
+    spark = sparkline([Estimate(0.5, 0.1, 0.4, 0.61), Estimate(0.52, 0.1, 0.42, 0.59)])
     assert spark is not None
-    assert (spark.bottom, spark.top) == ("40%", "61%")
     heights = [float(corner) for corner in re.findall(r" ([\d.]+)", spark.band)]
     assert (min(heights), max(heights)) == (2, 26), "the intervals fill the chart"
     lines = [float(corner) for corner in re.findall(r" ([\d.]+)", spark.line)]
     assert 10 < min(lines) <= max(lines) < 20, "a move within the intervals is no crash"
-    assert '<small aria-hidden="true"><span>' in page()
+    assert '<path class="band"' in page()
+
+
+def test_every_answer_has_a_headline() -> None:
+    answering = {name for name, about in STATISTICS.items() if about.headline}
+    assert answering == PHRASES.keys()
+
+
+def test_a_card_has_the_title_in_place_of_the_name_and_the_name_in_its_details() -> None:
+    titled = Registry.parse(registry_text(dark_mode=BOOLEAN | {"title": "Dark <theme>"}, os=CATEGORY, both=CROSS))
+    shown = as_html(make_report(titled, decode(tallies(titled, range(2)).splitlines())), titled)
+    assert '<h3 id="h-dark_mode"><bdi>Dark &lt;theme&gt;</bdi></h3>' in shown
+    assert '<a href="#q-dark_mode"><bdi>Dark &lt;theme&gt;</bdi></a>' in shown
+    assert "<dt>Name</dt><dd><bdi>dark_mode</bdi></dd>" in shown
+    assert '"names":["Dark \\u003ctheme>","os"]' in shown, "of the charts of a pair, too"
+
+
+def test_the_overview_and_the_card_say_the_same_of_a_change() -> None:
+    page = page_of(report(), REGISTRY)
+    for question in page.questions:
+        brief, sentence = question.verdict.brief, question.verdict.sentence
+        assert all(word in sentence.lower() for word in brief.lower().replace(":", "").split())
+
+
+def test_few_questions_need_no_search() -> None:
+    assert 'id="filter"' not in page()
+    names = [f"metric_{number}" for number in range(FEW_QUESTIONS + 1)]
+    many = Registry.parse(registry_text(**dict.fromkeys(names, BOOLEAN)))
+    assert 'id="filter"' in as_html(make_report(many, []), many)
