@@ -311,6 +311,32 @@ function pointsOf(question, group, row) {
     };
   });
 }
+// What happened on a day: a line through the chart, with its title above, in as many rows as keep titles apart.
+const EVENT = 15; // pixels of a row of titles
+function happened(kind, dates, room) {
+  const events = page.events[kind].map(([day, title]) => ({ date: new Date(day), title, name: fitted(title, 0.6 * room) }));
+  const domain = d3.extent([...dates, ...events.map((event) => event.date)]);
+  const position = d3.scaleUtc(domain, [0, room]);
+  const rows = [];
+  for (const event of events) {
+    const [at, long] = [position(event.date), widthOf(event.name) + SPACE];
+    event.anchor = at > room / 2 ? "end" : "start"; // titles do not leave the chart
+    const [from, to] = at > room / 2 ? [at - long, at] : [at, at + long];
+    const free = rows.findIndex((taken) => taken.every(([start, end]) => end <= from || to <= start));
+    event.level = free < 0 ? rows.push([]) - 1 : free;
+    rows[event.level].push([from, to]);
+  }
+  const titles = (event) => ({ x: "date", text: "name", frameAnchor: "top", textAnchor: event.anchor, dy: -10 - EVENT * event.level, fill: "var(--text)", clip: false });
+  return {
+    domain,
+    above: EVENT * rows.length,
+    said: events.length ? ` Events: ${events.map((event) => `${event.title}, ${event.date.toISOString().slice(0, 10)}`).join("; ")}` : "",
+    marks: events.flatMap((event) => [
+      Plot.ruleX([event], { x: "date", stroke: "var(--muted)", strokeDasharray: "2 3", className: "event" }),
+      Plot.text([event], titles(event)),
+    ]),
+  };
+}
 function overTime(question, group, row, width, caption) {
   const points = pointsOf(question, group, row);
   const known = points.filter((point) => point.estimate !== null);
@@ -331,16 +357,18 @@ function overTime(question, group, row, width, caption) {
   const unit = group.percent ? "" : group.suffix.trim();
   const left = besideOf(group.percent, [bottom, top]);
   const every = Math.ceil(points.length / Math.max(2, Math.floor((width - left) / 60)));
+  const events = happened(question.kind, points.map((point) => point.date), width - left - 34);
   const isHollow = (point) => point.few || point.preliminary;
   return captioned(
     caption,
-    svg(`${group.labels[row]} in ${known.length} windows`, width, {
-      height: 200,
-      marginLeft: left, marginRight: 14, marginTop: unit ? 30 : 12, marginBottom: 40,
+    svg(`${group.labels[row]} in ${known.length} windows${events.said}`, width, {
+      height: 200 + events.above,
+      marginLeft: left, marginRight: 14, marginTop: (unit ? 30 : 12) + events.above, marginBottom: 40,
       clip: true,
-      x: { type: "utc", label: null, ticks: points.filter((_, slot) => slot % every === 0).map((point) => point.date), domain: d3.extent(points, (point) => point.date), inset: 10, tickSize: 4 },
+      x: { type: "utc", label: null, ticks: points.filter((_, slot) => slot % every === 0).map((point) => point.date), domain: events.domain, inset: 10, tickSize: 4 },
       y: axis(group.percent, { grid: true, domain: [bottom, top], ...named(unit) }),
       marks: [
+        ...events.marks,
         Plot.areaY(points, { x: "date", y1: "low", y2: "high", fill: "var(--accent)", fillOpacity: 0.2 }),
         Plot.ruleX(alone, { x: "date", y1: "low", y2: "high", stroke: "var(--accent)", strokeWidth: 4, strokeOpacity: 0.4, className: "alone" }), // a band has a width
         Plot.lineY(points, { x: "date", y: "value", stroke: "var(--accent)", strokeWidth: 2 }),
