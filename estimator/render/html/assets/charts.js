@@ -326,7 +326,7 @@ function happened(kind, dates, room) {
     event.level = free < 0 ? rows.push([]) - 1 : free;
     rows[event.level].push([from, to]);
   }
-  const titles = (event) => ({ x: "date", text: "name", frameAnchor: "top", textAnchor: event.anchor, dy: -10 - EVENT * event.level, fill: "var(--text)", clip: false });
+  const titles = (event) => ({ x: "date", text: "name", frameAnchor: "top", lineAnchor: "bottom", textAnchor: event.anchor, dy: -4 - EVENT * event.level, fill: "var(--text)", clip: false });
   return {
     domain,
     above: EVENT * rows.length,
