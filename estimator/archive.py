@@ -1,15 +1,16 @@
-"""The archive of a running collection: a report of each closed window, and the index of all.
+"""The archive of a running collection: a report of each closed window, and of all together.
 
 ```
-DIR/index.html  index.json      the index of all windows, newest first
+DIR/index.html  index.json      all windows, and how every question stands after them
+DIR/digest.txt  digest.html     the same in a few lines, for mail or chat
 DIR/2026-11-20/report.json …    one window, in every form
 DIR/.lock                       held while a run is at work
 DIR/.part-…                     what a run is writing; if interrupted, the next run removes it
 ```
 
 A folder appears whole, because it is renamed into place, and is never written to again: a closed
-window does not change. Its page shows earlier windows of the archive beside its own. The index is a
-page for people and a document for programs, made from the last index and the reports since then.
+window does not change. What changed over the windows is said in the files on all of them, which
+each run makes from the reports.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Final
+from typing import Final
 
 import msgspec
-from markupsafe import Markup
 
 from client_sdk.protocol.errors import HearsayError, WindowError
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import Window
+from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S
 from estimator.errors import BusyError, MissingLibraryError, OutputError, ReportError, UnfitTallyError
 from estimator.formats.json_documents import as_json, as_line, read_report
 from estimator.formats.tables import as_csv, to_parquet
-from estimator.output_files import is_not_ours, write_through, write_whole
-from estimator.render.html.page import MOST_PLACES, STYLE, as_html, asset, environment, policy
-from estimator.render.words import answer_of
+from estimator.output_files import is_not_ours, remove_parts, write_through, write_whole
+from estimator.render.digest import digest_html, digest_text
+from estimator.render.html.page import MOST_PLACES, as_html, page_of
+from estimator.render.html.standing import standing_as_html, standing_of
 from estimator.report.alerts import Alert, JudgedAlert, judged
-from estimator.report.report import make_report, with_earlier
+from estimator.report.report import make_report, over_windows
 from estimator.report.strata import apart
-from estimator.results.estimate import Record, says
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import EstimateReport, Request, Selection, Skipped
+from estimator.results.report import Changes, EstimateReport, Request, Selection, Skipped
+from estimator.results.standing import INDEX_SCHEMA, ArchivedWindow
 from estimator.tallies import Tally
 
 OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.mark")
@@ -53,6 +54,11 @@ directory.
 
 INDEX: Final = "index.json"
 PAGE: Final = "index.html"
+DIGEST: Final = "digest.txt"
+DIGEST_PAGE: Final = "digest.html"
+ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
+"""The files that every run writes anew."""
+
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
@@ -90,6 +96,7 @@ class Archive:
                 _lock(lock.fileno(), self.folder)
                 for left in self.folder.glob(f"{PART}*"):
                     shutil.rmtree(left)
+                remove_parts(self.folder)
                 yield
         except OSError as error:
             raise OutputError(
@@ -101,7 +108,7 @@ class Archive:
 
         In an archive a damaged index is written again.
         """
-        foreign = next(filter(is_not_ours, (self.folder / name for name in (INDEX, PAGE))), None)
+        foreign = next(filter(is_not_ours, (self.folder / name for name in ON_ALL_WINDOWS)), None)
         if foreign is not None and not (self.folder / LOCK).exists():
             raise OutputError(
                 f"{foreign} was not written by a report, and is left as it is; name a folder of its own for reports"
@@ -175,81 +182,19 @@ def _sync(folder: Path) -> None:
 
 
 MOST_WINDOWS: Final = 90
-"""The earlier windows of a page, a quarter of days: with fifty questions they take 1.5 MB."""
+"""The windows of each kind on the page of all, a quarter of days: with fifty questions they take
+1.5 MB.
+"""
 
 MOST_BYTES: Final = 2**26
-"""The reports that are read for a page. A question of a million values has one of this size."""
+"""The reports of each kind of window that are read for that page. A question of a million values
+has one of this size.
+"""
 
 ALERTS: Final = "alerts.ndjson"
 """The file of a window's alerts: they are kept with it, because no later run judges them again."""
 
 NOT_BEGUN: Final = "it has not begun; see whether the clocks of this machine and of the collector are right"
-
-INDEX_SCHEMA: Final = 2
-"""The schema number of ``index.json``."""
-
-OPEN_WINDOWS: Final = 7
-"""The newest windows are unfolded: a week of days."""
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """The estimates of earlier windows, each read once.
-
-    Attributes:
-        archive: whose windows they are.
-        registry: the definitions. Estimates of other editions are left out.
-        known: what was read: the size of its report, and the estimates.
-
-    """
-
-    archive: Archive
-    registry: Registry
-    known: dict[Window, tuple[int, tuple[MetricEstimate, ...]]] = field(default_factory=dict)
-
-    def before(self, window: Window) -> list[MetricEstimate]:
-        """Return the estimates of earlier windows of the same kind, in the order of time."""
-        reach_s = self._most_windows * (window.ends_at - window.starts_at)
-        earlier = [
-            each
-            for each in self.archive.windows()
-            if each.kind is window.kind and 0 < window.starts_at - each.starts_at <= reach_s
-        ]
-        self._forget(earlier)
-        estimates: list[tuple[MetricEstimate, ...]] = []
-        left = MOST_BYTES
-        for each in earlier:
-            size, of_window = self._read(each)
-            left -= size
-            if left < 0:
-                break
-            estimates.append(of_window)
-        return [estimate for of_window in reversed(estimates) for estimate in of_window]
-
-    @property
-    def _most_windows(self) -> int:
-        """How far a page looks back: gaps have places on it, and months differ in length."""
-        return min(MOST_WINDOWS, MOST_PLACES // (2 * len(apart(self.registry).metrics)))
-
-    def _forget(self, needed: list[Window]) -> None:
-        for window in self.known.keys() - set(needed):
-            if all(window.kind is each.kind for each in needed):
-                del self.known[window]
-
-    def _read(self, window: Window) -> tuple[int, tuple[MetricEstimate, ...]]:
-        if window not in self.known:
-            path = self.archive.path(window) / REPORT
-            size = path.stat().st_size
-            of_window: tuple[MetricEstimate, ...] = ()
-            if size <= MOST_BYTES:
-                with suppress(ReportError):  # perhaps of another version
-                    of_window = self._same_editions(read_report(path).metrics)
-            self.known[window] = size, of_window
-        return self.known[window]
-
-    def _same_editions(self, estimates: tuple[MetricEstimate, ...]) -> tuple[MetricEstimate, ...]:
-        editions = {name: metric.edition for name, metric in apart(self.registry).metrics.items()}
-        return tuple(each for each in estimates if editions.get(each.metric) == each.edition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +255,6 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
         advance: called with the number of tallies just estimated.
 
     """
-    history = History(archive, registry)
     written: list[Window] = []
     failed: list[tuple[Window, str]] = []
     all_judged: list[JudgedAlert] = []
@@ -321,10 +265,10 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
             continue
         try:
             report = _report_of(registry, tallies, request, advance)
-            whole = with_earlier(report, history.before(window), registry)
-            changes = [each for each in whole.changes if each.last == window.text]
+            asks_for_changes = any(alert.bound is None for alert in alerts)
+            changes = _changes_until(archive, registry, window, report) if asks_for_changes else []
             of_window = judged(alerts, report.metrics, changes)
-            archive.write(window, _files_of(registry, report, whole, of_window))
+            archive.write(window, _files_of(registry, report, of_window))
             written.append(window)
             all_judged += of_window
             skipped += report.skipped
@@ -338,20 +282,27 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
 def _report_of(
     registry: Registry, tallies: list[Tally], request: Request, advance: Callable[[int], object]
 ) -> EstimateReport:
-    report = make_report(registry, tallies, request=request, advance=advance)
+    shown = replace(request, highlights=True)  # its page needs them
+    report = make_report(registry, tallies, request=shown, advance=advance)
     if not report.metrics:  # a written window stays; the right registry can still estimate this one
         raise UnfitTallyError(_why_nothing(report))
     return report
 
 
-def _files_of(
-    registry: Registry, report: EstimateReport, whole: EstimateReport, alerts: Sequence[JudgedAlert]
-) -> dict[str, bytes]:
-    """Return the files of a window. The page shows the whole: earlier windows, and what changed."""
+def _changes_until(archive: Archive, registry: Registry, window: Window, report: EstimateReport) -> list[Changes]:
+    """Return what changed between windows of the archive and a later one, which it lacks as yet."""
+    before = [each for each in archive.windows() if each.kind is window.kind and each.starts_at < window.starts_at]
+    now = of_known_editions(report.metrics, registry)
+    whole = over_windows([*recent_estimates(archive, registry, before), *now], registry)
+    return [each for each in whole.changes if each.last == window.text]
+
+
+def _files_of(registry: Registry, report: EstimateReport, alerts: Sequence[JudgedAlert]) -> dict[str, bytes]:
+    """Return the files of a window."""
     files = {
         REPORT: as_json(report).encode(),
         "report.csv": as_csv(report).encode(),
-        "report.html": as_html(whole, registry).encode(),
+        "report.html": as_html(report, registry).encode(),
     }
     with suppress(MissingLibraryError):
         files["report.parquet"] = to_parquet(report)
@@ -366,92 +317,93 @@ def _why_nothing(report: EstimateReport) -> str:
     return f"no tally of it can be estimated: {first.metric} {first.edition}{more}: {first.reason}"
 
 
-class ArchivedAnswer(Record, frozen=True):
-    """The answer to one question in a window."""
+def write_standing(archive: Archive, registry: Registry) -> None:
+    """Write the files on all windows where they differ from those that are there.
 
-    metric: Annotated[str, says("the name of the question.")]
-    answer: Annotated[str, says("a sentence or two, with the intervals.")]
+    Each is replaced as a whole. A run that is interrupted leaves files of the run before.
 
-
-class ArchivedWindow(Record, frozen=True):
-    """One window of an archive."""
-
-    window: Annotated[str, says("its name.")]
-    kind: Annotated[str, says("day, week or month.")]
-    metrics: Annotated[int | None, says("how many tallies were estimated. None where the report cannot be read.")]
-    reports: Annotated[int | None, says("how many reports these tallies hold together. None likewise.")]
-    skipped: Annotated[int | None, says("how many tallies could not be estimated. None likewise.")]
-    files: Annotated[tuple[str, ...], says("the names of the files in its folder.")]
-    answers: Annotated[tuple[ArchivedAnswer, ...], says("to its questions. Empty where the report cannot be read.")]
-
-    @classmethod
-    def of(cls, window: Window, files: Sequence[str], report: EstimateReport | None) -> ArchivedWindow:
-        """Return a window with the answers of its report, which is None if it cannot be read."""
-        if report is None:
-            return cls(window.text, window.kind, None, None, None, tuple(files), ())
-        answers = tuple(ArchivedAnswer(estimated.metric, answer_of(estimated)) for estimated in report.metrics)
-        reports = sum(estimated.reports for estimated in report.metrics)
-        return cls(window.text, window.kind, len(report.metrics), reports, len(report.skipped), tuple(files), answers)
-
-
-class Index(Record, frozen=True):
-    """All windows of an archive."""
-
-    schema_number: ClassVar[int | None] = INDEX_SCHEMA
-
-    windows: Annotated[tuple[ArchivedWindow, ...], says("in the archive's order.")]
-
-
-def write_index(archive: Archive) -> None:
-    """Write the index where it differs from the files that are there.
+    Args:
+        archive: whose windows they are of. It must be locked.
+        registry: the definitions.
 
     Raises:
-        OutputError: if it cannot be written.
+        OutputError: if they cannot be written.
 
     """
     known = _known(archive.folder / INDEX)
-    index = Index(tuple(known.get(window.text) or _entry(window, archive.path(window)) for window in archive.windows()))
-    for name, text in ((INDEX, as_json(index)), (PAGE, index_as_html(index))):
-        if not _holds(archive.folder / name, text.encode()):
-            write_whole(archive.folder / name, text.encode())
+    windows = archive.windows()
+    entries = tuple(known.get(window.text) or _entry(window, archive.path(window)) for window in windows)
+    page = page_of(over_windows(recent_estimates(archive, registry, windows), registry), registry)
+    standing = standing_of(page, entries)
+    files = {
+        INDEX: as_json(standing),
+        PAGE: standing_as_html(page, standing),
+        DIGEST: digest_text(standing),
+        DIGEST_PAGE: digest_html(standing),
+    }
+    for name, text in files.items():
+        replace_file(archive.folder / name, text)
 
 
-def index_as_html(index: Index) -> str:
-    """Return the index for people."""
-    style = asset(STYLE)
-    return (
-        environment()
-        .get_template("index.html.jinja")
-        .render(
-            entries=index.windows,
-            open_windows=OPEN_WINDOWS,
-            policy=policy([], [style]),
-            style=Markup(style),  # noqa: S704 a file of this package
-        )
-    )
+def replace_file(path: Path, text: str) -> bool:
+    """Write a file as a whole, unless it holds this text already; return whether that was so."""
+    content = text.encode()
+    with suppress(OSError):
+        if path.read_bytes() == content:
+            return False
+    write_whole(path, content)
+    return True
+
+
+def recent_estimates(archive: Archive, registry: Registry, windows: Iterable[Window]) -> list[MetricEstimate]:
+    """Return the estimates of the newest of some windows of each kind, of the known editions.
+
+    A report that cannot be read, perhaps of another version, is left out.
+    """
+    estimates: list[MetricEstimate] = []
+    left = dict.fromkeys(WindowKind, MOST_BYTES)
+    for window in newest(windows, registry):
+        path = archive.path(window) / REPORT
+        left[window.kind] -= path.stat().st_size
+        if left[window.kind] >= 0:
+            with suppress(ReportError):
+                estimates += of_known_editions(read_report(path).metrics, registry)
+    return estimates
+
+
+def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
+    """Return the windows that a page can hold, the newest of each kind: gaps have places, too."""
+    most = min(MOST_WINDOWS, MOST_PLACES // (len(WindowKind) * max(1, len(apart(registry).metrics))))
+    of_kinds = {kind: [window for window in windows if window.kind is kind] for kind in WindowKind}
+    last = {kind: max(of_kind, key=lambda window: window.starts_at) for kind, of_kind in of_kinds.items() if of_kind}
+    return [
+        window
+        for kind, of_kind in of_kinds.items()
+        for window in of_kind
+        if last[kind].starts_at - window.starts_at < most * (last[kind].ends_at - last[kind].starts_at)
+    ]
+
+
+def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -> Iterator[MetricEstimate]:
+    """Yield the estimates of questions as the registry defines them."""
+    editions = {name: metric.edition for name, metric in apart(registry).metrics.items()}
+    return (each for each in estimates if editions.get(each.metric) == each.edition)
 
 
 def _known(path: Path) -> dict[str, ArchivedWindow]:
-    """Return the entries of an index by window.
-
-    They are empty where the file is missing or is not an index.
-    """
+    """Return the windows of an index by name. Empty where the file is missing or is no index."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         document = json.loads(path.read_bytes())
-        if document.pop("schema") == INDEX_SCHEMA:
-            return {entry.window: entry for entry in msgspec.convert(document, Index).windows}
+        if document["schema"] == INDEX_SCHEMA:
+            return {entry.window: entry for entry in msgspec.convert(document["windows"], list[ArchivedWindow])}
     return {}
 
 
 def _entry(window: Window, folder: Path) -> ArchivedWindow:
-    files = sorted(path.name for path in folder.iterdir())
-    report = None
-    with suppress(ReportError):  # perhaps of another version; the index still links it
+    files = tuple(sorted(path.name for path in folder.iterdir()))
+    try:
         report = read_report(folder / REPORT)
-    return ArchivedWindow.of(window, files, report)
-
-
-def _holds(path: Path, content: bytes) -> bool:
-    with suppress(OSError):
-        return path.read_bytes() == content
-    return False
+    except ReportError:  # perhaps of another version; the index still links it
+        return ArchivedWindow(window.text, window.kind, None, None, None, files)
+    reports = sum(estimated.reports for estimated in report.metrics)
+    return ArchivedWindow(window.text, window.kind, len(report.metrics), reports, len(report.skipped), files)

@@ -27,6 +27,10 @@ _HEADS: Final = re.compile(
 )
 
 
+PART: Final = ".part"
+"""The end of the name of a file that is being written."""
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file in one step, or create it. Symbolic links are followed.
 
@@ -39,7 +43,7 @@ def write_whole(path: Path, content: bytes) -> None:
         if target.exists() and not target.is_file():
             # a rename would put a file in the place of a device
             raise OutputError(f"{path} is not a file; name a file that may be replaced")
-        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
         try:
             write_through(part, content)
             part.replace(target)
@@ -50,6 +54,17 @@ def write_whole(path: Path, content: bytes) -> None:
         raise OutputError(
             f"{path} cannot be written: {error.strerror}; name a file in a folder that may be written to"
         ) from error
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove what killed runs have left of files; no other run may be writing to the folder.
+
+    Raises:
+        OSError: if that cannot be done.
+
+    """
+    for left in folder.glob(f".*{PART}"):
+        left.unlink()
 
 
 def write_through(path: Path, content: bytes) -> None:

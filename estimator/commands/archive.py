@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.registry import history
+from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.commands.options import ALERTS, REGISTRY, examples
 from estimator.commands.printing import print_alerts, progress, skipped_lines
@@ -32,6 +33,9 @@ from estimator.commands.report_options import (
 from estimator.errors import BusyError, OutputError
 from estimator.report.alerts import read_alert
 
+if TYPE_CHECKING:
+    from estimator.archive import ArchiveRun
+
 
 @click.command(
     cls=CommandWithExtras,
@@ -49,6 +53,12 @@ from estimator.report.alerts import read_alert
 @LAST
 @WITH
 @ALERTS
+@click.option(
+    "--public",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Also keep a folder for the public: questions with public = true, from 100 reports on, counts rounded.",
+)
 def archive(  # noqa: PLR0913 one argument an option
     *,
     folder: Path,
@@ -60,15 +70,18 @@ def archive(  # noqa: PLR0913 one argument an option
     last: Window | None,
     extras: Mapping[str, Any],
     alerts: tuple[str, ...],
+    public: Path | None,
 ) -> None:
     """Write the report of every closed window that DIR does not have yet, in every format.
 
-    Each window gets a folder, which appears whole and never changes. Run it as a job: a run that
-    was interrupted is continued by the next one.
+    Each window gets a folder, which appears whole and never changes. DIR/index.html shows how every
+    question stands after all windows, and DIR/digest.txt says it in twenty lines. Run it as a job:
+    a run that was interrupted is continued by the next one.
     """
     try:
         # loading templates takes 41 ms, which other commands save; and not every system has fcntl
-        from estimator.archive import INDEX, PAGE, Archive, missing_windows, write_index, write_windows  # noqa: PLC0415
+        from estimator.archive import ON_ALL_WINDOWS, Archive, missing_windows, write_standing, write_windows  # noqa: PLC0415
+        from estimator.publication import publish  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise OutputError(
             f"archive needs {error.name}, which this system does not have; run it on Linux or macOS"
@@ -78,13 +91,16 @@ def archive(  # noqa: PLR0913 one argument an option
     selection = selection_of(first, last)
     if "pooled" in extras:
         raise click.UsageError("--with pooled spans windows, and archive writes each window alone; use report")
-    require_unread([folder / INDEX, folder / PAGE], [registry, tallies, extras.get("candidates")])
+    written = [each / name for each in (folder, public) if each is not None for name in ON_ALL_WINDOWS]
+    require_unread(written, [registry, tallies, extras.get("candidates")])
     request = request_for(extras, form="json")
     definitions = history.read(registry)
     check_request(definitions, request)
+    _check_public(definitions, folder, public)
     expressions = [read_alert(definitions, text) for text in alerts]
     received, _ = read_tallies(definitions, collector, tallies, selection)
     kept, now_s = Archive(folder), time.time()
+    is_published = False
     try:
         with kept.locked():
             missing = missing_windows(kept, received, selection)
@@ -92,22 +108,48 @@ def archive(  # noqa: PLR0913 one argument an option
                 outcome = write_windows(
                     kept, definitions, missing, request=request, now_s=now_s, alerts=expressions, advance=advance
                 )
-            write_index(kept)
+            write_standing(kept, definitions)
+        if public is not None:
+            of_windows = [tally for tally in received if selection.spans(tally.window) and kept.has(tally.window)]
+            shown = Archive(public)
+            with shown.locked(), progress("publishing", len(of_windows)) as advance:
+                is_published = publish(shown, definitions, of_windows, advance)
     except BusyError as error:
         click.echo(str(error), err=True)
         raise SystemExit(ExitStatus.NOTHING_NEW) from None
+    _print(outcome, kept.folder, public if is_published else None)
+    has_fired = print_alerts(outcome.alerts)
+    status = _status(has_fired=has_fired, wrote=bool(outcome.written) or is_published, failed=bool(outcome.failed))
+    if status is not ExitStatus.DONE:
+        raise SystemExit(status)
+
+
+def _check_public(definitions: Registry, folder: Path, public: Path | None) -> None:
+    """Refuse a folder for the public that would have nothing, or more than what is public.
+
+    Raises:
+        click.UsageError: saying what to do.
+
+    """
+    if public is None:
+        return
+    if public.resolve() == folder.resolve():
+        raise click.UsageError("--public names DIR itself; name a folder that has only the public's files")
+    if not any(metric.is_public for metric in definitions.metrics.values()):
+        raise click.UsageError("--public: the registry has no question with public = true; add that to a question")
+
+
+def _print(outcome: ArchiveRun, folder: Path, published: Path | None) -> None:
     for window in outcome.written:
-        click.echo(f"wrote {kept.path(window)}")
-    again = f"; to include them later, remove the folder of their window from {kept.folder} and run this again"
+        click.echo(f"wrote {folder / window.text}")
+    if published is not None:
+        click.echo(f"published {published}")
+    again = f"; to include them later, remove the folder of their window from {folder} and run this again"
     click.echo("".join(skipped_lines(outcome.skipped, again)), err=True, nl=False)
     for window, reason in outcome.failed:
         click.echo(f"failed {window}: {reason}", err=True)
-    if not (outcome.written or outcome.failed):
+    if not (outcome.written or outcome.failed or published):
         click.echo("nothing new: every closed window is there", err=True)
-    has_fired = print_alerts(outcome.alerts)
-    status = _status(has_fired=has_fired, wrote=bool(outcome.written), failed=bool(outcome.failed))
-    if status is not ExitStatus.DONE:
-        raise SystemExit(status)
 
 
 def _status(*, has_fired: bool, wrote: bool, failed: bool) -> ExitStatus:

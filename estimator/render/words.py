@@ -137,6 +137,13 @@ def _of_found(_: MetricEstimate, group: FigureGroup) -> str:
     return f"The most common text found is “{group.label(first)}”: {about_figure(group, first)}{more}."
 
 
+def _of_approved(_: MetricEstimate, group: FigureGroup) -> str:
+    first = group.figures[0]
+    return (
+        f"Of the texts that may be published, “{group.label(first)}” is the most common: {about_figure(group, first)}."
+    )
+
+
 def _of_named(estimated: MetricEstimate, group: FigureGroup) -> str:
     certain = 0 if estimated.texts is None else estimated.texts.certain
     return f"Of {plural(len(group.figures), 'text')} that you named, {certain or 'none'} surely occur."
@@ -186,6 +193,7 @@ SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "share_above": _of_thresholds,
     "found_text": _of_found,
     "named_text": _of_named,
+    "approved_text": _of_approved,
     "coordinate": _of_many("largest", "coordinates"),
     "coefficient": _of_many("clearest", "coefficients"),
     "log_odds": _of_many("clearest", "log-odds"),

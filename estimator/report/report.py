@@ -154,20 +154,27 @@ def _shown(selection: Selection, of_metrics: Iterable[Shown]) -> tuple[Shown, ..
     return tuple(each for each in of_metrics if selection.shows(each.metric))
 
 
-def with_earlier(report: EstimateReport, earlier: Sequence[MetricEstimate], registry: Registry) -> EstimateReport:
-    """Return the report of one window with the estimates of earlier windows, for a page of both.
+def over_windows(estimates: Sequence[MetricEstimate], registry: Registry) -> EstimateReport:
+    """Return a report of windows that were estimated one by one, with what changed over them.
 
     Args:
-        report: of the window.
-        earlier: of earlier windows, in the order of time.
+        estimates: of questions that the registry defines, in any order.
         registry: the definitions.
 
     """
     metrics = apart(registry).metrics
     order = {name: position for position, name in enumerate(metrics)}
-    windows = sorted([*earlier, *report.metrics], key=lambda each: (order[each.metric], each.span.starts_at))
+    windows = corrected_differences(sorted(estimates, key=lambda each: (order[each.metric], each.span.starts_at)))
     changes = changes_of(windows, metrics)
-    return replace(report, metrics=tuple(windows), changes=changes, highlights=highlights_of(windows, metrics, changes))
+    return EstimateReport(
+        confidence=CONFIDENCE,
+        metrics=windows,
+        skipped=(),
+        simultaneous=False,
+        changes=changes,
+        effects=effects_of(windows, registry),
+        highlights=highlights_of(windows, metrics, changes),
+    )
 
 
 def _sorted_out(

@@ -125,6 +125,26 @@ def _clearest(figures: Figures) -> int:
     return int((sizes / errors).argmax()) if sizes.size and errors.size and errors.all() else 0
 
 
+Answers = tuple[tuple[int, Any], ...]
+"""Which answer was given to which of two questions that are asked together."""
+
+
+def _in_group(value: Any) -> Answers:  # noqa: ANN401 what the figure is of
+    return ((0, value[0] if isinstance(value, tuple) else value),)
+
+
+def _in_either(value: tuple[Any, ...]) -> Answers:
+    return tuple((0, group) for group in value[-2:])
+
+
+def _of_outcome(value: tuple[bool, Any]) -> Answers:
+    return ((1, value[0]),)
+
+
+def _of_either_outcome(_: Any) -> Answers:  # noqa: ANN401 of the only figure
+    return ((1, False), (1, True))
+
+
 @dataclass(frozen=True, slots=True)
 class Statistic:
     """One kind of figure, and where it appears.
@@ -157,6 +177,8 @@ class Statistic:
         in_ball: whether its figures are the coordinates of vectors, whose changes are tested.
         is_followed: whether its changes are tested, although no strata are compared by it.
         untested: what is said not to be tested; empty where nothing is said.
+        within: for the value of a figure that is only of some devices, which answers they gave to
+            which of two questions asked together, as pairs of its place, 0 or 1, and the answer.
         has_bounds: whether `--with installs` bounds it among all installations.
         pooled: its name over all windows together; empty if it is not pooled.
         scale: on which answers are averaged.
@@ -186,6 +208,7 @@ class Statistic:
     in_ball: bool = False
     is_followed: bool = False
     untested: str = ""
+    within: Callable[[Any], Answers] | None = None
     has_bounds: bool = False
     pooled: str = ""
     scale: Scale = PLAIN
@@ -305,6 +328,17 @@ STATISTICS: Final[dict[str, Statistic]] = {
         table_heading="texts named",
         untested="texts",
         has_bounds=True,
+    ),
+    "approved_text": Statistic(
+        "the share of devices with a found text that the registry allows to be published",
+        "Texts that may be published",
+        _text,
+        _text_cell,
+        headline=1,
+        noun="text",
+        most_lines=SHOWN_TEXTS,
+        line="{}",
+        untested="texts",
     ),
     "coordinate": Statistic(
         "the mean of a coordinate of vectors, counted from 0",
@@ -435,6 +469,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         chart=Chart.DOTS,
         drawn_first=5,
         members="share",
+        within=_in_group,
     ),
     "share_within": Statistic(
         "the share with the value within a group: `group, value`",
@@ -443,6 +478,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         chart=Chart.CELLS,
         drawn_first=5,
         untested="shares within groups",
+        within=_in_group,
     ),
     "auc_of_steps": Statistic(
         "how often a yes is at a higher step of a scale than a no",
@@ -453,6 +489,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         in_table=True,
         on_page=True,
         untested="shares within groups",
+        within=_of_either_outcome,
     ),
     "share_from": Statistic(
         "of those who say no, or yes, the share at a step of a scale or above",
@@ -462,17 +499,20 @@ STATISTICS: Final[dict[str, Statistic]] = {
         on_page=True,
         chart=Chart.CURVE_OF_STEPS,
         untested="shares within groups",
+        within=_of_outcome,
     ),
     "difference": Statistic(
         "the difference of two groups' shares: `value: first group less second group`",
         label=_difference,
         cell=_difference_cell,
+        within=_in_either,
     ),
     "difference_of_means": Statistic(
         "the difference of two groups' means: `first group less second group`",
         label=_difference,
         cell=_difference_of_means_cell,
         is_share=False,
+        within=_in_either,
     ),
 }
 """The statistics of one tally, in the order of every form."""

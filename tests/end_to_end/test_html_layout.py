@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -16,16 +16,17 @@ from axe_playwright_python.sync_playwright import Axe
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Locator, Page
 
-from client_sdk.protocol import Registry, Window
-from estimator.archive import ArchivedWindow, Index, index_as_html
-from estimator.render.html.page import as_html
-from estimator.report.report import make_report
+from client_sdk.protocol import Registry
+from estimator.render.html.page import as_html, page_of
+from estimator.render.html.standing import publication_as_html, standing_as_html, standing_of
+from estimator.report.report import make_report, over_windows
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.report import Selection
+from estimator.results.standing import ArchivedWindow
 from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, registry_text
-from tests.support.estimates.pages import DAYS, tallies
+from tests.support.estimates.pages import DAYS, day, tallies
 from tests.support.services.browser import PHONE, chromium, opened
 
 pytestmark = pytest.mark.system
@@ -204,15 +205,28 @@ def test_the_ends_of_an_interval_are_rounded_outwards_once(browser: Browser, tmp
         assert bar.get_attribute("data-label") == "yes: 50% (28 to 68%)"
 
 
-def test_the_index_of_windows_shows_answers_in_the_style_of_the_page(browser: Browser, tmp_path: Path) -> None:
-    report = make_report(REGISTRY, decode(tallies(REGISTRY, range(2)).splitlines()))
-    entry = ArchivedWindow.of(Window.parse("2026-11-02"), ["report.html", "report.json"], report)
+@pytest.mark.parametrize("audience", ["team", "public"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_all_windows_fits_a_phone_and_has_no_findings(
+    browser: Browser, tmp_path: Path, scheme: Literal["light", "dark"], audience: str
+) -> None:
+    of_windows = make_report(REGISTRY, decode(tallies(REGISTRY).splitlines())).metrics
+    page = page_of(over_windows(of_windows, REGISTRY), REGISTRY)
+    files = ("report.csv", "report.html", "report.json", "report.parquet")
+    windows = [ArchivedWindow(day(number), "day", 5, 20_000, 1, files) for number in range(DAYS)]
+    windows.append(ArchivedWindow("2026-11-01", "day", None, None, None, files))
+    standing = standing_of(page, windows)
     written = tmp_path / "index.html"
-    written.write_text(index_as_html(Index((entry,))), encoding="utf-8")
-    with opened(browser, written, NARROW, "dark") as view:
-        assert view.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(15, 19, 25)"
-        assert view.page.locator("table").evaluate_all(TOO_WIDE) == []
-        assert "say yes" in view.page.inner_text("main")
+    is_public = audience == "public"
+    text = publication_as_html(page, standing, REGISTRY) if is_public else standing_as_html(page, standing)
+    written.write_text(text, encoding="utf-8")
+    with opened(browser, written, NARROW, scheme) as view:
+        view.show_everything()
+        of_all = view.page.locator("section:has(> #windows, > #asked, > #devices) table")
+        assert of_all.count() > 1
+        assert of_all.evaluate_all(TOO_WIDE) == []
+        links = view.page.locator("a[href^=questions]" if is_public else ".files a")
+        assert links.count() == (len(REGISTRY.metrics) if is_public else len(files) * len(windows))
         results = Axe().run(view.page)
         assert results.violations_count == 0, results.generate_report()
         assert view.complaints == []

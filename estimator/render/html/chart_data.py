@@ -445,8 +445,9 @@ def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> Tracks:
 def _text(known: KnownEstimate, unit: Unit) -> str | None:
     if known is None or known.estimate is None:
         return None
-    rounded = unit.rounded(known)
-    return " ".join((rounded.estimate, rounded.low, rounded.high, unit.likeliest(known))).rstrip()
+    rounded, likeliest = unit.rounded(known), known.maximum_likelihood
+    also = "" if likeliest is None else rounded.beside(likeliest)
+    return f"{rounded.estimate} {rounded.low} {rounded.high} {also}".rstrip()
 
 
 def _coded(known: KnownEstimate, exponent: int) -> tuple[int, int, int, int | None] | None:

@@ -113,6 +113,10 @@ def _of_found(_: MetricEstimate, group: FigureGroup) -> str:
     return f"“{group.label(group.figures[0])}”, the most common text found{more}"
 
 
+def _of_approved(_: MetricEstimate, group: FigureGroup) -> str:
+    return f"“{group.label(group.figures[0])}”, the most common of the texts that may be published"
+
+
 def _of_many(which: str) -> Callable[[MetricEstimate, FigureGroup], str]:
     """Return what names one of many coordinates: the largest, or the clearest."""
 
@@ -138,6 +142,7 @@ PHRASES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "share_at_least": lambda _, group: f"were used on {group.label(group.figures[group.lead])}",
     "share_above": _of_threshold,
     "found_text": _of_found,
+    "approved_text": _of_approved,
     "coordinate": _of_many("largest"),
     "coefficient": _of_many("clearest"),
     "log_odds": _of_many("clearest"),

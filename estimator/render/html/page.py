@@ -339,12 +339,23 @@ def _hashes(texts: Sequence[str]) -> str:
 
 def as_html(report: EstimateReport, registry: Registry) -> str:
     """Return the report as one HTML file."""
-    page = page_of(report, registry)
+    return filled("page.html.jinja", page_of(report, registry))
+
+
+def filled(template: str, page: Page, **more: object) -> str:
+    """Return a template with a page as one HTML file.
+
+    Args:
+        template: its name.
+        page: what it shows.
+        more: what it shows besides.
+
+    """
     scripts = [asset(name) for name in SCRIPTS]
     style = asset(STYLE)
     return (
         environment()
-        .get_template("page.html.jinja")
+        .get_template(template)
         .render(
             page=page,
             policy=policy(scripts, [style, STYLE_OF_CHARTS]),
@@ -352,6 +363,7 @@ def as_html(report: EstimateReport, registry: Registry) -> str:
             licences=[asset(name) for name in LICENCES],
             style=Markup(style),  # noqa: S704 a file of this package
             data=_embedded(page.data),
+            **more,
         )
     )
 

@@ -37,6 +37,9 @@ Run = Sequence[tuple[int, Estimate]]
 MOST_CHANGES = 20
 """How many changes the table shows, the clearest first. JSON has all of them."""
 
+REPORTS: Final = "Reports"
+"""The term of the fact that counts all reports."""
+
 NO_TALLY: Final = Headline("", "There is no tally of it: nobody has reported, or in no window that may be shown.")
 
 
@@ -236,7 +239,7 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
     yield "Edition", metric.edition
     if windows:
         total = sum(window.reports for window in windows)
-        yield "Reports", f"{plural(total, 'report')} in {plural(len(windows), 'window')}"
+        yield REPORTS, f"{plural(total, 'report')} in {plural(len(windows), 'window')}"
     if metric.owner:
         yield "Owner", short(metric.owner)
     yield "Asked until", _end(metric)

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,12 +21,17 @@ from click.testing import CliRunner, Result
 from client_sdk.protocol import Registry, Window
 from collector.embedded.store import EmbeddedStore
 from estimator import load_report
-from estimator.archive import MOST_WINDOWS, OF_A_COLLECTOR, Archive, History
+from estimator.archive import MOST_WINDOWS, OF_A_COLLECTOR, Archive, recent_estimates
 from estimator.commands.cli import command
 from estimator.output_files import write_through
-from estimator.report.report import make_report
+from estimator.render.digest import MOST_LINES, digest_text
+from estimator.render.html.page import page_of
+from estimator.render.html.standing import standing_as_html, standing_of
+from estimator.render.words import moved_words
+from estimator.report.report import make_report, over_windows
 from estimator.results.report import EstimateReport
-from estimator.tallies import Tally
+from estimator.results.standing import ArchivedWindow
+from estimator.tallies import Tally, decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 
 REGISTRY_TEXT = registry_text(
@@ -88,64 +94,128 @@ def test_a_window_that_has_not_begun_is_not_written_so_that_it_can_be_once_it_is
     assert folders(out) == {"2026-11-19"}
 
 
-def test_each_page_knows_the_closed_windows_before_its_own(out: Path) -> None:
-    days = [f"2026-11-{day}" for day in range(13, 20)]
-    assert _keep(out, "".join(line("dark_mode", day, more=20 * at) for at, day in enumerate(days))).exit_code == NEW
-    for at, day in enumerate(days):
-        page = (out / day / "report.html").read_text()
-        data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
-        assert [name for name, _ in data["calendars"]["day"]] == days[: at + 1]
-        assert ("only one window so far" in page) == (at == 0)
-        assert (f"between {days[0]} and {day}" in page) == (at > 0)
-        assert [each.window for each in load_report(out / day / "report.json").metrics] == [day]
+def page_data(page: str) -> Any:
+    return json.loads(page.partition('id="data">')[2].partition("</script>")[0])
 
 
-def test_a_page_knows_windows_of_earlier_runs_but_none_of_other_editions_kinds_or_versions(out: Path) -> None:
+DAYS = [f"2026-11-{day}" for day in range(13, 20)]
+RISING = "".join(line("dark_mode", day, more=20 * at) for at, day in enumerate(DAYS))
+
+
+def test_a_window_has_a_page_of_its_own_and_the_index_a_page_of_all(out: Path) -> None:
+    assert _keep(out, RISING).exit_code == NEW
+    for at, day in enumerate(DAYS):
+        assert page_data((out / day / "report.html").read_text())["calendars"]["day"] == [[day, day]]
+        report = load_report(out / day / "report.json")
+        assert [(each.window, each.reports) for each in report.metrics] == [(day, 61 + 40 * at)]
+    data = page_data((out / "index.html").read_text())
+    assert [name for name, _ in data["calendars"]["day"]] == DAYS
+    assert data["questions"]["dark_mode"]["n"] == [61 + 40 * at for at in range(len(DAYS))]
+
+
+def test_the_index_says_what_a_report_of_all_windows_says(out: Path) -> None:
+    days = [date(2026, 10, 1) + timedelta(day) for day in range(14)]
+    counts = [[400, 600] if day < date(2026, 10, 9) else [600, 400] for day in days]
+    of_all = "".join(
+        json.dumps(
+            {"metric": "dark_mode", "edition": REGISTRY.metric("dark_mode").edition, "window": day.isoformat()}
+            | {"closed": True, "reports": 1000, "counts": each}
+        )
+        + "\n"
+        for day, each in zip(days, counts, strict=True)
+    )
+    _keep(out, of_all)
+    report = make_report(REGISTRY, decode(of_all.encode().splitlines()))
+    (changes,) = report.changes
+    assert changes.found[0].since == "2026-10-09"
+    said = f"Lower since 2026-10-09: {moved_words(changes.found[0], changes)}"
+    (question, *_) = json.loads((out / "index.json").read_text())["questions"]
+    assert (question["metric"], question["code"], question["last"]) == ("dark_mode", "changed", "2026-10-14")
+    assert question["change"].startswith(said)
+    for name in ("index.html", "digest.txt", "digest.html"):
+        assert said in (out / name).read_text()
+    assert (out / "index.html").read_text() == standing_page(report, out)
+
+
+def standing_page(report: EstimateReport, out: Path) -> str:
+    page = page_of(report, REGISTRY)
+    windows = [
+        ArchivedWindow(each["window"], each["kind"], each["metrics"], each["reports"], each["skipped"], each["files"])
+        for each in json.loads((out / "index.json").read_text())["windows"]
+    ]
+    return standing_as_html(page, standing_of(page, windows))
+
+
+def test_the_index_leaves_out_estimates_of_other_editions_and_reports_of_other_versions(out: Path) -> None:
     _keep(out, MORE)
     report = json.loads((out / "2026-11-20" / "report.json").read_text())
     for metric in report["metrics"]:
         metric["edition"] = "0" * 12
     (out / "2026-11-20" / "report.json").write_text(json.dumps(report))
     (out / "2026-11-18").mkdir()
-    (out / "2026-11-18" / "report.json").write_text("{}")
+    (out / "2026-11-18" / "report.json").write_text('{"schema": 9}')
     _keep(out, MORE + line("dark_mode", "2026-11-17"))
-    _keep(out, line("dark_mode", "2026-11-21"))
-    page = (out / "2026-11-21" / "report.html").read_text()
-    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
-    shown = data["questions"]["dark_mode"]["n"]
-    calendar = [name for name, _ in data["calendars"]["day"]]
-    assert [name for name, reports in zip(calendar, shown, strict=True) if reports] == [
-        "2026-11-17",
-        "2026-11-19",
-        "2026-11-21",
-    ]
-    assert data["calendars"].keys() == {"day"}
+    data = page_data((out / "index.html").read_text())
+    shown = dict(zip([name for name, _ in data["calendars"]["day"]], data["questions"]["dark_mode"]["n"], strict=True))
+    assert [day for day, reports in shown.items() if reports] == ["2026-11-17", "2026-11-19"]
+    unreadable = json.loads((out / "index.json").read_text())["windows"][-2]
+    assert (unreadable["window"], unreadable["reports"]) == ("2026-11-18", None)
+    assert '<td class="number" data-head="Reports">unknown</td>' in (out / "index.html").read_text()
 
 
-def test_a_page_has_the_events_of_its_calendar(out: Path) -> None:
-    titles = {"2026-11-12": "early", "2026-11-13": "first", "2026-11-15": "middle", "2026-11-16": "last"}
+def test_the_index_has_the_events_of_its_calendars(out: Path) -> None:
+    titles = {"2026-11-08": "too early", "2026-11-13": "first", "2026-11-15": "middle", "2026-11-23": "too late"}
     events = "".join(f'[event.{day}]\ntitle = "{title}"\n' for day, title in titles.items())
     (out.parent / "metrics.toml").write_text(REGISTRY_TEXT + events)
     weekly = line("weekly", "2026-W46") + line("weekly", "2026-W47")
     _keep(out, "".join(line("dark_mode", f"2026-11-{day}") for day in (13, 14, 15)) + weekly)
-    for window, expected in {
-        "2026-11-15": ["first", "middle"],
-        "2026-W47": ["early", "first", "middle", "last"],
-    }.items():
-        page = (out / window / "report.html").read_text()
-        data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
-        assert [title for events in data["events"].values() for _, title in events] == expected
+    data = page_data((out / "index.html").read_text())
+    assert [title for _, title in data["events"]["day"]] == ["first", "middle"]
+    assert [title for _, title in data["events"]["week"]] == ["first", "middle"]
 
 
-def test_a_page_looks_back_so_far_that_it_stays_small(out: Path) -> None:
+def test_the_index_looks_back_so_far_that_it_stays_small(out: Path) -> None:
     far = [Window.parse("2024-01-01"), Window.parse("2026-08-01"), Window.parse("2026-11-19")]
     _keep(out, "".join(line("dark_mode", window.text) for window in far))
-    history = History(Archive(out), REGISTRY)
-    last = Window.parse("2026-11-20")
-    days = [(last.starts_at - window.starts_at) // 86_400 for window in far]
-    assert [each.window for each in history.before(last)] == [
-        window.text for window, distance in zip(far, days, strict=True) if distance <= MOST_WINDOWS
+    distances = [(far[-1].starts_at - window.starts_at) // 86_400 for window in far]
+    assert min(distances[:1]) > MOST_WINDOWS > 0
+    assert [each.window for each in recent_estimates(Archive(out), REGISTRY, far)] == [
+        window.text
+        for window, distance in zip(reversed(far), reversed(distances), strict=True)
+        if distance < MOST_WINDOWS
     ]
+    assert [each["window"] for each in json.loads((out / "index.json").read_text())["windows"]] == [
+        window.text for window in reversed(far)
+    ]
+
+
+def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) -> None:
+    _keep(out, MORE + UNFIT.replace("2026-11-18", "2026-11-19"))
+    index = json.loads((out / "index.json").read_text())
+    assert index["schema"] == 3
+    assert [entry["window"] for entry in index["windows"]] == ["2026-11", "2026-W47", "2026-11-20", "2026-11-19"]
+    first = index["windows"][-1]
+    assert (first["kind"], first["metrics"], first["reports"], first["skipped"]) == ("day", 2, 61 + 93, 1)
+    links = [link for link in re.findall(r'href="([^"]+)"', (out / "index.html").read_text()) if link[0] != "#"]
+    assert set(links) == {f"{window}/{file}" for window in folders(out) for file in FILES}
+    assert all((out / link).is_file() for link in links)
+
+
+def test_the_digest_has_twenty_lines_at_most_and_changes_first(out: Path) -> None:
+    _keep(out, RISING + "".join(line("os", day) for day in DAYS))
+    lines = (out / "digest.txt").read_text().splitlines()
+    assert lines[0] == "acme: telemetry digest, 2026-11-19"
+    assert lines[4].startswith("dark_mode: ")
+    assert lines[-1].startswith("Figures describe the devices that take part;")
+    names = {f"metric_{number}": BOOLEAN for number in range(50)}
+    text = (
+        registry_text(**names)
+        .replace("per_window = 20", "per_window = 99")
+        .replace("lifetime = 400", "lifetime = 9999")
+    )
+    many = standing_of(page_of(over_windows([], Registry.parse(text)), Registry.parse(text)))
+    assert len(digest_text(many).splitlines()) == MOST_LINES
+    assert "… and 37 more questions: see index.html" in digest_text(many)
 
 
 def test_a_second_run_has_nothing_to_do_and_touches_nothing(out: Path) -> None:
@@ -167,42 +237,6 @@ def test_a_later_run_adds_what_was_closed_since_and_rewrites_no_window(out: Path
     assert contents(out / "2026-11-19") == before
 
 
-def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) -> None:
-    _keep(out, MORE + UNFIT.replace("2026-11-18", "2026-11-19"))
-    index = json.loads((out / "index.json").read_text())
-    assert index["schema"] == 2
-    assert [entry["window"] for entry in index["windows"]] == ["2026-11", "2026-W47", "2026-11-20", "2026-11-19"]
-    first = index["windows"][-1]
-    assert (first["kind"], first["metrics"], first["reports"], first["skipped"]) == ("day", 2, 61 + 93, 1)
-    page = (out / "index.html").read_text()
-    links = re.findall(r'href="([^"]+)"', page)
-    assert set(links) == {f"{window}/{file}" for window in folders(out) for file in FILES}
-    assert all((out / link).is_file() for link in links)
-
-
-def test_the_index_has_the_answers_of_every_window_in_the_words_of_its_page(out: Path) -> None:
-    _keep(out, MORE)
-    index = (out / "index.html").read_text()
-    for entry in json.loads((out / "index.json").read_text())["windows"]:
-        page = (out / entry["window"] / "report.html").read_text()
-        names = [metric.metric for metric in load_report(out / entry["window"] / "report.json").metrics]
-        assert [answer["metric"] for answer in entry["answers"]] == names
-        for answer in entry["answers"]:
-            assert re.search(r"\(\d.* to .*\)", answer["answer"])
-            assert f'<bdi dir="ltr">{answer["answer"]}</bdi>' in page
-            assert f'<bdi dir="ltr">{answer["answer"]}</bdi>' in index
-
-
-def test_an_index_of_an_older_version_gets_the_answers(out: Path) -> None:
-    _keep(out, MORE)
-    whole = (out / "index.json").read_text()
-    older = json.loads(whole)
-    entries = [{name: entry[name] for name in entry if name != "answers"} for entry in older["windows"]]
-    (out / "index.json").write_text(json.dumps({"schema": 1, "windows": entries}))
-    _keep(out, MORE)
-    assert (out / "index.json").read_text() == whole
-
-
 @pytest.mark.parametrize("spoil", ["", "{", '{"schema": 1, "windows": [{}]}', '{"schema": 2}', "[]"])
 def test_a_lost_or_broken_index_is_rebuilt(out: Path, spoil: str) -> None:
     _keep(out, MORE)
@@ -210,14 +244,6 @@ def test_a_lost_or_broken_index_is_rebuilt(out: Path, spoil: str) -> None:
     (out / "index.json").write_text(spoil)
     assert _keep(out, MORE).exit_code == NOTHING
     assert (out / "index.json").read_text() == whole
-
-
-def test_a_report_of_another_version_is_linked_nevertheless(out: Path) -> None:
-    (out / "2026-11-10").mkdir(parents=True)
-    (out / "2026-11-10" / "report.json").write_text('{"schema": 9}')
-    assert _keep(out, FIRST).exit_code == NEW
-    assert json.loads((out / "index.json").read_text())["windows"][-1]["reports"] is None
-    assert "answers are <strong>unknown</strong>" in (out / "index.html").read_text()
 
 
 def test_a_window_without_a_fitting_tally_is_tried_again(out: Path) -> None:

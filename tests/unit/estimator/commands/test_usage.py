@@ -86,6 +86,7 @@ PATHS = {
     "folder",
     "--html",
     "--tallies-out",
+    "--public",
 }
 """Any text may name a file: what is in it has tests of its own."""
 

@@ -1,0 +1,133 @@
+"""A folder for the public: the questions that may be published, for any server of static files.
+
+```
+PUBLIC/index.html  index.json       how every public question stands; each is at index.html#q-NAME
+PUBLIC/questions/NAME.json          a report: all windows of a question, with its strata and former
+                                    editions, as load_report reads it
+PUBLIC/.lock                        held while a run is at work
+```
+
+It holds what `estimator.report.publishing` lets through, estimated from the tallies of this run.
+Windows of earlier runs are taken from the questions' files, and do not change. Each file is
+replaced as a whole, those of questions before the index; those of questions that are not public any
+more are removed last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from client_sdk.protocol.registry.registry import Registry
+from estimator.archive import INDEX, PAGE, Archive, newest, of_known_editions, replace_file
+from estimator.errors import OutputError, ReportError
+from estimator.formats.json_documents import as_json, read_report
+from estimator.output_files import remove_parts
+from estimator.render.html.page import page_of
+from estimator.render.html.standing import publication_as_html, standing_of
+from estimator.report.publishing import publishable, published, rounded_tallies
+from estimator.report.report import make_report, over_windows
+from estimator.report.strata import apart
+from estimator.results.metric import MetricEstimate
+from estimator.results.report import EstimateReport, Request
+from estimator.tallies import Tally
+
+QUESTIONS: Final = "questions"
+"""The folder of the questions' files."""
+
+SUFFIX: Final = ".json"
+
+PLAIN: Final = Request(highlights=False)
+"""What is requested of a tally: whatever the operator wants besides is not for the public."""
+
+
+def publish(
+    folder: Archive, registry: Registry, tallies: Iterable[Tally], advance: Callable[[int], object] = lambda _: None
+) -> bool:
+    """Bring a public folder up to date, and return whether that changed any file.
+
+    Args:
+        folder: the public folder. It must be locked.
+        registry: the definitions of all questions.
+        tallies: of the windows that may be published.
+        advance: called with the number of tallies just estimated.
+
+    Raises:
+        OutputError: if a file cannot be written.
+
+    """
+    public = publishable(registry)
+    estimates = {name: known_estimates(folder, name, public) for name in public.metrics}
+    missing = [
+        tally
+        for tally in tallies
+        if tally.metric in public.metrics and tally.window.text not in {each.window for each in estimates[tally.metric]}
+    ]
+    fresh = make_report(registry, rounded_tallies(missing), request=PLAIN, advance=advance).metrics
+    for estimated in _published(fresh, public):
+        estimates[_question(estimated)].append(estimated)
+    return _write(folder, public, estimates)
+
+
+def known_estimates(folder: Archive, name: str, public: Registry) -> list[MetricEstimate]:
+    """Return what was published of a question before, as far as that may still be."""
+    with suppress(ReportError):  # there is none yet, or it is of another version
+        return _published(read_report(_path(folder, name)).metrics, public)
+    return []
+
+
+def _published(estimates: Iterable[MetricEstimate], public: Registry) -> list[MetricEstimate]:
+    metrics = apart(public).metrics
+    every = (published(each, metrics[each.metric]) for each in of_known_editions(estimates, public))
+    return [each for each in every if each is not None]
+
+
+def _question(estimated: MetricEstimate) -> str:
+    """Return the question that a stratum or a former edition is of."""
+    return estimated.metric.partition("[")[0]
+
+
+def _path(folder: Archive, name: str) -> Path:
+    return folder.folder / QUESTIONS / f"{name}{SUFFIX}"
+
+
+def _write(folder: Archive, public: Registry, estimates: dict[str, list[MetricEstimate]]) -> bool:
+    of_all = [each for of_question in estimates.values() for each in of_question]
+    windows = {window.text for window in newest({each.span for each in of_all}, public)}
+    shown = over_windows([each for each in of_all if each.window in windows], public)
+    page = page_of(shown, public)
+    standing = standing_of(page)
+    try:
+        (folder.folder / QUESTIONS).mkdir(exist_ok=True)
+        remove_parts(folder.folder / QUESTIONS)
+        changed = [
+            replace_file(_path(folder, name), as_json(_report_on(name, of_question, shown, public)))
+            for name, of_question in estimates.items()
+        ]
+        changed += [
+            replace_file(folder.folder / INDEX, as_json(standing)),
+            replace_file(folder.folder / PAGE, publication_as_html(page, standing, public)),
+        ]
+        left = [each for each in (folder.folder / QUESTIONS).glob(f"*{SUFFIX}") if each.stem not in estimates]
+        for path in left:
+            path.unlink()
+    except OSError as error:
+        raise OutputError(f"{folder.folder} cannot be written: {error.strerror}") from error
+    return any(changed) or bool(left)
+
+
+def _report_on(name: str, estimates: list[MetricEstimate], shown: EstimateReport, public: Registry) -> EstimateReport:
+    """Return all that is published of a question."""
+    order = list(apart(public).metrics)
+    every = sorted(estimates, key=lambda each: (order.index(each.metric), each.span.starts_at))
+    return replace(
+        shown,
+        metrics=tuple(every),
+        changes=tuple(each for each in shown.changes if each.metric.partition("[")[0] == name),
+        effects=tuple(each for each in shown.effects if each.metric == name),
+        highlights=(),
+    )

@@ -1,0 +1,83 @@
+"""The digest for mail or chat: every question in at most twenty lines, changes first."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from estimator.render.html.page import environment
+from estimator.results.standing import Standing, StandingQuestion
+from estimator.words import plural, short
+
+MOST_LINES: Final = 20
+"""As many as a chat shows without unfolding."""
+
+FRAME: Final = 6
+"""The lines beside the questions: heading, summary, participation, and an empty one after each."""
+
+LONGEST_LINE: Final = 400
+"""The most characters of a line: a sentence on the answer, and one on the change."""
+
+ORDER: Final = ("changed", "perhaps", "same", "unknown")
+"""The verdicts, the most important first."""
+
+WITH_CHANGE: Final = ("changed", "perhaps")
+"""The verdicts whose sentence is shown."""
+
+
+class Digest(NamedTuple):
+    """The parts of a digest.
+
+    Attributes:
+        heading: what it is of.
+        summary: how many questions changed.
+        lines: the title of a question and the sentences about it.
+        more: how many questions are left out, and where they are; empty if none is.
+        participation: whom the figures describe.
+
+    """
+
+    heading: str
+    summary: str
+    lines: tuple[tuple[str, str], ...]
+    more: str
+    participation: str
+
+
+def digest_of(standing: Standing) -> Digest:
+    """Return the digest of an archive."""
+    questions = sorted(standing.questions, key=lambda question: ORDER.index(question.code))
+    room = MOST_LINES - FRAME
+    shown = questions if len(questions) <= room else questions[: room - 1]
+    hidden = len(questions) - len(shown)
+    last = max((window.window for window in standing.windows), default="")
+    return Digest(
+        heading=f"{standing.app}: telemetry digest{last and f', {last}'}",
+        summary=_summary(questions),
+        lines=tuple((question.title, _sentences(question)) for question in shown),
+        more=f"… and {plural(hidden, 'more question')}: see index.html" if hidden else "",
+        participation=standing.participation,
+    )
+
+
+def _summary(questions: list[StandingQuestion]) -> str:
+    changed, perhaps = (sum(question.code == code for question in questions) for code in WITH_CHANGE)
+    doubt = f", {perhaps:,} perhaps" if perhaps else ""
+    return f"{changed:,} of {plural(len(questions), 'question')} changed{doubt}."
+
+
+def _sentences(question: StandingQuestion) -> str:
+    change = f"{question.change} " if question.code in WITH_CHANGE else ""
+    return short(f"{change}{question.answer}", LONGEST_LINE)
+
+
+def digest_text(standing: Standing) -> str:
+    """Return the digest as plain text."""
+    digest = digest_of(standing)
+    lines = [f"{title}: {sentences}" for title, sentences in digest.lines]
+    more = [digest.more] if digest.more else []
+    return "\n".join([digest.heading, "", digest.summary, "", *lines, *more, "", digest.participation]) + "\n"
+
+
+def digest_html(standing: Standing) -> str:
+    """Return the digest as a page that mail programs show, without scripts and styles."""
+    return environment().get_template("digest.html.jinja").render(digest=digest_of(standing))

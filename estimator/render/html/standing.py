@@ -1,0 +1,165 @@
+"""The page on all windows of an archive: how every question stands, and where each window is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window, WindowKind
+from estimator.render.html.page import Page, filled
+from estimator.render.html.questions import REPORTS, QuestionView, Spark, sparkline
+from estimator.render.rounding import number
+from estimator.render.words import NO_REPORTS, answer_of
+from estimator.report.strata import former_questions
+from estimator.results.estimate import Estimate
+from estimator.results.metric import MetricEstimate
+from estimator.results.standing import ArchivedWindow, DevicesTakingPart, Standing, StandingQuestion
+
+OPEN_WINDOWS = 7
+"""The newest windows are unfolded: a week of days."""
+
+
+class DevicesOverTime(NamedTuple):
+    """About how many devices take part, in the windows of one kind.
+
+    Attributes:
+        kind: of the windows.
+        spark: a small chart; None with a single window.
+        rows: the name of each window and about how many devices, the newest first.
+
+    """
+
+    kind: WindowKind
+    spark: Spark | None
+    rows: tuple[tuple[str, str], ...]
+
+
+class ListedQuestion(NamedTuple):
+    """A line of the list of public questions.
+
+    Attributes:
+        question: how it stands.
+        window: how often it is asked.
+        history: since when it is asked, and how it was asked before.
+
+    """
+
+    question: StandingQuestion
+    window: WindowKind
+    history: tuple[str, ...]
+
+
+def standing_of(page: Page, windows: Sequence[ArchivedWindow] = ()) -> Standing:
+    """Return how every question of a page stands.
+
+    Args:
+        page: of all windows.
+        windows: the folders of an archive, the newest first.
+
+    """
+    first: dict[str, str] = {}
+    for estimated in page.report.metrics:
+        if estimated.reports:
+            first.setdefault(estimated.metric, estimated.window)
+    answers = {each.shown.metric: answer_of(each.shown, each.independence) for each in page.report.highlights}
+    return Standing(
+        app=page.registry.app,
+        participation=page.participation,
+        questions=tuple(
+            _question(question, first.get(question.metric.name), answers.get(question.metric.name, NO_REPORTS))
+            for question in page.questions
+        ),
+        devices=tuple(devices_of(page.report.metrics)),
+        windows=tuple(windows),
+    )
+
+
+def _question(question: QuestionView, first: str | None, answer: str) -> StandingQuestion:
+    metric = question.metric
+    return StandingQuestion(
+        metric=metric.name,
+        title=metric.title,
+        purpose=metric.purpose,
+        epsilon=as_float(metric.epsilon_nanos),
+        expires=metric.expires,
+        first=first,
+        last=question.window,
+        answer=answer,
+        code=question.verdict.code,
+        change=question.verdict.sentence,
+    )
+
+
+def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
+    """Return about how many devices take part in each window, in the order of time."""
+    most: dict[str, DevicesTakingPart] = {}
+    for estimated in estimates:
+        known = estimated.taking_part
+        if known is None or not estimated.reports or known.estimate is None:
+            continue
+        of_question = DevicesTakingPart(estimated.window, known.estimate, known.low, known.high)
+        if estimated.window not in most or most[estimated.window].devices < of_question.devices:
+            most[estimated.window] = of_question
+    return sorted(most.values(), key=lambda each: (Window.parse(each.window).starts_at, each.window))
+
+
+def standing_as_html(page: Page, standing: Standing) -> str:
+    """Return the page on all windows of an archive as one HTML file."""
+    devices = _over_time(page, standing)
+    return filled("standing.html.jinja", page, standing=standing, devices=devices, open_windows=OPEN_WINDOWS)
+
+
+def publication_as_html(page: Page, standing: Standing, registry: Registry) -> str:
+    """Return the page for the public as one HTML file.
+
+    Args:
+        page: of the questions that may be published.
+        standing: how they stand.
+        registry: the questions that may be published.
+
+    """
+    page = replace(page, questions=tuple(map(_without_sums, page.questions)))
+    listed = [_listed(question, registry) for question in standing.questions if question.metric in registry.metrics]
+    return filled("publication.html.jinja", page, listed=listed, devices=_over_time(page, standing))
+
+
+def _without_sums(question: QuestionView) -> QuestionView:
+    """Return a view without the reports of all windows: they have more digits than those of one."""
+    return replace(question, facts=tuple(fact for fact in question.facts if fact[0] != REPORTS))
+
+
+def _listed(question: StandingQuestion, registry: Registry) -> ListedQuestion:
+    span = "" if question.first is None else f"Published from {question.first} to {question.last}."
+    former = (each.relation for (name, _), each in former_questions(registry).items() if name == question.metric)
+    return ListedQuestion(question, registry.metrics[question.metric].window, (span, *dict.fromkeys(former)))
+
+
+def _over_time(page: Page, standing: Standing) -> list[DevicesOverTime]:
+    by_window = {each.window: each for each in standing.devices}
+    every = (
+        _of_kind(kind, [by_window.get(window.text) for window in windows]) for kind, windows in page.calendars.items()
+    )
+    return [each for each in every if each is not None]
+
+
+def _of_kind(kind: WindowKind, windows: Sequence[DevicesTakingPart | None]) -> DevicesOverTime | None:
+    rows = [(each.window, _about(each)) for each in reversed(windows) if each is not None]
+    if not rows:
+        return None
+    return DevicesOverTime(
+        kind=kind,
+        spark=sparkline([None if each is None else _estimate(each) for each in windows]),
+        rows=tuple(rows),
+    )
+
+
+def _estimate(devices: DevicesTakingPart) -> Estimate:
+    return Estimate(devices.devices, None, devices.low, devices.high)
+
+
+def _about(devices: DevicesTakingPart) -> str:
+    whole = 0 if devices.low == devices.high else None
+    return f"about {number(devices.devices, devices.low, devices.high, figures=1, decimals=whole).estimate}"

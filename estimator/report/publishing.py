@@ -1,0 +1,151 @@
+"""What may be published: which questions, from how many reports, and how exactly.
+
+A publication is a function of rounded tallies alone. A tally of fewer than 100 reports is left out.
+Any other is rounded down to a number of reports k of two significant digits, with nearly the same
+frequencies: of n reports the first c(y) are of the symbols up to y, and of the k reports
+round(c(y)·k/n). Estimates, errors, intervals and p-values are then those of the rounded tally, so
+that none of them, with all of its digits, says more of n than k does: for each n that is rounded
+to k, every tally of k reports is the rounded form of some tally of n
+(`tests/exact/test_rounded_tallies.py` enumerates both). They describe fewer reports than there
+were, so intervals hold at least as often.
+
+Strata are rounded one by one, and those of fewer than 100 reports are no part of the whole either,
+so that no difference tells of them. Of two questions asked together, a figure within a group of
+fewer than 100 devices, by the published estimate, is unknown. Of texts only those that the registry
+approves are kept.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from typing import Final
+
+from msgspec import structs
+
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from estimator.results.estimate import Figure, FigureLabel, Figures
+from estimator.results.group import SHARES, FigureGroup
+from estimator.results.metric import MetricEstimate, TextFindings
+from estimator.tallies import INT64, Tally
+
+LEAST_REPORTS: Final = 100
+"""A tally, a stratum or a group of fewer is not published."""
+
+COUNT_DIGITS: Final = 2
+"""The significant digits of published counts."""
+
+
+def publishable(registry: Registry) -> Registry:
+    """Return the registry of the questions that may be published, without words of its operator."""
+    metrics = {name: replace(metric, owner="") for name, metric in registry.metrics.items() if may_publish(metric)}
+    return replace(
+        registry,
+        owner="",
+        budget=registry.budget._replace(accept=""),
+        metrics=metrics,
+        former=tuple(each for each in registry.former if each.metric.name in metrics and may_publish(each.metric)),
+        newcomers=registry.newcomers & metrics.keys(),
+        events=(),
+    )
+
+
+def may_publish(metric: Metric) -> bool:
+    """Whether figures of a question may be published."""
+    return metric.is_public and not metric.is_sensitive
+
+
+def rounded_down(count: int) -> int:
+    """Return a count with two significant digits, which is not above it.
+
+    >>> [rounded_down(count) for count in (7, 119, 1_099, 98_765)]
+    [7, 110, 1000, 98000]
+    """
+    place: int = 10 ** max(0, len(str(count)) - COUNT_DIGITS)
+    return count - count % place
+
+
+def rounded_tallies(tallies: Iterable[Tally]) -> Iterator[Tally]:
+    """Yield the closed tallies with enough reports, rounded."""
+    return (rounded_tally(tally) for tally in tallies if tally.closed and tally.reports >= LEAST_REPORTS)
+
+
+def rounded_tally(tally: Tally) -> Tally:
+    """Return a tally of fewer reports, or as many, with nearly the same frequencies.
+
+    The frequency of no symbol differs by as much as one of the reports that are left.
+    """
+    kept = rounded_down(tally.reports)
+    ends = [0, *((2 * end * kept + tally.reports) // (2 * tally.reports) for end in accumulate(tally.counts))]
+    counts = [end - start for start, end in pairwise(ends)]
+    if tally.symbols is None:
+        return replace(tally, reports=kept, counts=array(INT64, counts))
+    reported = [(symbol, count) for symbol, count in zip(tally.symbols, counts, strict=True) if count]
+    symbols, counts = ([each[place] for each in reported] for place in range(2))
+    return replace(tally, reports=kept, counts=array(INT64, counts), symbols=array(INT64, symbols))
+
+
+def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | None:
+    """Return what may be published of the estimates of a rounded tally. None if nothing may be.
+
+    Args:
+        estimated: the estimates. They may have been published before.
+        metric: the question, as the registry defines it now.
+
+    """
+    groups = tuple(_with_unknown(group, estimated) for group in estimated.groups)
+    texts = estimated.texts
+    if texts is not None:
+        groups = tuple(_approved(group, metric) for group in groups if group.statistic in FOUND)
+        texts = TextFindings(max_length=texts.max_length)
+        if not any(len(group.figures) for group in groups):
+            return None
+    taking_part = estimated.taking_part
+    if taking_part is not None:
+        ends = {name: float(rounded_down(int(getattr(taking_part, name)))) for name in ("low", "high", "estimate")}
+        taking_part = structs.replace(taking_part, **ends)
+    return structs.replace(
+        estimated,
+        groups=groups,
+        texts=texts,
+        reports=rounded_down(estimated.reports),
+        taking_part=taking_part,
+        learned=None,
+    )
+
+
+FOUND: Final = ("found_text", "approved_text")
+"""The statistics of texts that were found; the second is published."""
+
+
+def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
+    """Return the texts that may be published."""
+    figures = [figure for figure in group.figures if figure.value in metric.kind.approved]
+    return structs.replace(group, statistic="approved_text", figures=Figures.from_rows(figures))
+
+
+def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
+    """Return figures, of which those of few devices are unknown."""
+    within = group.about.within
+    if within is None:
+        return group
+    many = _given_by_many(estimated)
+    least, most = group.ends or SHARES
+    figures = (
+        figure if many.issuperset(within(figure.value)) else Figure(None, None, least, most, value=figure.value)
+        for figure in group.figures
+    )
+    return structs.replace(group, figures=Figures.from_rows(figures))
+
+
+def _given_by_many(estimated: MetricEstimate) -> set[tuple[int, FigureLabel]]:
+    """Return the answers of two questions asked together that enough devices gave."""
+    devices: dict[tuple[int, FigureLabel], float] = {}
+    for share in estimated.estimates or ():
+        answers = share.value if isinstance(share.value, tuple) else (share.value,)
+        for answer in enumerate(answers):
+            devices[answer] = devices.get(answer, 0.0) + (share.estimate or 0.0) * estimated.reports
+    return {answer for answer, number in devices.items() if number >= LEAST_REPORTS}

@@ -1,0 +1,60 @@
+"""The index of a folder of reports: its windows, and how every question stands after them."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, ClassVar, Final
+
+from estimator.results.estimate import Record, says
+
+INDEX_SCHEMA: Final = 3
+"""The schema number of ``index.json``."""
+
+
+class ArchivedWindow(Record, frozen=True):
+    """One window of an archive."""
+
+    window: Annotated[str, says("its name.")]
+    kind: Annotated[str, says("day, week or month.")]
+    metrics: Annotated[int | None, says("how many tallies were estimated. None where the report cannot be read.")]
+    reports: Annotated[int | None, says("how many reports these tallies hold together. None likewise.")]
+    skipped: Annotated[int | None, says("how many tallies could not be estimated. None likewise.")]
+    files: Annotated[tuple[str, ...], says("the names of the files in its folder.")]
+
+
+class StandingQuestion(Record, frozen=True, kw_only=True):
+    """A question, its latest answer, and whether it changed."""
+
+    metric: Annotated[str, says("its name; its place on the page is ``index.html#q-`` and the name.")]
+    title: Annotated[str, says("what people read in place of the name.")]
+    purpose: Annotated[str, says("why it is asked.")]
+    epsilon: Annotated[float, says("of one report, rounded up.")]
+    expires: Annotated[date | None, says("the last day on which a window of it may begin. None if there is none.")]
+    first: Annotated[str | None, says("the first window with reports. None if there is none.")]
+    last: Annotated[str | None, says("the window of the answer. None likewise.")]
+    answer: Annotated[str, says("a sentence or two, with the intervals.")]
+    code: Annotated[str, says("whether it changed: ``changed``, ``perhaps``, ``same`` or ``unknown``.")]
+    change: Annotated[str, says("what changed and since when. Empty where nothing can be compared.")]
+
+
+class DevicesTakingPart(Record, frozen=True):
+    """About how many devices take part in a window."""
+
+    window: Annotated[str, says("its name.")]
+    devices: Annotated[float, says("the estimate of the question with the most.")]
+    low: Annotated[float, says("the lower end of the interval, of 99.8 % confidence.")]
+    high: Annotated[float, says("the upper end.")]
+
+
+class Standing(Record, frozen=True, kw_only=True):
+    """How every question stands, and all windows of an archive."""
+
+    schema_number: ClassVar[int | None] = INDEX_SCHEMA
+
+    app: Annotated[str, says("its name.")]
+    participation: Annotated[str, says("whom the figures describe, in a sentence.")]
+    questions: Annotated[tuple[StandingQuestion, ...], says("in the registry's order.")]
+    devices: Annotated[tuple[DevicesTakingPart, ...], says("in the order of time. Empty where they are unknown.")]
+    windows: Annotated[
+        tuple[ArchivedWindow, ...], says("the newest first. Empty in a public folder, which has no folders of windows.")
+    ]
