@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from datetime import date, timedelta
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -21,11 +22,14 @@ from playwright.sync_api import Browser
 from benchmarks import many_windows
 from benchmarks.results import spread, table, verdict
 from client_sdk.protocol import Registry
+from client_sdk.protocol.command_line import ExitStatus
 from estimator.analyses.metric import estimate
+from estimator.formats.json_documents import as_json
 from estimator.render.html.page import as_html
 from estimator.report.changes import changes_of
 from estimator.report.conclusions import highlights_of
 from estimator.report.report import make_report
+from estimator.results.metric import MetricEstimate
 from estimator.tallies import Tally, decode
 from tests.support.devices.definitions import (
     BOOLEAN,
@@ -64,6 +68,7 @@ def measure_html() -> str:
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, chromium() as browser:
         usual, histograms = Path(folder) / "usual.html", Path(folder) / "every_kind.html"
         seconds, processor = usual_seconds(Path(folder), usual)
+        again = standing_seconds(Path(folder))
         waves_s, waves_used_s = histograms_seconds(Path(folder))
         mixed_s, mixed_used_s = mixed_seconds(Path(folder))
         alone, written = write_every_kind(histograms)
@@ -89,6 +94,8 @@ def measure_html() -> str:
         f" questions are such, {mixed_s:.0f} s, {mixed_used_s:.0f} s of the processor, of which {written:.2f} s are to"
         " write it.\n\nHTML: "
         + verdict(max(seconds["HTML"]) <= 10, f"{max(seconds['HTML']):.2f} s", "≤ 10 s")
+        + "\nThe page of all windows of an archive, its index and digest, with nothing new: "
+        + verdict(max(again) <= 10, f"{spread(again, 2)} s", "≤ 10 s")
         + "\nJSON: "
         + verdict(max(seconds["JSON"]) <= 2, f"{max(seconds['JSON']):.2f} s", "≤ 2 s")
         + "\nThe larger page: "
@@ -115,6 +122,35 @@ def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
             seconds[form].append(taken)
             processor[form].append(used)
     return seconds, processor
+
+
+def standing_seconds(folder: Path) -> list[float]:
+    """Return how long `archive` takes for the page of all windows of the usual questions."""
+    questions = many_windows.registry()
+    report = make_report(questions, decode(many_windows.tallies(questions)))
+    (folder / "metrics.toml").write_text(many_windows.definitions(), encoding="utf-8")
+    (folder / "none.ndjson").touch()
+    for window, of_window in groupby(sorted(report.metrics, key=_window), key=_window):
+        archived = folder / "archive" / window / "report.json"
+        archived.parent.mkdir(parents=True)
+        alone = replace(report, metrics=tuple(of_window), changes=(), highlights=())
+        archived.write_text(as_json(alone), encoding="utf-8")
+    files = ["--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "none.ndjson")]
+    seconds = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-m", "estimator", "archive", str(folder / "archive"), *files],
+            check=False,
+            capture_output=True,
+        )
+        seconds.append(time.perf_counter() - started)
+        assert done.returncode == ExitStatus.NOTHING_NEW, done.stderr.decode()
+    return seconds
+
+
+def _window(estimated: MetricEstimate) -> str:
+    return estimated.window
 
 
 def histograms_seconds(folder: Path) -> tuple[float, float]:
