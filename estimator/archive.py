@@ -35,16 +35,15 @@ from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S
 from estimator.errors import BusyError, MissingLibraryError, OutputError, ReportError, UnfitTallyError
 from estimator.formats.json_documents import as_json, as_line, read_report
 from estimator.formats.tables import as_csv, to_parquet
-from estimator.output_files import is_not_ours, remove_parts, write_through, write_whole
-from estimator.render.digest import digest_html, digest_text
-from estimator.render.html.page import MOST_PLACES, as_html, page_of
-from estimator.render.html.standing import standing_as_html, standing_of
+from estimator.output_files import is_not_ours, remove_parts, replace_file, write_through
+from estimator.render.digest import digest_of, digest_text
+from estimator.render.html.page import as_html, environment, filled, page_of
+from estimator.render.html.standing import newest, on_all_windows, standing_of
 from estimator.report.alerts import Alert, JudgedAlert, judged
-from estimator.report.report import make_report, over_windows
-from estimator.report.strata import apart
+from estimator.report.report import make_report, of_known_editions, over_windows
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Changes, EstimateReport, Request, Selection, Skipped
-from estimator.results.standing import INDEX_SCHEMA, ArchivedWindow
+from estimator.results.standing import INDEX, INDEX_SCHEMA, PAGE, ArchivedWindow
 from estimator.tallies import Tally
 
 OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.mark")
@@ -52,8 +51,6 @@ OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.m
 directory.
 """
 
-INDEX: Final = "index.json"
-PAGE: Final = "index.html"
 DIGEST: Final = "digest.txt"
 DIGEST_PAGE: Final = "digest.html"
 ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
@@ -180,11 +177,6 @@ def _sync(folder: Path) -> None:
     finally:
         os.close(descriptor)
 
-
-MOST_WINDOWS: Final = 90
-"""The windows of each kind on the page of all, a quarter of days: with fifty questions they take
-1.5 MB.
-"""
 
 MOST_BYTES: Final = 2**26
 """The reports of each kind of window that are read for that page. A question of a million values
@@ -337,22 +329,12 @@ def write_standing(archive: Archive, registry: Registry) -> None:
     standing = standing_of(page, entries)
     files = {
         INDEX: as_json(standing),
-        PAGE: standing_as_html(page, standing),
+        PAGE: filled("standing.html.jinja", page, **on_all_windows(page, standing)),
         DIGEST: digest_text(standing),
-        DIGEST_PAGE: digest_html(standing),
+        DIGEST_PAGE: environment().get_template("digest.html.jinja").render(digest=digest_of(standing)),
     }
     for name, text in files.items():
         replace_file(archive.folder / name, text)
-
-
-def replace_file(path: Path, text: str) -> bool:
-    """Write a file as a whole, unless it holds this text already; return whether that was so."""
-    content = text.encode()
-    with suppress(OSError):
-        if path.read_bytes() == content:
-            return False
-    write_whole(path, content)
-    return True
 
 
 def recent_estimates(archive: Archive, registry: Registry, windows: Iterable[Window]) -> list[MetricEstimate]:
@@ -369,25 +351,6 @@ def recent_estimates(archive: Archive, registry: Registry, windows: Iterable[Win
             with suppress(ReportError):
                 estimates += of_known_editions(read_report(path).metrics, registry)
     return estimates
-
-
-def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
-    """Return the windows that a page can hold, the newest of each kind: gaps have places, too."""
-    most = min(MOST_WINDOWS, MOST_PLACES // (len(WindowKind) * max(1, len(apart(registry).metrics))))
-    of_kinds = {kind: [window for window in windows if window.kind is kind] for kind in WindowKind}
-    last = {kind: max(of_kind, key=lambda window: window.starts_at) for kind, of_kind in of_kinds.items() if of_kind}
-    return [
-        window
-        for kind, of_kind in of_kinds.items()
-        for window in of_kind
-        if last[kind].starts_at - window.starts_at < most * (last[kind].ends_at - last[kind].starts_at)
-    ]
-
-
-def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -> Iterator[MetricEstimate]:
-    """Yield the estimates of questions as the registry defines them."""
-    editions = {name: metric.edition for name, metric in apart(registry).metrics.items()}
-    return (each for each in estimates if editions.get(each.metric) == each.edition)
 
 
 def _known(path: Path) -> dict[str, ArchivedWindow]:

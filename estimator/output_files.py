@@ -56,6 +56,16 @@ def write_whole(path: Path, content: bytes) -> None:
         ) from error
 
 
+def replace_file(path: Path, text: str) -> bool:
+    """Write a file as a whole, unless it holds this text already; return whether that was so."""
+    content = text.encode()
+    with suppress(OSError):
+        if path.read_bytes() == content:
+            return False
+    write_whole(path, content)
+    return True
+
+
 def remove_parts(folder: Path) -> None:
     """Remove what killed runs have left of files; no other run may be writing to the folder.
 

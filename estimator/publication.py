@@ -15,6 +15,7 @@ more are removed last.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -23,17 +24,17 @@ from typing import Final
 from msgspec.structs import replace
 
 from client_sdk.protocol.registry.registry import Registry
-from estimator.archive import INDEX, PAGE, Archive, newest, of_known_editions, replace_file
 from estimator.errors import OutputError, ReportError
 from estimator.formats.json_documents import as_json, read_report
-from estimator.output_files import remove_parts
-from estimator.render.html.page import page_of
-from estimator.render.html.standing import publication_as_html, standing_of
+from estimator.output_files import remove_parts, replace_file
+from estimator.render.html.page import filled, page_of
+from estimator.render.html.standing import for_the_public, newest, standing_of, without_sums
 from estimator.report.publishing import publishable, published, rounded_tallies
-from estimator.report.report import make_report, over_windows
+from estimator.report.report import make_report, of_known_editions, over_windows
 from estimator.report.strata import apart
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Request
+from estimator.results.standing import INDEX, PAGE
 from estimator.tallies import Tally
 
 QUESTIONS: Final = "questions"
@@ -46,7 +47,7 @@ PLAIN: Final = Request(highlights=False)
 
 
 def publish(
-    folder: Archive, registry: Registry, tallies: Iterable[Tally], advance: Callable[[int], object] = lambda _: None
+    folder: Path, registry: Registry, tallies: Iterable[Tally], advance: Callable[[int], object] = lambda _: None
 ) -> bool:
     """Bring a public folder up to date, and return whether that changed any file.
 
@@ -73,7 +74,7 @@ def publish(
     return _write(folder, public, estimates)
 
 
-def known_estimates(folder: Archive, name: str, public: Registry) -> list[MetricEstimate]:
+def known_estimates(folder: Path, name: str, public: Registry) -> list[MetricEstimate]:
     """Return what was published of a question before, as far as that may still be."""
     with suppress(ReportError):  # there is none yet, or it is of another version
         return _published(read_report(_path(folder, name)).metrics, public)
@@ -91,32 +92,34 @@ def _question(estimated: MetricEstimate) -> str:
     return estimated.metric.partition("[")[0]
 
 
-def _path(folder: Archive, name: str) -> Path:
-    return folder.folder / QUESTIONS / f"{name}{SUFFIX}"
+def _path(folder: Path, name: str) -> Path:
+    return folder / QUESTIONS / f"{name}{SUFFIX}"
 
 
-def _write(folder: Archive, public: Registry, estimates: dict[str, list[MetricEstimate]]) -> bool:
+def _write(folder: Path, public: Registry, estimates: dict[str, list[MetricEstimate]]) -> bool:
     of_all = [each for of_question in estimates.values() for each in of_question]
     windows = {window.text for window in newest({each.span for each in of_all}, public)}
     shown = over_windows([each for each in of_all if each.window in windows], public)
     page = page_of(shown, public)
+    page = dataclasses.replace(page, questions=tuple(map(without_sums, page.questions)))
     standing = standing_of(page)
+    text = filled("publication.html.jinja", page, **for_the_public(page, standing, public))
     try:
-        (folder.folder / QUESTIONS).mkdir(exist_ok=True)
-        remove_parts(folder.folder / QUESTIONS)
+        (folder / QUESTIONS).mkdir(exist_ok=True)
+        remove_parts(folder / QUESTIONS)
         changed = [
             replace_file(_path(folder, name), as_json(_report_on(name, of_question, shown, public)))
             for name, of_question in estimates.items()
         ]
         changed += [
-            replace_file(folder.folder / INDEX, as_json(standing)),
-            replace_file(folder.folder / PAGE, publication_as_html(page, standing, public)),
+            replace_file(folder / INDEX, as_json(standing)),
+            replace_file(folder / PAGE, text),
         ]
-        left = [each for each in (folder.folder / QUESTIONS).glob(f"*{SUFFIX}") if each.stem not in estimates]
+        left = [each for each in (folder / QUESTIONS).glob(f"*{SUFFIX}") if each.stem not in estimates]
         for path in left:
             path.unlink()
     except OSError as error:
-        raise OutputError(f"{folder.folder} cannot be written: {error.strerror}") from error
+        raise OutputError(f"{folder} cannot be written: {error.strerror}") from error
     return any(changed) or bool(left)
 
 

@@ -81,7 +81,7 @@ def archive(  # noqa: PLR0913 one argument an option
     try:
         # loading templates takes 41 ms, which other commands save; and not every system has fcntl
         from estimator.archive import ON_ALL_WINDOWS, Archive, missing_windows, write_standing, write_windows  # noqa: PLC0415
-        from estimator.publication import publish  # noqa: PLC0415
+        from estimator.publication import publish  # noqa: PLC0415 likewise 41 ms
     except ModuleNotFoundError as error:
         raise OutputError(
             f"archive needs {error.name}, which this system does not have; run it on Linux or macOS"
@@ -111,9 +111,8 @@ def archive(  # noqa: PLR0913 one argument an option
             write_standing(kept, definitions)
         if public is not None:
             of_windows = [tally for tally in received if selection.spans(tally.window) and kept.has(tally.window)]
-            shown = Archive(public)
-            with shown.locked(), progress("publishing", len(of_windows)) as advance:
-                is_published = publish(shown, definitions, of_windows, advance)
+            with Archive(public).locked(), progress("publishing", len(of_windows)) as advance:
+                is_published = publish(public, definitions, of_windows, advance)
     except BusyError as error:
         click.echo(str(error), err=True)
         raise SystemExit(ExitStatus.NOTHING_NEW) from None

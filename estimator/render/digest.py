@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from estimator.render.html.page import environment
 from estimator.results.standing import Standing, StandingQuestion
 from estimator.words import plural, short
 
@@ -76,8 +75,3 @@ def digest_text(standing: Standing) -> str:
     lines = [f"{title}: {sentences}" for title, sentences in digest.lines]
     more = [digest.more] if digest.more else []
     return "\n".join([digest.heading, "", digest.summary, "", *lines, *more, "", digest.participation]) + "\n"
-
-
-def digest_html(standing: Standing) -> str:
-    """Return the digest as a page that mail programs show, without scripts and styles."""
-    return environment().get_template("digest.html.jinja").render(digest=digest_of(standing))

@@ -7,7 +7,7 @@ in one of them. So the question counts once, and its loss is that of its smalles
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
@@ -175,6 +175,12 @@ def over_windows(estimates: Sequence[MetricEstimate], registry: Registry) -> Est
         effects=effects_of(windows, registry),
         highlights=highlights_of(windows, metrics, changes),
     )
+
+
+def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -> Iterator[MetricEstimate]:
+    """Yield the estimates of questions as the registry defines them."""
+    editions = {name: metric.edition for name, metric in apart(registry).metrics.items()}
+    return (each for each in estimates if editions.get(each.metric) == each.edition)
 
 
 def _sorted_out(

@@ -7,6 +7,10 @@ from typing import Annotated, ClassVar, Final
 
 from estimator.results.estimate import Record, says
 
+INDEX: Final = "index.json"
+PAGE: Final = "index.html"
+"""The files on all windows of an archive, and of a public folder."""
+
 INDEX_SCHEMA: Final = 3
 """The schema number of ``index.json``."""
 

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Locator, Page
 
 from client_sdk.protocol import Registry
-from estimator.render.html.page import as_html, page_of
-from estimator.render.html.standing import publication_as_html, standing_as_html, standing_of
+from estimator.render.html.page import as_html, filled, page_of
+from estimator.render.html.standing import for_the_public, on_all_windows, standing_of
 from estimator.report.report import make_report, over_windows
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup
@@ -218,7 +218,8 @@ def test_the_page_of_all_windows_fits_a_phone_and_has_no_findings(
     standing = standing_of(page, windows)
     written = tmp_path / "index.html"
     is_public = audience == "public"
-    text = publication_as_html(page, standing, REGISTRY) if is_public else standing_as_html(page, standing)
+    shown = for_the_public(page, standing, REGISTRY) if is_public else on_all_windows(page, standing)
+    text = filled(f"{'publication' if is_public else 'standing'}.html.jinja", page, **shown)
     written.write_text(text, encoding="utf-8")
     with opened(browser, written, NARROW, scheme) as view:
         view.show_everything()

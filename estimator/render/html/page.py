@@ -24,7 +24,7 @@ from client_sdk.protocol.window import Window, WindowKind
 from estimator.errors import OutputError
 from estimator.formats.json_documents import as_compact_json
 from estimator.render.html.chart_data import QuestionData
-from estimator.render.html.questions import QuestionView, question_of, unasked
+from estimator.render.html.questions import MOST_PLACES, QuestionView, question_of, unasked
 from estimator.render.html.wording import FILTERS
 from estimator.render.words import devices_of, participation_of
 from estimator.report.strata import apart, clearest_effects
@@ -33,11 +33,6 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Skipped
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import FEWER
-
-MOST_PLACES: Final = 50_000
-"""How many windows of questions a page may hold: fifty questions on each of a thousand days. A
-window of a category of six values takes 330 bytes, so that these take 17 MB; more values take more.
-"""
 
 FEW_QUESTIONS: Final = 5
 """So many are seen at a glance."""

@@ -37,6 +37,11 @@ Run = Sequence[tuple[int, Estimate]]
 MOST_CHANGES = 20
 """How many changes the table shows, the clearest first. JSON has all of them."""
 
+MOST_PLACES: Final = 50_000
+"""How many windows of questions a page may hold: fifty questions on each of a thousand days. A
+window of a category of six values takes 330 bytes, so that these take 17 MB; more values take more.
+"""
+
 REPORTS: Final = "Reports"
 """The term of the fact that counts all reports."""
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
-from estimator.render.html.page import Page, filled
-from estimator.render.html.questions import REPORTS, QuestionView, Spark, sparkline
+from estimator.render.html.questions import MOST_PLACES, REPORTS, QuestionView, Spark, sparkline
 from estimator.render.rounding import number
 from estimator.render.words import NO_REPORTS, answer_of
-from estimator.report.strata import former_questions
+from estimator.report.strata import apart, former_questions
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
 from estimator.results.standing import ArchivedWindow, DevicesTakingPart, Standing, StandingQuestion
 
-OPEN_WINDOWS = 7
+if TYPE_CHECKING:
+    from estimator.render.html.page import Page
+
+MOST_WINDOWS: Final = 90
+"""The windows of each kind on the page of all, a quarter of days: with fifty questions they take
+1.5 MB.
+"""
+
+OPEN_WINDOWS: Final = 7
 """The newest windows are unfolded: a week of days."""
 
 
@@ -50,6 +57,19 @@ class ListedQuestion(NamedTuple):
     question: StandingQuestion
     window: WindowKind
     history: tuple[str, ...]
+
+
+def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
+    """Return the windows that a page can hold, the newest of each kind: gaps have places, too."""
+    most = min(MOST_WINDOWS, MOST_PLACES // (len(WindowKind) * max(1, len(apart(registry).metrics))))
+    of_kinds = {kind: [window for window in windows if window.kind is kind] for kind in WindowKind}
+    last = {kind: max(of_kind, key=lambda window: window.starts_at) for kind, of_kind in of_kinds.items() if of_kind}
+    return [
+        window
+        for kind, of_kind in of_kinds.items()
+        for window in of_kind
+        if last[kind].starts_at - window.starts_at < most * (last[kind].ends_at - last[kind].starts_at)
+    ]
 
 
 def standing_of(page: Page, windows: Sequence[ArchivedWindow] = ()) -> Standing:
@@ -106,14 +126,13 @@ def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
     return sorted(most.values(), key=lambda each: (Window.parse(each.window).starts_at, each.window))
 
 
-def standing_as_html(page: Page, standing: Standing) -> str:
-    """Return the page on all windows of an archive as one HTML file."""
-    devices = _over_time(page, standing)
-    return filled("standing.html.jinja", page, standing=standing, devices=devices, open_windows=OPEN_WINDOWS)
+def on_all_windows(page: Page, standing: Standing) -> dict[str, Any]:
+    """Return what the page of an archive shows besides its questions."""
+    return {"standing": standing, "devices": _over_time(page, standing), "open_windows": OPEN_WINDOWS}
 
 
-def publication_as_html(page: Page, standing: Standing, registry: Registry) -> str:
-    """Return the page for the public as one HTML file.
+def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[str, Any]:
+    """Return what the page of a public folder shows besides its questions.
 
     Args:
         page: of the questions that may be published.
@@ -121,12 +140,11 @@ def publication_as_html(page: Page, standing: Standing, registry: Registry) -> s
         registry: the questions that may be published.
 
     """
-    page = replace(page, questions=tuple(map(_without_sums, page.questions)))
     listed = [_listed(question, registry) for question in standing.questions if question.metric in registry.metrics]
-    return filled("publication.html.jinja", page, listed=listed, devices=_over_time(page, standing))
+    return {"listed": listed, "devices": _over_time(page, standing)}
 
 
-def _without_sums(question: QuestionView) -> QuestionView:
+def without_sums(question: QuestionView) -> QuestionView:
     """Return a view without the reports of all windows: they have more digits than those of one."""
     return replace(question, facts=tuple(fact for fact in question.facts if fact[0] != REPORTS))
 

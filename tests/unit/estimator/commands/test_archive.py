@@ -21,12 +21,12 @@ from click.testing import CliRunner, Result
 from client_sdk.protocol import Registry, Window
 from collector.embedded.store import EmbeddedStore
 from estimator import load_report
-from estimator.archive import MOST_WINDOWS, OF_A_COLLECTOR, Archive, recent_estimates
+from estimator.archive import OF_A_COLLECTOR, Archive, recent_estimates
 from estimator.commands.cli import command
 from estimator.output_files import write_through
 from estimator.render.digest import MOST_LINES, digest_text
-from estimator.render.html.page import page_of
-from estimator.render.html.standing import standing_as_html, standing_of
+from estimator.render.html.page import filled, page_of
+from estimator.render.html.standing import MOST_WINDOWS, on_all_windows, standing_of
 from estimator.render.words import moved_words
 from estimator.report.report import make_report, over_windows
 from estimator.results.report import EstimateReport
@@ -143,7 +143,7 @@ def standing_page(report: EstimateReport, out: Path) -> str:
         ArchivedWindow(each["window"], each["kind"], each["metrics"], each["reports"], each["skipped"], each["files"])
         for each in json.loads((out / "index.json").read_text())["windows"]
     ]
-    return standing_as_html(page, standing_of(page, windows))
+    return filled("standing.html.jinja", page, **on_all_windows(page, standing_of(page, windows)))
 
 
 def test_the_index_leaves_out_estimates_of_other_editions_and_reports_of_other_versions(out: Path) -> None:
