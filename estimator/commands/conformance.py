@@ -18,6 +18,7 @@ from estimator.conformance.run import play
         'hearsay-estimator conformance --class ledger --class consent "node client.js"',
     ),
 )
+@click.version_option(package_name="hearsay-ldp", prog_name="hearsay-conformance")
 @click.argument("program", metavar="COMMAND")
 @click.option(
     "--class",

@@ -37,7 +37,7 @@ CONSOLES = [
 @for_each("line", CONSOLES)
 def test_the_options_of_a_command_exist(line: str) -> None:
     words = shlex.split(line)
-    command = max((name for name in HELPS if line.startswith(f"{name} ")), key=len)
+    command = max((name for name in HELPS if f"{line} ".startswith(f"{name} ")), key=len)
     options = set(re.findall(r"--[a-z-]+", HELPS[command]))
     assert " " in command
     assert {word for word in words if word.startswith("--")} <= options

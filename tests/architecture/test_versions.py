@@ -34,8 +34,9 @@ def test_a_command_says_its_version(command: EntryPoint) -> None:
     assert done.stdout == f"{command.name}, version {VERSION}\n"
 
 
-def test_there_are_three_commands() -> None:
-    assert [command.name for command in COMMANDS] == ["hearsay-client", "hearsay-collector", "hearsay-estimator"]
+def test_there_are_three_programs_and_the_runner_of_the_protocol() -> None:
+    names = ["hearsay-client", "hearsay-collector", "hearsay-conformance", "hearsay-estimator"]
+    assert [command.name for command in COMMANDS] == names
 
 
 @pytest.mark.parametrize("name", NAMING)
