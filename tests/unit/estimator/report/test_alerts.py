@@ -12,7 +12,6 @@ import pytest
 from msgspec.structs import replace
 
 from client_sdk.protocol import Window
-from client_sdk.protocol.kinds.kind import word
 from estimator.analyses.metric import estimates
 from estimator.errors import RequestError
 from estimator.formats.json_documents import as_line
@@ -24,6 +23,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Selection
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import Tally, decode
+from estimator.words import cell_of
 from tests.support.estimates import every_kind
 
 DAY = Window.parse("2026-11-20")
@@ -112,7 +112,7 @@ def test_an_alert_can_be_about_a_share_or_a_mean_exactly_if_the_report_has_it() 
         has_mean = _can_be_had(f"{each.metric}.mean > {least}")
         assert has_mean == (each.mean is not None), each.metric
         for label in () if each.estimates is None else each.estimates.labels:
-            alert = read_alert(REGISTRY, f"{each.metric}.share[{word(label)}] > 0")  # type: ignore[arg-type] # an answer
+            alert = read_alert(REGISTRY, f"{each.metric}.share[{cell_of(label)}] > 0")
             assert alert.key == FigureKey("share", label), each.metric
 
 
