@@ -150,7 +150,7 @@ def test_a_job_judges_a_change_over_the_windows_up_to_each_and_says_it_in_the_on
     days, yes = [f"2026-11-{day}" for day in range(10, 20)], [500] * 5 + [900] * 5
     windows = [line("dark_mode", [1000 - count, count], window=day) for day, count in zip(days, yes, strict=True)]
     (folder / "tallies.ndjson").write_bytes(b"".join(windows[:5]))
-    words = ("--alert", "dark_mode.share[true] rises", "--alert", "dark_mode.share[true] falls")
+    words = ("--alert", "dark_mode.share[yes] rises", "--alert", "dark_mode.share[yes] falls")
     assert _keep(folder, *words).exit_code == DONE
     (folder / "tallies.ndjson").write_bytes(b"".join(windows))
     later = _keep(folder, *words)

@@ -72,9 +72,9 @@ def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> No
     assert list(document) == ["schema", "population", "confidence", "metrics", "skipped", "simultaneous"]
     assert (document["confidence"], document["simultaneous"], document["population"]) == (0.95, False, "taking-part")
     boolean, category, _, number = document["metrics"]
-    common = ["metric", "edition", "kind", "mechanism", "epsilon", "delta", "window", "closed", "reports"]
+    common = ["metric", "title", "edition", "kind", "mechanism", "epsilon", "delta", "window", "closed", "reports"]
     assert list(boolean) == list(category) == [*common, "groups", "taking_part"]
-    assert list(number) == [*common[:6], "counted", *common[6:], "groups", "taking_part"]
+    assert list(number) == [*common[:7], "counted", *common[7:], "groups", "taking_part"]
     assert [group["statistic"] for group in number["groups"]] == ["mean", "sum"]
     assert [entry["value"] for entry in listed(boolean, "share")] == [False, True]
     figures = ["estimate", "standard_error", "low", "high", "maximum_likelihood"]

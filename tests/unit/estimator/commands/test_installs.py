@@ -105,8 +105,9 @@ def test_every_form_has_the_bounds_among_all_installations(folder: Path) -> None
     assert whole.metrics[0].estimates is not None
     yes, of_all = whole.metrics[0].estimates[1], among_all.estimates[1]
     assert (of_all.low, of_all.high) == (0.25 * yes.low, 1 - 0.25 * (1 - yes.high))
-    for text in texts:
+    for text in (texts[0], *texts[2:]):
         assert "Of all 4,000 installations 25% take part; among all of them “yes” is 16 to 95%" in words(text)
+    assert "25% take part. Among all installations: bounds, whatever" in words(texts[1])
     assert re.search(r"<bdi>yes</bdi></th><td[^>]*>16 to 95%</td>", texts[1].replace("\N{NO-BREAK SPACE}", " "))
     verbose = words(report(folder, "--with", "installs=4000", "--verbose"))
     assert "among all 4,000 installations, 2026-11-20; 25% take part" in verbose

@@ -143,8 +143,9 @@ def test_a_verbose_table_has_windows_with_and_without_a_model(tmp_path: Path, fe
     windows = [line("products", f"2026-01-0{day}", 0 if day == few + 1 else 1) for day in (1, 2)]
     result = CliRunner().invoke(command, ["report", *places(tmp_path, *windows), "--verbose"])
     assert result.exit_code == 0, result.output
-    (auc,) = [row for row in result.stdout.splitlines() if row.split()[:1] == ["AUC"]]
-    assert f"2026-01-0{2 - few}" in auc
+    assert set(re.findall(r"(\S+) +no reports", result.stdout)) == {f"2026-01-0{few + 1}"}
+    assert f"2026-01-0{2 - few}      " in result.stdout
+    assert "AUC" not in result.stdout  # so few reports do not tell it
 
 
 @pytest.mark.parametrize(
