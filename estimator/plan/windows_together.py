@@ -30,7 +30,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
 from estimator.analyses.analysis import Analysis
 from estimator.analyses.lasting import lasting_of_shares, least_noise_of_means
-from estimator.analyses.metric import analysis_of, estimate
+from estimator.analyses.metric import estimate
 from estimator.decoders.decoder import LEAST_NOISE
 from estimator.plan.target_error import reports_needed, unit_variance
 from estimator.results.estimate import Record, says
@@ -163,11 +163,8 @@ def comparisons(registry: Registry, today: date) -> dict[str, int]:
 
     Every question, and every stratum, has the same part of the level, and its figures divide it.
     """
-    tests = {
-        metric.name: _tests(metric, today)
-        for metric in registry.metrics.values()
-        if windows_left(metric, today) != 0 and variances_of(analysis_of(metric)) is not None
-    }
+    asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
+    tests = {metric.name: _tests(metric, today) for metric in asked}
     questions = sum(1 + len(registry.metrics[name].strata) for name, number in tests.items() if number)
     return {name: questions * number for name, number in tests.items()}
 
