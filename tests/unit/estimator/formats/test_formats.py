@@ -69,9 +69,9 @@ CELLS: dict[type, Callable[[str], object]] = {
 RANKING = Toml('["mood", "dark_mode"]')
 """A scale and yes or no."""
 
-ELSEWHERE = {"effect", "effect_on_mean", "approved_text"}
+ELSEWHERE = {"effect", "effect_on_mean", "approved_text", "auc"}
 """The statistics of public strata and of public texts, which `test_strata` and `test_publication`
-look at.
+look at, and the area under the curve, which so few reports do not tell.
 """
 
 
