@@ -22,7 +22,7 @@ OPTIONAL = {"fill_in", "purposes"}
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
     with Program(shlex.join([str(NODE), str(CLIENT)])) as client:
-        return list(play(client, CaseClass))
+        return list(play(client, list(CaseClass)))
 
 
 @pytest.mark.slow
