@@ -180,7 +180,8 @@ def test_a_mistake_of_the_registry_is_told_at_its_place(changes: dict[str, Field
 
 def test_only_a_model_has_a_population() -> None:
     sentences = mistakes(m={"purpose": "Why?", "kind": "boolean", "epsilon": 1, "population": 5})
-    assert sentences == {"metric.m.population": "is an unknown key; remove it or correct its spelling"}
+    said = 'belongs to kind = "model"; this question is of kind "boolean": remove it'
+    assert sentences == {"metric.m.population": said}
 
 
 @pytest.mark.parametrize(
