@@ -116,6 +116,10 @@ class Archive:
         windows = [window for path in self.folder.iterdir() if (window := _window_of(path)) is not None]
         return sorted(windows, key=lambda window: (window.ends_at, window.starts_at), reverse=True)
 
+    def has_windows(self) -> bool:
+        """Return whether there are any; the folder may be missing."""
+        return self.folder.is_dir() and bool(self.windows())
+
     def has(self, window: Window) -> bool:
         """Return whether a window has been written."""
         return _window_of(self.folder / window.text) is not None
@@ -309,7 +313,9 @@ def _why_nothing(report: EstimateReport) -> str:
     return f"no tally of it can be estimated: {first.metric} {first.edition}{more}: {first.reason}"
 
 
-def write_standing(archive: Archive, registry: Registry) -> None:
+def write_standing(
+    archive: Archive, registry: Registry, is_damaged: Callable[[Window], object] = lambda _: None
+) -> None:
     """Write the files on all windows where they differ from those that are there.
 
     Each is replaced as a whole. A run that is interrupted leaves files of the run before.
@@ -317,6 +323,7 @@ def write_standing(archive: Archive, registry: Registry) -> None:
     Args:
         archive: whose windows they are of. It must be locked.
         registry: the definitions.
+        is_damaged: called with each window that is left out because its report cannot be read.
 
     Raises:
         OutputError: if they cannot be written.
@@ -325,7 +332,7 @@ def write_standing(archive: Archive, registry: Registry) -> None:
     known = _known(archive.folder / INDEX)
     windows = archive.windows()
     entries = tuple(known.get(window.text) or _entry(window, archive.path(window)) for window in windows)
-    page = page_of(over_windows(recent_estimates(archive, registry, windows), registry), registry)
+    page = page_of(over_windows(recent_estimates(archive, registry, windows, is_damaged), registry), registry)
     standing = standing_of(page, entries)
     files = {
         INDEX: as_json(standing),
@@ -337,10 +344,15 @@ def write_standing(archive: Archive, registry: Registry) -> None:
         replace_file(archive.folder / name, text)
 
 
-def recent_estimates(archive: Archive, registry: Registry, windows: Iterable[Window]) -> list[MetricEstimate]:
+def recent_estimates(
+    archive: Archive,
+    registry: Registry,
+    windows: Iterable[Window],
+    is_damaged: Callable[[Window], object] = lambda _: None,
+) -> list[MetricEstimate]:
     """Return the estimates of the newest of some windows of each kind, of the known editions.
 
-    A report that cannot be read, perhaps of another version, is left out.
+    A report that cannot be read, perhaps of another version, is left out, and its window named.
     """
     estimates: list[MetricEstimate] = []
     left = dict.fromkeys(WindowKind, MOST_BYTES)
@@ -348,8 +360,10 @@ def recent_estimates(archive: Archive, registry: Registry, windows: Iterable[Win
         path = archive.path(window) / REPORT
         left[window.kind] -= path.stat().st_size
         if left[window.kind] >= 0:
-            with suppress(ReportError):
+            try:
                 estimates += of_known_editions(read_report(path).metrics, registry)
+            except ReportError:
+                is_damaged(window)
     return estimates
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +32,11 @@ from estimator.commands.report_options import (
     selection_of,
 )
 from estimator.errors import BusyError, OutputError
+from estimator.output_files import is_not_ours
 from estimator.report.alerts import read_alert
 
 if TYPE_CHECKING:
-    from estimator.archive import ArchiveRun
+    from estimator.archive import Archive, ArchiveRun
 
 
 @click.command(
@@ -81,7 +83,7 @@ def archive(  # noqa: PLR0913 one argument an option
     try:
         # loading templates takes 41 ms, which other commands save; and not every system has fcntl
         from estimator.archive import ON_ALL_WINDOWS, Archive, missing_windows, write_standing, write_windows  # noqa: PLC0415
-        from estimator.publication import publish  # noqa: PLC0415 likewise 41 ms
+        from estimator.publication import QUESTIONS, publish  # noqa: PLC0415 likewise 41 ms
     except ModuleNotFoundError as error:
         raise OutputError(
             f"archive needs {error.name}, which this system does not have; run it on Linux or macOS"
@@ -97,6 +99,7 @@ def archive(  # noqa: PLR0913 one argument an option
     definitions = history.read(registry)
     check_request(definitions, request)
     _check_public(definitions, folder, public)
+    _refuse_mixed(Archive(folder), None if public is None else Archive(public), QUESTIONS)
     expressions = [read_alert(definitions, text) for text in alerts]
     received, _ = read_tallies(definitions, collector, tallies, selection)
     kept, now_s = Archive(folder), time.time()
@@ -108,7 +111,7 @@ def archive(  # noqa: PLR0913 one argument an option
                 outcome = write_windows(
                     kept, definitions, missing, request=request, now_s=now_s, alerts=expressions, advance=advance
                 )
-            write_standing(kept, definitions)
+            write_standing(kept, definitions, partial(_say_damaged, kept))
         if public is not None:
             of_windows = [tally for tally in received if selection.spans(tally.window) and kept.has(tally.window)]
             with Archive(public).locked(), progress("publishing", len(of_windows)) as advance:
@@ -121,6 +124,38 @@ def archive(  # noqa: PLR0913 one argument an option
     status = _status(has_fired=has_fired, wrote=bool(outcome.written) or is_published, failed=bool(outcome.failed))
     if status is not ExitStatus.DONE:
         raise SystemExit(status)
+
+
+def _refuse_mixed(kept: Archive, public: Archive | None, questions: str) -> None:
+    """Refuse an archive in a folder for the public, and the reverse, before either is written.
+
+    Raises:
+        OutputError: saying what is there.
+
+    """
+    try:
+        if (kept.folder / questions).is_dir():
+            raise OutputError(
+                f"{kept.folder} is a folder for the public, and an archive has every question; name another folder"
+            )
+        if public is not None and public.has_windows():
+            raise OutputError(
+                f"{public.folder} is an archive, which has every question; name another folder for the public"
+            )
+        files = [] if public is None else [*(public.folder / questions).glob("*.json")]
+    except OSError:  # writing there says so
+        return
+    foreign = next(filter(is_not_ours, files), None)
+    if foreign is not None:
+        raise OutputError(f"{foreign} was not written by archive, and would be removed; move it away")
+
+
+def _say_damaged(kept: Archive, window: Window) -> None:
+    click.echo(
+        f"left {window.text} out of the pages on all windows: {kept.path(window) / 'report.json'} cannot be read; "
+        "remove its folder, and the next run writes it anew",
+        err=True,
+    )
 
 
 def _check_public(definitions: Registry, folder: Path, public: Path | None) -> None:

@@ -160,6 +160,9 @@ def test_the_index_leaves_out_estimates_of_other_editions_and_reports_of_other_v
     assert [day for day, reports in shown.items() if reports] == ["2026-11-17", "2026-11-19"]
     unreadable = json.loads((out / "index.json").read_text())["windows"][-2]
     assert (unreadable["window"], unreadable["reports"]) == ("2026-11-18", None)
+    said = _keep(out, MORE + line("dark_mode", "2026-11-17")).stderr
+    assert "left 2026-11-18 out of the pages on all windows: " in said
+    assert "2026-11-18/report.json cannot be read; remove its folder" in said
     assert '<td class="number" data-head="Reports">unknown</td>' in (out / "index.html").read_text()
 
 

@@ -111,6 +111,31 @@ def test_only_public_questions_have_a_file_a_card_and_a_line(folder: Path) -> No
     assert [(each.window, each.reports) for each in report.metrics] == [(day, 1200) for day in DAYS]
 
 
+def test_an_archive_and_a_folder_for_the_public_are_never_mixed(folder: Path) -> None:
+    text = registry_text(**SHOWN, **HIDDEN)
+    tallies = lines(Registry.parse(text), dict.fromkeys([*SHOWN, *HIDDEN], 1234))
+    assert run(folder, text, tallies).exit_code == NEW
+    before = contents(folder)
+    places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
+    for where, words, said in (
+        ("public", (), "is a folder for the public"),
+        ("other", ("--public", str(folder / "reports")), "is an archive, which has every question"),
+    ):
+        refused = CliRunner().invoke(command, ["archive", str(folder / where), *places, *words])
+        assert (refused.exit_code, said in refused.stderr) == (1, True), refused.stderr
+        assert contents(folder) == before
+
+
+def test_a_file_of_somebody_else_among_the_questions_is_refused_and_stays(folder: Path) -> None:
+    text = registry_text(**SHOWN)
+    (folder / "public" / "questions").mkdir(parents=True)
+    (folder / "public" / "questions" / "mine.json").write_text("mine")
+    refused = run(folder, text, lines(Registry.parse(text), dict.fromkeys(SHOWN, 1234)))
+    assert (refused.exit_code, "mine.json was not written by archive" in refused.stderr) == (1, True)
+    assert (folder / "public" / "questions" / "mine.json").read_text() == "mine"
+    assert not (folder / "reports").exists()
+
+
 def test_what_is_not_public_leaves_no_byte(folder: Path) -> None:
     text = registry_text(**SHOWN, **HIDDEN)
     registry = Registry.parse(text)
