@@ -413,4 +413,6 @@ def test_a_part_that_is_killed_fires_the_alert_that_names_it_until_it_is_back(
     said = {name: summary.format(**names) for name, summary in expected.items()}
     wait_until(lambda: alerts(prometheus) == said, what=f"the alerts of a {part} that is away")
     deployment.start(part)
-    wait_until(lambda: alerts(prometheus) == {}, what=f"the end of the alerts after the {part} is back")
+    wait_until(  # a busy machine may be slow for other alerts, too
+        lambda: not alerts(prometheus).keys() & said.keys(), what=f"the end of the alerts after the {part} is back"
+    )
