@@ -83,8 +83,8 @@ def _search() -> str:
         low, median, high = min(seconds), statistics.median(seconds), slowest
         rows.append([f"{windows}", f"{figures * (windows + 1):,}", f"{median:.2f} ({low:.2f} to {high:.2f})"])
     return (
-        f"\n\nSeconds of the processor to search the {len(registry.metrics)} questions of `benchmarks/many_windows.py` "
-        "for changes, estimates at hand; median (range):\n\n"
+        f"\n\nProcessor seconds to search {len(registry.metrics)} estimated questions of `benchmarks/many_windows.py` "
+        "for changes, median (range):\n\n"
         + table(("windows", "tested sums", "seconds"), rows)
         + "\nThe slowest search: "
         + verdict(slowest <= MOST_S, f"{slowest:.2f} s", f"≤ {MOST_S:g} s")

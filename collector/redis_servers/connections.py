@@ -168,7 +168,7 @@ class Connections:
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
         """Return the replicas that must have what a server answered about the shard of a tag.
 
-        That is every replica that may take over, and at least the promised number. Whoever promises
+        That is every replica that may take over, and at least the promised number. A promise of
         copies does not wait for replicas that have failed, as long as enough others have the
         answer: they may lose it only where an acknowledgement may be lost, too.
         """
