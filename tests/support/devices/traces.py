@@ -412,6 +412,16 @@ def wake_provider(device: Telemetry) -> bool:
         return any(each.call is not None for each in provider._provided.values())
 
 
+def settle_calls(gate: threading.Event) -> None:
+    """Wait until every function that was called has returned, or waits for the gate."""
+
+    def are_settled() -> bool:
+        running = sum(thread.name == "hearsay-provided" for thread in threading.enumerate())
+        return running <= len(gate._cond._waiters)  # type: ignore[attr-defined] # they have no public name
+
+    _wait_until(are_settled)
+
+
 def difference(first: list[Seen], second: list[Seen]) -> str | None:
     """Return where two lives differ first; None if nowhere."""
     for step, (seen, other) in enumerate(zip(first, second, strict=True)):

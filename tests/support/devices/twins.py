@@ -27,7 +27,7 @@ from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.results import Consent
 from client_sdk.sending import helper
 from tests.support.devices.clients import COLLECTOR, NOON, ScriptedTransport
-from tests.support.devices.traces import Seen, World, difference, wake, wake_provider
+from tests.support.devices.traces import Seen, World, come_to_rest, difference, settle_calls, wake, wake_provider
 
 MOST_SCRIPTS = 200_000
 """After so many scripts the symbol is impossible for the answer, or as good as."""
@@ -332,12 +332,15 @@ class Twin:
     def provide_briefly(self, metric: str, pair: tuple[Way, Way]) -> None:
         """Provide a function; the program ends while it may still run, and starts again."""
         self._living.provide(metric, partial(pair[self._side], self._gate))
+        come_to_rest(self._living)
+        settle_calls(self._gate)
         self.restart(self._consent, self._registries.index(self._installed))
         self._end_calls()
 
     def _end_calls(self) -> None:
         """Let calls under way take their longest time; then let the functions return."""
         while wake_provider(self._living):
+            settle_calls(self._gate)  # a function that returns later would wake the provider beside the sender
             self._world.advance(CALL_S)
         self._gate.set()
         for thread in threading.enumerate():
