@@ -59,7 +59,7 @@ export function afterWindow(endDay: number, coins: Coins): number {
  * them takes no other report along.
  */
 export function nextUpload(state: State, nowS: number, coins: Coins, hurried: boolean): Sent | undefined {
-  if (state.sent) return hurried || nowS >= state.sent.retryS ? state.sent : undefined;
+  if (state.sent) return nowS >= (hurried ? state.sent.pausedS : state.sent.retryS) ? state.sent : undefined;
   const isTaken = ({ window }: Waiting) => nowS < parseWindow(window)!.endDay * DAY_S + GRACE_S;
   keep(state, isTaken, "window_closed");
   const due = state.queue.filter((report) => (report.releaseS ?? 0) <= nowS);
@@ -72,7 +72,7 @@ export function nextUpload(state: State, nowS: number, coins: Coins, hurried: bo
     if (!each.refused) state.history.push({ ...reportOf(each), consent: each.consent, outcome: "unanswered" });
   }
   const word = () => coins.below(COIN_SCALE).toString(16).padStart(16, "0");
-  return (state.sent = { id: word() + word(), reports: taken, failures: 0, retryS: 0 });
+  return (state.sent = { id: word() + word(), reports: taken, failures: 0, pausedS: 0, retryS: 0 });
 }
 
 /** Whether something that is not due waits for another time than the end of its window. */
@@ -113,7 +113,7 @@ export function conclude(
   }
   const backoffS = pick(coins, 1 + Math.min(HOUR_S, 2 ** sent.failures));
   sent.failures += 1;
-  sent.retryS = nowS + retryAfterS(reply) + backoffS;
+  sent.retryS = backoffS + (sent.pausedS = nowS + retryAfterS(reply));
   return ["waiting", undefined];
 }
 

@@ -21,6 +21,8 @@ export interface Sent {
   readonly id: string;
   readonly reports: readonly Waiting[];
   failures: number;
+  /** Unix seconds before which it is not sent again, because the collector asked for a pause. */
+  pausedS: number;
   /** Unix seconds before which it is not sent again by itself. */
   retryS: number;
 }

@@ -129,6 +129,19 @@ test("an upload is sent again with its id and its bytes until it is acknowledged
   assert.deepEqual(device.collector.reports.map(({ metric }) => metric).sort(), NAMES);
 });
 
+test("a flush skips a back-off, and waits as long as the collector asks", async () => {
+  const device = new Device(registry(["a"]));
+  await device.telemetry.record("a", true);
+  device.collector.script.push("lost", new Response("", { status: 429, headers: { "Retry-After": "40" } }));
+  assert.equal(await device.telemetry.flush(), "offline");
+  assert.equal(await device.telemetry.flush(), "refused");
+  device.nowS += 39;
+  assert.equal(await device.telemetry.flush(), "not_due");
+  assert.equal(device.collector.bodies.length, 2);
+  device.nowS += 1;
+  assert.equal(await device.telemetry.flush(), "sent");
+});
+
 test("two tabs that flush at once deliver every report once", async () => {
   const device = new Device(registry(NAMES));
   const other = device.open();
