@@ -168,7 +168,7 @@ def distances() -> str:
     rows, verdicts, times_s = [], [], []
     for epsilon, limit in waves.PROMISED.items():
         channel = waves.wave(epsilon)
-        histogram = Histogram.of(channel, UNIT)
+        histogram = Histogram.from_channel(channel, UNIT)
         tallies = np.random.default_rng(21).multinomial(waves.REPORTS, waves.law_of_beta(channel), size=20)
         errors = []
         for counts in tallies:

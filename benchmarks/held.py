@@ -112,7 +112,7 @@ def _shapes() -> list[Judgement]:
             Report(
                 metric.name,
                 metric.edition,
-                Window.of(metric.window, now_s).text,
+                Window.at(metric.window, now_s).text,
                 random.randrange(metric.channel.symbols),
             )
             for metric in metrics

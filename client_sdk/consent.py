@@ -421,7 +421,7 @@ def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[s
     if consent and withheld:
         yield say(
             "consent.withheld",
-            questions=", ".join(say.code("title", name) for name in registry.metrics if name in withheld),
+            metrics=", ".join(say.code("title", name) for name in registry.metrics if name in withheld),
         )
 
 
@@ -452,10 +452,10 @@ def _on_terminal(
                 sys.stderr.write(f"{say('consent.type')}\n")
 
 
-def _is_terminal(answers: TextIO | None, questions: TextIO | None) -> bool:
+def _is_terminal(answers: TextIO | None, metrics: TextIO | None) -> bool:
     """Whether a person reads and answers. A program in a terminal's background would be stopped."""
     try:
-        if not all(stream is not None and stream.isatty() for stream in (answers, questions)):
+        if not all(stream is not None and stream.isatty() for stream in (answers, metrics)):
             return False
         return sys.platform == "win32" or os.tcgetpgrp(0) == os.getpgrp()
     except (OSError, ValueError):  # a stream that is closed

@@ -64,7 +64,7 @@ class ShippedModel:
 
         """
         try:
-            return cls.of(json.loads(Path(path).read_bytes(), parse_float=Decimal))
+            return cls.from_document(json.loads(Path(path).read_bytes(), parse_float=Decimal))
         except OSError as error:
             raise ShippedModelError(f"{path} cannot be read: {error.strerror}; ship it beside the code") from error
         except (ValueError, RecursionError):
@@ -73,7 +73,7 @@ class ShippedModel:
             ) from None
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> ShippedModel:
+    def from_document(cls, document: Mapping[str, Any]) -> ShippedModel:
         """Return the model that a JSON document holds.
 
         Raises:

@@ -129,7 +129,7 @@ class Telemetry(Gathering, Consenting):
         folder = app_folder(data_dir)
         if transport is None and coins is not _SYSTEM_COINS:
             raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
-        registry = registry_of(registry).of(strata) if strata else registry_of(registry)
+        registry = registry_of(registry).for_strata(strata) if strata else registry_of(registry)
         self._registry = registry
         self._path = None if folder is None else folder / FILE_NAME
         self._clock = Clock(clock)

@@ -261,8 +261,8 @@ def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
     """Return the memory of a window: an imported store keeps the shards of the exported one."""
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:
-        return TallyMemory.of(registry, store.number_of_new, is_new=True)
-    return TallyMemory.of(registry, int(shards))
+        return TallyMemory.from_registry(registry, store.number_of_new, is_new=True)
+    return TallyMemory.from_registry(registry, int(shards))
 
 
 def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Iterator[CheckResult]:

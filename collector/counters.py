@@ -37,7 +37,7 @@ from collector.store.store_protocol import CountedUpload
 _log = logging.getLogger(__name__)
 
 
-class Sheet:
+class SharedCounters:
     """Rows of equal length, all zeros at first, in a file that all processes hold open.
 
     A process locks its row until it ends, in whatever way, and the next process continues in the
@@ -61,7 +61,7 @@ class Sheet:
         self._stride = -(-row_bytes // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         self._descriptor = unlinked_file() if descriptor is None else descriptor
 
-    def __reduce__(self) -> tuple[Callable[..., Sheet], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., SharedCounters], tuple[Any, ...]]:
         """Pass the sheet to a process that is being started."""
         return _adopt, (self._row_bytes, DupFd(self._descriptor))
 
@@ -91,8 +91,8 @@ class Sheet:
             yield os.pread(self._descriptor, self._row_bytes, start)
 
 
-def _adopt(row_bytes: int, descriptor: Any) -> Sheet:  # noqa: ANN401 multiprocessing's own type
-    return Sheet(row_bytes, descriptor.detach())
+def _adopt(row_bytes: int, descriptor: Any) -> SharedCounters:  # noqa: ANN401 multiprocessing's own type
+    return SharedCounters(row_bytes, descriptor.detach())
 
 
 ACCEPTED = "accepted"
@@ -149,13 +149,13 @@ _ACCEPTED = _CELL[REPORTS, ACCEPTED]
 class WorkerCounters:
     """The counters of one process, for all its threads."""
 
-    def __init__(self, sheet: Sheet | None = None) -> None:
+    def __init__(self, shared_counters: SharedCounters | None = None) -> None:
         """Take a row that no living process has.
 
         Without a sheet, count in this process's memory only.
         """
         self._lock = threading.Lock()
-        self._cells = memoryview(_memory(sheet)).cast("q")
+        self._cells = memoryview(_memory(shared_counters)).cast("q")
         self._cells[_PID] = os.getpid()
 
     def add(self, name: str, label: str = "", amount: int = 1) -> None:
@@ -201,14 +201,14 @@ class WorkerCounters:
 class Totals:
     """The sums over all processes, living and dead, that counted on a sheet."""
 
-    def __init__(self, sheet: Sheet) -> None:
+    def __init__(self, shared_counters: SharedCounters) -> None:
         """Read the present sums."""
         self._cells = [0] * CELLS
-        for counted in sheet.rows():
+        for counted in shared_counters.rows():
             for cell, amount in enumerate(memoryview(counted).cast("q")):
                 self._cells[cell] += amount
 
-    def of(self, name: str, label: str = "") -> int:
+    def total(self, name: str, label: str = "") -> int:
         """Return the sum of a counter."""
         return self._cells[_CELL[name, label]]
 
@@ -219,29 +219,29 @@ class Totals:
         return buckets, sum_ns / 1e9
 
 
-def worker_pids(sheet: Sheet) -> list[int]:
+def worker_pids(shared_counters: SharedCounters) -> list[int]:
     """Return the process that has each row, or had it last."""
-    return [memoryview(counted).cast("q")[_PID] for counted in sheet.rows()]
+    return [memoryview(counted).cast("q")[_PID] for counted in shared_counters.rows()]
 
 
-def new_sheet() -> Sheet:
+def new_shared_counters() -> SharedCounters:
     """Return a new sheet for the counters of all processes that receive it.
 
     Raises:
         ConfigError: if its file cannot be created.
 
     """
-    return Sheet(_BYTES)
+    return SharedCounters(_BYTES)
 
 
-def _memory(sheet: Sheet | None) -> mmap.mmap | bytearray:
+def _memory(shared_counters: SharedCounters | None) -> mmap.mmap | bytearray:
     """Return the memory to count in.
 
     A worker that is missing from the metrics is better than no worker.
     """
-    if sheet is not None:
+    if shared_counters is not None:
         try:
-            return sheet.row()
+            return shared_counters.row()
         except OSError as error:
             _log.warning("a worker is missing from the metrics: %s", error.strerror)
     return bytearray(_BYTES)

@@ -64,7 +64,7 @@ class Served:
 DIGEST_BYTES = 32
 
 
-class Board:
+class SharedState:
     """Holds the latest state. The main process posts, workers read.
 
     It is a file without a name that all processes hold open. So nobody can remove or replace it, a
@@ -79,23 +79,23 @@ class Board:
         self._latest: tuple[bytes, Served] | None = None
 
     @classmethod
-    def with_state(cls, served: Served) -> Board:
+    def with_state(cls, served: Served) -> SharedState:
         """Return a new board with a state.
 
         Raises:
             ConfigError: if no temporary file can be made or filled.
 
         """
-        board = cls(unlinked_file())
+        shared_state = cls(unlinked_file())
         try:
-            board.post(served)
+            shared_state.post(served)
         except OSError as error:
             raise ConfigError(
                 f"no temporary file can be filled: {error.strerror}; set TMPDIR to a folder for it"
             ) from error
-        return board
+        return shared_state
 
-    def __reduce__(self) -> tuple[Callable[[Any], Board], tuple[Any]]:
+    def __reduce__(self) -> tuple[Callable[[Any], SharedState], tuple[Any]]:
         """Send the descriptor to a worker that is being started."""
         return _adopt, (DupFd(self._descriptor),)
 
@@ -150,8 +150,8 @@ class Board:
         return self._digest[:]
 
 
-def _adopt(descriptor: Any) -> Board:  # noqa: ANN401 what multiprocessing makes of a descriptor
-    return Board(descriptor.detach())
+def _adopt(descriptor: Any) -> SharedState:  # noqa: ANN401 what multiprocessing makes of a descriptor
+    return SharedState(descriptor.detach())
 
 
 UNCOUNTED = (
@@ -176,7 +176,7 @@ def require_additive(served: Registry, new: Registry) -> None:
         if any(new.asked_as(metric.name, edition) is None for edition in metric.editions)
     ]
     if mistakes:
-        raise RegistryError.of(mistakes)
+        raise RegistryError.from_mistakes(mistakes)
 
 
 def require_as_closed(served: Access, new: Access) -> None:

@@ -44,7 +44,7 @@ class WindowVerdicts(NamedTuple):
     def from_totals(cls, totals: Totals) -> WindowVerdicts:
         """Read them from the sums over all workers."""
         labels = (ACCEPTED, Refusal.WINDOW_IN_FUTURE, Refusal.WINDOW_CLOSED)
-        return cls(*(totals.of(REPORTS, label) for label in labels))
+        return cls(*(totals.total(REPORTS, label) for label in labels))
 
 
 class OwnClockWatch:

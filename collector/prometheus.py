@@ -38,7 +38,7 @@ from collector.counters import (
     REPORTS,
     STORE_ERRORS,
     UPLOADS,
-    Sheet,
+    SharedCounters,
     Totals,
     worker_pids,
 )
@@ -118,53 +118,55 @@ class _Exposition(Collector):
         return self._gather()
 
 
-def relay_families(sheet: Sheet, clock_ns: Callable[[], int] = time.monotonic_ns) -> Iterator[Metric]:
+def relay_families(
+    shared_counters: SharedCounters, clock_ns: Callable[[], int] = time.monotonic_ns
+) -> Iterator[Metric]:
     """Yield every metric of a relay.
 
     Args:
-        sheet: the sheet on which its worker counts.
+        shared_counters: the sheet on which its worker counts.
         clock_ns: the worker's clock: monotonic, in nanoseconds.
 
     """
-    totals = Totals(sheet)
+    totals = Totals(shared_counters)
     yield from _counters(_RELAY_COUNTERS, totals)
     yield GaugeMetricFamily(
-        "hearsay_relay_held_uploads", "Uploads in batches that have left and are not answered yet.", totals.of(HELD)
+        "hearsay_relay_held_uploads", "Uploads in batches that have left and are not answered yet.", totals.total(HELD)
     )
-    since_ns = totals.of(OLDEST_NS)
+    since_ns = totals.total(OLDEST_NS)
     yield GaugeMetricFamily(
         "hearsay_relay_oldest_batch_seconds",
         "Since when the oldest of these batches waits; 0 if there is none.",
         (clock_ns() - since_ns) / 1e9 if since_ns else 0.0,
     )
     yield _build()
-    yield from process_families({"main": os.getpid()} | worker_processes(sheet))
+    yield from process_families({"main": os.getpid()} | worker_processes(shared_counters))
 
 
-def families(sheet: Sheet, health: Health) -> Iterator[Metric]:
+def families(shared_counters: SharedCounters, health: Health) -> Iterator[Metric]:
     """Yield every metric of a collector.
 
     Args:
-        sheet: the sheet on which all processes have counted.
+        shared_counters: the sheet on which all processes have counted.
         health: the store's health when it was last looked at.
 
     """
-    totals = Totals(sheet)
+    totals = Totals(shared_counters)
     yield from _counters(_COUNTERS, totals)
-    yield CounterMetricFamily("hearsay_store_errors", "Errors of the store.", totals.of(STORE_ERRORS))
+    yield CounterMetricFamily("hearsay_store_errors", "Errors of the store.", totals.total(STORE_ERRORS))
     yield CounterMetricFamily(
         "hearsay_store_restarts", "How often the embedded store has ended by itself.", health.store_restarts
     )
     yield _latency(totals)
     yield from _gauges(health)
-    yield from process_families({"main": os.getpid()} | worker_processes(sheet))
+    yield from process_families({"main": os.getpid()} | worker_processes(shared_counters))
 
 
 def _counters(table: Iterable[tuple[str, str, str, str]], totals: Totals) -> Iterator[Metric]:
     for name, exposed, description, label in table:
         counter = CounterMetricFamily(exposed, description, labels=(label,))
         for value in LABELS[name]:
-            counter.add_metric((value,), totals.of(name, value))
+            counter.add_metric((value,), totals.total(name, value))
         yield counter
 
 
@@ -217,9 +219,9 @@ def _build() -> Metric:
     return build
 
 
-def worker_processes(sheet: Sheet) -> dict[str, int]:
+def worker_processes(shared_counters: SharedCounters) -> dict[str, int]:
     """Return the pid of each worker, by a name that its successor takes over."""
-    return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(sheet), 1)}
+    return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(shared_counters), 1)}
 
 
 def process_families(processes: Mapping[str, int]) -> Iterator[Metric]:

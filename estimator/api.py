@@ -140,7 +140,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     _check_lists(ranges, candidates)
     selection = _selection(first, last, preliminary=preliminary)
     source = None if collector is None else (collector, _token(collector, token, allow_plain_http=allow_plain_http))
-    fetched = _read(tallies, source, Bounds.of(definitions.counted, selection.spans), preliminary=preliminary)
+    fetched = _read(tallies, source, Bounds.from_metrics(definitions.counted, selection.spans), preliminary=preliminary)
     request = Request(
         simultaneous=simultaneous,
         covariance=covariance,

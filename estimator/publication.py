@@ -2,7 +2,7 @@
 
 ```
 PUBLIC/index.html  index.json       how every public question stands; each is at index.html#q-NAME
-PUBLIC/questions/NAME.json          a report: all windows of a question, with its strata and former
+PUBLIC/metrics/NAME.json            a report: all windows of a question, with its strata and former
                                     editions, as load_report reads it
 PUBLIC/.lock                        held while a run is at work
 ```
@@ -37,7 +37,7 @@ from estimator.results.report import EstimateReport, Request
 from estimator.results.standing import INDEX, PAGE
 from estimator.tallies import Tally
 
-QUESTIONS: Final = "questions"
+METRICS: Final = "metrics"
 """The folder of the questions' files."""
 
 SUFFIX: Final = ".json"
@@ -70,7 +70,7 @@ def publish(
     ]
     fresh = make_report(registry, rounded_tallies(missing), request=PLAIN, advance=advance).metrics
     for estimated in _published(fresh, public):
-        estimates[_question(estimated)].append(estimated)
+        estimates[_metric(estimated)].append(estimated)
     return _write(folder, public, estimates)
 
 
@@ -87,35 +87,35 @@ def _published(estimates: Iterable[MetricEstimate], public: Registry) -> list[Me
     return [each for each in every if each is not None]
 
 
-def _question(estimated: MetricEstimate) -> str:
+def _metric(estimated: MetricEstimate) -> str:
     """Return the question that a stratum or a former edition is of."""
     return estimated.metric.partition("[")[0]
 
 
 def _path(folder: Path, name: str) -> Path:
-    return folder / QUESTIONS / f"{name}{SUFFIX}"
+    return folder / METRICS / f"{name}{SUFFIX}"
 
 
 def _write(folder: Path, public: Registry, estimates: dict[str, list[MetricEstimate]]) -> bool:
-    of_all = [each for of_question in estimates.values() for each in of_question]
+    of_all = [each for of_metric in estimates.values() for each in of_metric]
     windows = {window.text for window in newest({each.span for each in of_all}, public)}
     shown = over_windows([each for each in of_all if each.window in windows], public)
     page = page_of(shown, public)
-    page = dataclasses.replace(page, questions=tuple(map(without_sums, page.questions)))
+    page = dataclasses.replace(page, metrics=tuple(map(without_sums, page.metrics)))
     standing = standing_of(page)
     text = filled("publication.html.jinja", page, **for_the_public(page, standing, public))
     try:
-        (folder / QUESTIONS).mkdir(exist_ok=True)
-        remove_parts(folder / QUESTIONS)
+        (folder / METRICS).mkdir(exist_ok=True)
+        remove_parts(folder / METRICS)
         changed = [
-            replace_file(_path(folder, name), as_json(_report_on(name, of_question, shown, public)))
-            for name, of_question in estimates.items()
+            replace_file(_path(folder, name), as_json(_report_on(name, of_metric, shown, public)))
+            for name, of_metric in estimates.items()
         ]
         changed += [
             replace_file(folder / INDEX, as_json(standing)),
             replace_file(folder / PAGE, text),
         ]
-        left = [each for each in (folder / QUESTIONS).glob(f"*{SUFFIX}") if each.stem not in estimates]
+        left = [each for each in (folder / METRICS).glob(f"*{SUFFIX}") if each.stem not in estimates]
         for path in left:
             path.unlink()
     except OSError as error:

@@ -30,7 +30,7 @@ class ShownReport(EstimateReport, frozen=True):
     def summary(self) -> str:
         """Return the answers, a line for each question, with intervals and numbers of reports."""
         answers, participation = _answers(self)
-        lines = [f"{each.question}, {each.window}: {each.answer} ({each.reports})" for each in answers]
+        lines = [f"{each.metric}, {each.window}: {each.answer} ({each.reports})" for each in answers]
         return "\n".join([*lines, participation] if lines else [NOTHING])
 
     def _repr_html_(self) -> str:
@@ -53,14 +53,14 @@ class _Answer(NamedTuple):
     """What is said of one question, in words.
 
     Attributes:
-        question: its name.
+        metric: its name.
         window: the window that the answer is from, with a word if it is still open.
         answer: a sentence or two.
         reports: how many.
 
     """
 
-    question: str
+    metric: str
     window: str
     answer: str
     reports: str

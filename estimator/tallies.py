@@ -155,7 +155,7 @@ class Bounds:
     spans: Callable[[Window], bool] = _every
 
     @classmethod
-    def of(cls, metrics: Iterable[Metric], spans: Callable[[Window], bool] = _every) -> Bounds:
+    def from_metrics(cls, metrics: Iterable[Metric], spans: Callable[[Window], bool] = _every) -> Bounds:
         """Return the limits for tallies of metrics.
 
         Lines may be as long as the largest alphabet needs.

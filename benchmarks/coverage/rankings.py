@@ -67,7 +67,7 @@ def held_by(
     def held(draws: int, generator: np.random.Generator) -> Held:
         intervals = []
         for counts in tallies(law, reports, draws, generator):
-            sample = Sample.of(inverse, counts)
+            sample = Sample.from_counts(inverse, counts)
             shares, covariance = inverse.shares(counts, reports), sample.covariance(inverse)
             estimates: list[Estimate] = [auc_of_pairs(shares, covariance, sample, Z)]
             if points:

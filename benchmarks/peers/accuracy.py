@@ -63,7 +63,7 @@ class Errors:
     runs: tuple[float, ...]
 
     @classmethod
-    def of(cls, estimates: Iterable[Floats | list[float]], truth: Floats) -> Errors:
+    def from_estimates(cls, estimates: Iterable[Floats | list[float]], truth: Floats) -> Errors:
         """Compare estimates with the truth."""
         return cls(tuple(float(((np.asarray(estimate) - truth) ** 2).mean()) for estimate in estimates))
 
@@ -123,10 +123,10 @@ def _ours(size: int, epsilon: float) -> tuple[Errors, ...]:
     truth = counts / DEVICES
     raw = [inverse.shares(tally, DEVICES) for tally in tallies]
     return (
-        Errors.of(raw, truth),
-        Errors.of((post_processed(inverse, tally) for tally in tallies), truth),
-        Errors.of((nearest_shares(estimate) for estimate in raw), truth),
-        Errors.of((maximum_likelihood(inverse, tally) for tally in tallies), truth),
+        Errors.from_estimates(raw, truth),
+        Errors.from_estimates((post_processed(inverse, tally) for tally in tallies), truth),
+        Errors.from_estimates((nearest_shares(estimate) for estimate in raw), truth),
+        Errors.from_estimates((maximum_likelihood(inverse, tally) for tally in tallies), truth),
     )
 
 
@@ -146,7 +146,7 @@ def _answer_of(peer: Peer, cells: Sequence[Cell]) -> ErrorTable:
             )
             estimates = {RAW: answer["raw"], **_improved(answer["raw"], answer["law"]), **answer["posts"]}
             for name, runs in estimates.items():
-                table[size, epsilon][f"{channel}, {name}"] = Errors.of(runs, truth)
+                table[size, epsilon][f"{channel}, {name}"] = Errors.from_estimates(runs, truth)
     return table
 
 

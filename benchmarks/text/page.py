@@ -15,8 +15,8 @@ from benchmarks.text.costs import costs
 from benchmarks.text.listed import HELD, listed
 from benchmarks.text.peers import peers_section
 from benchmarks.text.populations import Population, natural_words, random_strings
-from benchmarks.text.questions import WHOLE, Question
 from benchmarks.text.scores import TOP, Score, measured
+from benchmarks.text.surveys import WHOLE, Survey
 from benchmarks.text.windows import windows
 
 RUNS: Final = 20
@@ -53,7 +53,7 @@ class Cell(NamedTuple):
     Attributes:
         population: its name.
         devices: of each tally.
-        epsilon: of the question.
+        epsilon: of the survey.
         target: the F1 that is wanted, or None.
         scores: of each tally.
 
@@ -129,8 +129,8 @@ def _cell(populations: list[Callable[[], Population]], devices: int, epsilon: fl
 
 
 def _scores(population: Population, devices: int, epsilon: float, runs: int, at: int) -> list[Score]:
-    question = Question.of(population, epsilon)
-    return [measured(question, devices, RUNS * at + run) for run in range(runs)]
+    survey = Survey.asked(population, epsilon)
+    return [measured(survey, devices, RUNS * at + run) for run in range(runs)]
 
 
 def _row(cell: Cell) -> list[str]:

@@ -36,10 +36,10 @@ def window_nanos(registry: Registry, day: Window) -> int:
     unexpired = (
         metric
         for metric in registry.metrics.values()
-        if not metric.has_expired(Window.of(metric.window, day.starts_at))
+        if not metric.has_expired(Window.at(metric.window, day.starts_at))
     )
-    dearest = sorted((metric.epsilon_nanos for metric in unexpired), reverse=True)
-    return sum(dearest[: registry.budget.answers])
+    costliest = sorted((metric.epsilon_nanos for metric in unexpired), reverse=True)
+    return sum(costliest[: registry.budget.answers])
 
 
 def open_slots(  # noqa: PLR0913 who takes part, and when

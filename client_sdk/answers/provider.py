@@ -217,7 +217,7 @@ class Provider:
             with contextlib.suppress(LedgerError):  # `problem` says it
                 clock_s = self._clock.instant()
                 key = self._claim(definition, clock_s)
-                each.due_s = calendar.release_s(Window.of(definition.window, clock_s), self._coins)
+                each.due_s = calendar.release_s(Window.at(definition.window, clock_s), self._coins)
                 wait_s = min(each.due_s - clock_s, LONGEST_REST_S)
         else:
             wait_s = min(each.due_s - clock_s, LONGEST_REST_S)
@@ -256,7 +256,7 @@ class Provider:
         if self._schedule.record(connection, clock_s, definition, randomized, leaves_s) is not Recorded.QUEUED:
             return None
         instant_s = present_s(connection, clock_s)
-        key = reporting.key_of(connection, definition, Window.of(definition.window, instant_s))
+        key = reporting.key_of(connection, definition, Window.at(definition.window, instant_s))
         charges.set_slot(connection, key, Slot.AWAITED)
         connection.execute(_RELEASE, (math.floor(instant_s + HELD_S), *key))
         return key

@@ -12,7 +12,7 @@ from client_sdk.protocol.kinds.kind import literals
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 
-CLASSES = {"record": "Question", "count": "Count", "active": "Activity"}
+CLASSES = {"record": "Metric", "count": "Count", "active": "Activity"}
 """The class of a question, by the method that takes its answers."""
 
 _FIRST_LINE = '"""Typed questions, written by ``hearsay-client codegen`` from the registry: do not edit."""'
@@ -35,7 +35,7 @@ from client_sdk import Recorded, Telemetry
 Answer = TypeVar("Answer")
 
 
-class Question(Generic[Answer]):
+class Metric(Generic[Answer]):
     """A question of the registry."""
 
     def __init__(self, telemetry: Telemetry, name: str) -> None:
@@ -51,7 +51,7 @@ class Question(Generic[Answer]):
         self._telemetry.provide(self._name, function)
 
 
-class Count(Question[int]):
+class Count(Metric[int]):
     """A question that may be counted up over its window."""
 
     def count(self, by: int = 1) -> Recorded:
@@ -59,7 +59,7 @@ class Count(Question[int]):
         return self._telemetry.count(self._name, by)
 
 
-class Activity(Question[int]):
+class Activity(Metric[int]):
     """A question that counts days of use."""
 
     def active(self) -> Recorded:
@@ -74,7 +74,7 @@ class Metrics:
 '''
 
 
-_CLASSES = "class Question(Generic[Answer]):"
+_CLASSES = "class Metric(Generic[Answer]):"
 """Where classes begin: type aliases come before."""
 
 
@@ -124,7 +124,7 @@ def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:
         name += "_"
     taken.add(name)
     class_name = CLASSES[metric.kind.call]
-    kind = f"Question[{metric.kind.python_type}]" if metric.kind.call == "record" else class_name
+    kind = f"Metric[{metric.kind.python_type}]" if metric.kind.call == "record" else class_name
     titled = f"{metric.title}: " if metric.title != metric.name else ""
     yield f"        #: {titled}{metric.purpose}"  # with the colon no purpose is an order to a type checker
     yield f'        self.{name}: {kind} = {class_name}(telemetry, "{metric.name}")'

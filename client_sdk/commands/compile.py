@@ -190,7 +190,7 @@ def module_of(registry: Registry, target: str) -> str:
     tables = f"kinds: {_table(kinds)}, mechanisms: {_table(mechanisms)}{', trial' if is_trial else ''}"
     return (
         f'{HEAD}import {{ {functions} }} from "hearsay-ldp/spec";\n{telling}\n'
-        f"const questions = {document};\n\nexport default {{ ...questions, {tables} }};\n"
+        f"const registry = {document};\n\nexport default {{ ...registry, {tables} }};\n"
     )
 
 
@@ -211,7 +211,7 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
     }
     lists: dict[str, Any] = {
         "variables": list(registry.strata),
-        "stopped": [encode_stopped([question]) for question in registry.stopped],
+        "stopped": [encode_stopped([each]) for each in registry.stopped],
     }
     return document | {key: entries for key, entries in lists.items() if entries}
 

@@ -175,8 +175,8 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     if sentences:
         return Outcome(problems=tuple(f"{path}: {sentence}" for sentence in sentences))
     number = len(registry.metrics)
-    questions = "1 question" if number == 1 else f"{number} questions"
-    sound = f"{path} is sound: {questions} of {registry.app}; a device can pay for a first answer to each\n"
+    metrics = "1 question" if number == 1 else f"{number} questions"
+    sound = f"{path} is sound: {metrics} of {registry.app}; a device can pay for a first answer to each\n"
     sentences = [*remarks(registry, today), *registry.neglected(today)]
     if before is not None:
         sentences += differences.between(before, registry) or [

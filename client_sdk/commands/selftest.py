@@ -178,7 +178,7 @@ def _check_locks(path: Path, _: Clocks) -> str:
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, _record(ledger, 0))
         with _process("spawn", hold, path) as child:
-            child.hear()
+            child.receive()
             with contextlib.suppress(LedgerBusyError):
                 _record(ledger, 1)
                 raise _BrokenError("two processes wrote to one ledger at a time")
@@ -187,7 +187,7 @@ def _check_locks(path: Path, _: Clocks) -> str:
                 if held is not None:
                     raise _BrokenError("two processes hold the lock of one file")
             child.told.send("let go")
-            child.hear()
+            child.receive()
         with detached.alone(_lock_of(path)) as held:
             if held is None:
                 raise _BrokenError("the lock of a file outlives its process")
@@ -203,8 +203,8 @@ def _check_start(method: str, path: Path, _: Clocks) -> str:
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, _record(ledger, 0))
         with _process(method, write, path, range(1, 3)) as child:
-            heard = [child.hear(), child.hear()]
-        _expect(Recorded.ALREADY_RECORDED, *(_record(ledger, number) for number in heard))
+            received = [child.receive(), child.receive()]
+        _expect(Recorded.ALREADY_RECORDED, *(_record(ledger, number) for number in received))
         _expect(Recorded.QUEUED, _record(ledger, 3))
     _sound(path, {0, 1, 2, 3})
     return "parent and child share one ledger"
@@ -216,9 +216,9 @@ def _check_kill(path: Path, _: Clocks) -> str:
     for round_, killed_after in enumerate(KILLED_AFTER):
         numbers = range(round_ * EACH, (round_ + 1) * EACH)
         with _process("spawn", write, path, numbers) as child:
-            heard = [child.hear() for _ack in range(killed_after)]
+            received = [child.receive() for _ack in range(killed_after)]
             child.kill()
-            acknowledged |= {*heard, *child.rest()}
+            acknowledged |= {*received, *child.rest()}
         _sound(path, acknowledged)
     with _opened(path) as ledger:
         _expect(Recorded.ALREADY_RECORDED, *(_record(ledger, number) for number in sorted(acknowledged)))
@@ -263,11 +263,11 @@ CHECKS: Final[dict[str, Callable[[Path, Clocks], str]]] = {
 @cache
 def _registry() -> Registry:
     """Return a registry of more questions than a device can pay for."""
-    questions = (
+    metrics = (
         f'[metric.m{number}]\npurpose = "p"\nkind = "boolean"\nepsilon = 1\n' for number in range(AFFORDABLE + 1)
     )
     ceilings = f"per_window = {AFFORDABLE}\nlifetime = {AFFORDABLE}\n"
-    return Registry.parse(f'schema = 1\n[app]\nname = "{APP}"\n[budget]\n{ceilings}' + "".join(questions))
+    return Registry.parse(f'schema = 1\n[app]\nname = "{APP}"\n[budget]\n{ceilings}' + "".join(metrics))
 
 
 @contextlib.contextmanager
@@ -286,7 +286,7 @@ def _record(ledger: LedgerThread, number: int) -> Recorded:
     definition = _registry().metric(f"m{number}")
 
     def work(connection: sqlite3.Connection) -> Recorded:
-        window = Window.of(definition.window, INSTANT_S)
+        window = Window.at(definition.window, INSTANT_S)
         return report(connection, _registry(), SystemCoins(), definition, 0, window=window, instant_s=INSTANT_S)
 
     return ledger.run(work, PATIENCE_S)
@@ -345,14 +345,14 @@ class _Child:
             self._process.start()
         there.close()
 
-    def hear(self) -> Any:  # noqa: ANN401 whatever the process tells
+    def receive(self) -> Any:  # noqa: ANN401 whatever the process tells
         """Return the next that it tells."""
         with contextlib.suppress(EOFError, OSError):
             if self.told.poll(PATIENCE_S):
-                heard = self.told.recv()
-                if isinstance(heard, _BrokenError):
-                    raise heard
-                return heard
+                received = self.told.recv()
+                if isinstance(received, _BrokenError):
+                    raise received
+                return received
             raise _BrokenError(f"a child process did nothing for {PATIENCE_S:g} s")
         raise _BrokenError("a child process ended too early")
 

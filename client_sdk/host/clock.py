@@ -62,6 +62,6 @@ def check_sane(clock_s: float) -> None:
     """Raise `ClockError` if no collector takes an instant."""
     try:
         for kind in WindowKind:
-            Window.parse(Window.of(kind, clock_s).text)
+            Window.parse(Window.at(kind, clock_s).text)
     except (ValueError, OverflowError, OSError, WindowError):
         raise ClockError("the device's clock names an instant that no collector takes; set it") from None

@@ -160,7 +160,7 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
 
 def _marks(now_s: int, grace_days: int) -> set[str]:
     """Return the first days of all periods that hold today or a day of the grace."""
-    today = Window.of(WindowKind.DAY, now_s).first_day
+    today = Window.at(WindowKind.DAY, now_s).first_day
     days = [today - timedelta(days=back) for back in range(grace_days + 1)]
     return {Window.on(kind, day).first_day.isoformat() for kind in WindowKind for day in days}
 

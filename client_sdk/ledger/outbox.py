@@ -135,14 +135,14 @@ def drop_stopped(connection: sqlite3.Connection) -> None:
     An upload under way that holds other reports, too, stays as it is: it has left once, and the
     collector counts the same bytes once.
     """
-    questions = set(registries.stopped(connection))
-    if not questions:
+    metrics = set(registries.stopped(connection))
+    if not metrics:
         return
     dropped = connection.execute(
         "DELETE FROM queue WHERE (metric, edition) IN (SELECT metric, edition FROM editions WHERE stopped = 1)"
     ).rowcount
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
-        if questions.issuperset((report.metric, report.edition) for report in reports_in(body)):
+        if metrics.issuperset((report.metric, report.edition) for report in reports_in(body)):
             dropped += len(_take(connection, upload_id))
     queue.count_dropped(connection, queue.STOPPED, dropped)
 

@@ -31,7 +31,7 @@ class RegistryError(HearsayError):
         self.mistakes: tuple[tuple[str, str], ...] = ((place, problem),)
 
     @classmethod
-    def of(cls, mistakes: Sequence[tuple[str, str]], origins: Sequence[str] = ()) -> RegistryError:
+    def from_mistakes(cls, mistakes: Sequence[tuple[str, str]], origins: Sequence[str] = ()) -> RegistryError:
         """Return one error that names several mistakes, each on its own line.
 
         Args:

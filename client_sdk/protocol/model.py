@@ -22,7 +22,7 @@ from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.key import Key, closed, listing, text, whole
-from client_sdk.protocol.kinds.kind import NO_COINS, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import NO_COINS, AskedMetric, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.kinds.words import SHOWN, either, escaped, said
 from client_sdk.protocol.mechanisms.crosses import BINS, bins_for, crosses_are_better
@@ -401,7 +401,7 @@ class Model(_OfFeatures, Ball):
         shortened = clipped([_truncated(value * UNIT, self.radius) for value in scaled])
         return lifted(products(shortened, label), inputs)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of the features, and how long their vector is."""
         yield from self.observation.statement(say)
         yield say("statement.vector", length=self.length)
@@ -452,7 +452,7 @@ class CrossedModel(_OfFeatures):
         """Return a pair of each feature, drawn uniformly, in place of an invalid answer."""
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of the features, and that one of them is drawn."""
         yield from self.observation.statement(say)
         yield say("statement.crosses")

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.key import FLAG, OTHER, Key, listing, text, whole
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedMetric, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.set import MAX_ITEMS
 from client_sdk.protocol.kinds.words import escaped
 from client_sdk.protocol.mechanisms.grouped_geometry import Group, groups_of, letter_bits
@@ -353,7 +353,7 @@ class Text(Kind):
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield what of a text is answered, and what stands in a report in the clear."""
         unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:

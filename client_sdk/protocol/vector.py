@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.key import Key, whole
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedMetric, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.nearest import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.kinds.number import decimal_in
 from client_sdk.protocol.sentences import Sentences
@@ -178,7 +178,7 @@ class Vector(Ball):
         rest, norm = [0.0] * (self.length - 1), float(self.norm)
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield how long the vector is."""
         yield say("statement.vector", length=self.length)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from client_sdk.host import forks
 from client_sdk.protocol.wire.failure import Failure, failure_of_status
 from client_sdk.protocol.wire.strict_json import MalformedError
-from client_sdk.protocol.wire.verdict import Question, Verdict, decode_stopped
+from client_sdk.protocol.wire.verdict import MetricEdition, Verdict, decode_stopped
 from client_sdk.sending.timing import RETRY_AFTER_CEILING_S
 
 OK = 200
@@ -54,7 +54,7 @@ class Acknowledged(NamedTuple):
     """
 
     verdict: Verdict
-    stopped: tuple[Question, ...] = ()
+    stopped: tuple[MetricEdition, ...] = ()
 
 
 class Rejected(NamedTuple):

@@ -116,7 +116,7 @@ def require_room(store: Shards, digest: str, demand: Demand) -> None:
     if digest in (facts.get(IMPORTING), facts.get(IMPORTED)):
         return
     needed_bytes = demand.total_bytes(int(facts.get(SHARDS_FIELD, store.number_of_new)))
-    of_tallies = Memory.of(parse_info(store.run(0, "INFO", "memory")))
+    of_tallies = Memory.from_info(parse_info(store.run(0, "INFO", "memory")))
     for needed, room in (
         (demand.tally_bytes, max(0, of_tallies.most_bytes - of_tallies.used_bytes)),
         (needed_bytes, sum(store.ask_servers(free_bytes))),

@@ -80,7 +80,7 @@ def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[Check
         if not (config.data_dir / STORE_DIR).is_dir():
             yield _new_store(config.data_dir)
             if registry is not None:
-                yield check_tally_memory(TallyMemory.of(registry, SHARDS, is_new=True), [memory_bytes])
+                yield check_tally_memory(TallyMemory.from_registry(registry, SHARDS, is_new=True), [memory_bytes])
             return
     with contextlib.ExitStack() as stack:
         try:

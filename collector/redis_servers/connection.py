@@ -147,7 +147,7 @@ class PackedCommand(NamedTuple):
     command: bytes
 
     @classmethod
-    def of(cls, tag: str, *command: str | bytes | int) -> PackedCommand:
+    def packed(cls, tag: str, *command: str | bytes | int) -> PackedCommand:
         """Pack a command that is given in words."""
         return cls(tag, hiredis.pack_command(command))  # type: ignore[arg-type] # its stub takes one element
 

@@ -205,7 +205,7 @@ class Connections:
         except RedisError as error:
             raise unavailable(error) from error
 
-    def ask_every_server(self, known: Sequence[Address], question: Callable[[Connection], Answer]) -> list[Answer]:
+    def ask_every_server(self, known: Sequence[Address], metric: Callable[[Connection], Answer]) -> list[Answer]:
         """Return every server's answer to a question, each over a new connection.
 
         Raises:
@@ -216,7 +216,7 @@ class Connections:
         for address in self.servers(known):
             try:
                 with self.briefly(address) as connection:
-                    answers.append(question(connection))
+                    answers.append(metric(connection))
             except RedisError as error:
                 raise unavailable(error) from error
         return answers

@@ -67,7 +67,7 @@ class Memory(NamedTuple):
     is_limited: bool
 
     @classmethod
-    def of(cls, facts: Mapping[str, str]) -> Memory:
+    def from_info(cls, facts: Mapping[str, str]) -> Memory:
         """Read it from the facts of INFO memory."""
         limit = int(facts["maxmemory"])
         return cls(int(facts["used_memory"]), limit or int(facts["total_system_memory"]), limit > 0)

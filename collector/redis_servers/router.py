@@ -41,7 +41,7 @@ Each pause is twice as long as the one before; all are about a second.
 TRIES = 2
 """How often a server is tried whose connection broke, for the connection may have been stale."""
 
-ASKING = PackedCommand.of("", "ASKING").command
+ASKING = PackedCommand.packed("", "ASKING").command
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
 """Who has answered, over which connection, and the tags that this was about."""
@@ -339,7 +339,7 @@ def _write_after_reading(connection: Connection, tags: Sequence[str], name: str)
     """
     answer: Any = None
     for tag in tags:
-        connection.send(PackedCommand.of(tag, *even_when_full("SET", tag + name, "")).command)
+        connection.send(PackedCommand.packed(tag, *even_when_full("SET", tag + name, "")).command)
         answer = connection.receive_any()
         if not isinstance(answer, RedisError):
             return tag

@@ -19,7 +19,7 @@ from granian.constants import Interfaces
 
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from collector.config import TOKEN, require_long, require_ports
-from collector.counters import Sheet, WorkerCounters, new_sheet
+from collector.counters import SharedCounters, WorkerCounters, new_shared_counters
 from collector.errors import ConfigError, OptionError
 from collector.log import Event, LogFormat, configure
 from collector.relay.app import RelayApp, Room
@@ -138,7 +138,7 @@ def serve(config: RelayConfig) -> None:
 
 
 @contextlib.contextmanager
-def _metrics(config: RelayConfig) -> Iterator[Sheet | None]:
+def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
     """Serve metrics if the operator wants them, and yield the sheet on which the worker counts."""
     if config.metrics_bind is None:
         yield None
@@ -146,12 +146,12 @@ def _metrics(config: RelayConfig) -> Iterator[Sheet | None]:
     from collector.prometheus import relay_families, served_metrics  # noqa: PLC0415 34 ms, for relays without metrics
 
     host, port = config.metrics_bind
-    sheet = new_sheet()
-    with served_metrics(resolve(host, "--metrics-bind"), port, partial(relay_families, sheet)):
-        yield sheet
+    shared_counters = new_shared_counters()
+    with served_metrics(resolve(host, "--metrics-bind"), port, partial(relay_families, shared_counters)):
+        yield shared_counters
 
 
-def relay_app(config: RelayConfig, counts: Sheet | None = None) -> RelayApp:
+def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> RelayApp:
     """Return the application. Run in the worker."""
     begin_worker()
     counters = WorkerCounters(counts)

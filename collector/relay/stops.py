@@ -36,10 +36,10 @@ from client_sdk.protocol.wire.strict_json import MalformedError
 from client_sdk.protocol.wire.verdict import (
     MAX_STOPPED,
     MAX_STOPPED_CHARS,
-    Question,
+    MetricEdition,
     encode_stopped,
     stopped_entry,
-    stopped_question,
+    stopped_metric,
 )
 from collector.errors import ConfigError
 from collector.files import whole_file
@@ -68,10 +68,10 @@ class Stops:
 
     """
 
-    handed_out: tuple[Question, ...] = ()
-    listed_since: Mapping[Question, int] = field(default_factory=dict)
+    handed_out: tuple[MetricEdition, ...] = ()
+    listed_since: Mapping[MetricEdition, int] = field(default_factory=dict)
 
-    def after(self, listed: Iterable[Question], now_s: int) -> Stops:
+    def after(self, listed: Iterable[MetricEdition], now_s: int) -> Stops:
         """Return what is known after a reading of the registry.
 
         Args:
@@ -83,7 +83,7 @@ class Stops:
         confirmed = [stop for stop, since_s in since.items() if now_s - since_s >= LISTED_FOR_S]
         return replace(self, listed_since=since).handing_out(confirmed)
 
-    def handing_out(self, more: Iterable[Question]) -> Stops:
+    def handing_out(self, more: Iterable[MetricEdition]) -> Stops:
         """Return the same with more stops handed out, as far as the list has room."""
         handed_out = self.handed_out
         for stop in more:
@@ -93,7 +93,7 @@ class Stops:
         waiting = {stop: since_s for stop, since_s in self.listed_since.items() if stop not in handed_out}
         return Stops(handed_out, waiting)
 
-    def without_room(self, now_s: int) -> list[Question]:
+    def without_room(self, now_s: int) -> list[MetricEdition]:
         """Return the stops that would be handed out if the list had room."""
         return [stop for stop, since_s in self.listed_since.items() if now_s - since_s >= LISTED_FOR_S]
 
@@ -121,13 +121,13 @@ class Stops:
             raise ValueError
         if not all(type(since_s) is int for since_s in since.values()):
             raise ValueError
-        handed_out = _questions(_items(document, "handed_out"))
+        handed_out = _metrics(_items(document, "handed_out"))
         if cls().handing_out(handed_out).handed_out != handed_out:
             raise ValueError
-        return cls(handed_out, dict(zip(_questions(since), since.values(), strict=True)))
+        return cls(handed_out, dict(zip(_metrics(since), since.values(), strict=True)))
 
 
-def listed_in(document: bytes) -> list[Question]:
+def listed_in(document: bytes) -> list[MetricEdition]:
     """Return the stops that a collector's registry lists.
 
     Entries of another form, and editions that the registry does not define, are left out; so is
@@ -145,7 +145,7 @@ def listed_in(document: bytes) -> list[Question]:
         for edition in _items(metric, "editions")
         if isinstance(edition, str)
     }
-    named = filter(None, map(stopped_question, _items(registry, "stopped")))
+    named = filter(None, map(stopped_metric, _items(registry, "stopped")))
     return list(islice((stop for stop in dict.fromkeys(named) if stop in defined), MAX_STOPPED))
 
 
@@ -166,14 +166,14 @@ def _items(document: Mapping[str, Any], name: str) -> list[Any]:
     return items
 
 
-def _questions(entries: Iterable[object]) -> tuple[Question, ...]:
-    named = tuple(map(stopped_question, entries))
+def _metrics(entries: Iterable[object]) -> tuple[MetricEdition, ...]:
+    named = tuple(map(stopped_metric, entries))
     if not all(named):
         raise ValueError
     return tuple(filter(None, named))
 
 
-def _is_read_by_devices(stops: tuple[Question, ...]) -> bool:
+def _is_read_by_devices(stops: tuple[MetricEdition, ...]) -> bool:
     return len(stops) <= MAX_STOPPED and len(encode_stopped(stops)) <= MAX_STOPPED_CHARS
 
 
@@ -278,7 +278,7 @@ class StopsReader:
         self._clock = clock
         self._uniform = uniform
         self._is_failing = self._is_full = False
-        self.handed_out: tuple[Question, ...] = file.read().handed_out
+        self.handed_out: tuple[MetricEdition, ...] = file.read().handed_out
 
     def start(self, wait: Callable[[float], object]) -> None:
         """Read the registry from now on.
@@ -306,7 +306,7 @@ class StopsReader:
         else:
             self._is_failing = False
 
-    def _take(self, listed: list[Question]) -> None:
+    def _take(self, listed: list[MetricEdition]) -> None:
         now_s = int(self._clock())
         with self._file.locked():
             kept = self._file.read()

@@ -83,16 +83,16 @@ def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[Store
         windows[tally.metric, tally.window].append(tally)
     for of_window in windows.values():
         if all(f"{tally.metric}:{tally.edition}" in known for tally in of_window):
-            yield from _folded_by_question(of_window, known)
+            yield from _folded_by_metric(of_window, known)
 
 
-def _folded_by_question(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
+def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
     """Yield a window's tallies of one name, under which several questions may have been asked."""
-    questions: dict[str, list[StoredTally]] = defaultdict(list)
+    metrics: dict[str, list[StoredTally]] = defaultdict(list)
     for tally in tallies:
-        questions[known[f"{tally.metric}:{tally.edition}"]].append(tally)
-    for own_edition, of_question in questions.items():
-        yield from _folded(of_question, own_edition)
+        metrics[known[f"{tally.metric}:{tally.edition}"]].append(tally)
+    for own_edition, of_metric in metrics.items():
+        yield from _folded(of_metric, own_edition)
 
 
 def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTally]:

@@ -32,7 +32,7 @@ class TallyMemory(NamedTuple):
     is_new: bool
 
     @classmethod
-    def of(cls, registry: Registry, shards: int, *, is_new: bool = False) -> TallyMemory:
+    def from_registry(cls, registry: Registry, shards: int, *, is_new: bool = False) -> TallyMemory:
         """Add up the tallies of all questions."""
         tallies = [(len(metric.editions) * metric.channel.symbols, metric.name) for metric in registry.counted]
         needed_bytes = COUNTER_BYTES * shards * sum(symbols for symbols, _ in tallies)
@@ -67,7 +67,7 @@ def require_memory(store: Shards, registry: Registry) -> None:
         StoreUnavailableError: if a server does not answer.
 
     """
-    needed, most_bytes = TallyMemory.of(registry, store.number), sum(store.ask_servers(_most_bytes))
+    needed, most_bytes = TallyMemory.from_registry(registry, store.number), sum(store.ask_servers(_most_bytes))
     require(needed.needed_bytes <= most_bytes, needed.lack(most_bytes, "are all that the servers may use"))
 
 

@@ -209,7 +209,7 @@ class OneOfLabels(OneSymbol[K]):
         needs_covariance = request.covariance or self.metric.has_no_answer or self.is_joint(request)
         if self.metric.channel.inputs > MOST_VALUES or not needs_covariance:
             return estimated
-        sample = Sample.of(self.inverse, counts)
+        sample = Sample.from_counts(self.inverse, counts)
         covariance = self.covariance(sample, shares)
         if self.metric.has_no_answer:
             answered = self._answered(shares, covariance, sample, family)
@@ -235,7 +235,7 @@ class OneOfLabels(OneSymbol[K]):
     def _answered(self, shares: Figures, covariance: Floats, sample: Sample, family: int) -> FigureGroup:
         """Return the shares among those who answered: of all inputs but the last."""
         answers = len(shares) - 1
-        ratios = Ratios.of(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
+        ratios = Ratios.from_shares(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
         is_enough = sample.reports >= EXACT_BELOW
         ratios, z = (ratios.widened(sample), z_of(family)) if is_enough else (ratios, math.inf)
         figures = (ratios.estimate(0, place, z).labelled(label) for place, label in enumerate(self.kind.labels))

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from client_sdk.protocol.kinds.kind import Label
 from estimator.decoders.decoder import Inverse
 from estimator.distribution_intervals.intervals import STEPS, mean_within, shares_of_ranges, where_zero
-from estimator.distribution_intervals.stretches import TallyStretches, limits_of
+from estimator.distribution_intervals.ranges import TallyRanges, limits_of
 from estimator.likelihood.histogram import Fit, Histogram, shares_of
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.estimate import Estimate
@@ -91,7 +91,7 @@ def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clu
     law = histogram.symbol_law(fit.smoothed)
     resampled = shares_of(histogram, _drawn(law, counts) / counts.sum(), smooth=True, start=fit.smoothed)
     groups = split(middles[:, np.newaxis], fit.smoothed, resampled)
-    tally = TallyStretches.of(histogram, counts, fit.smoothed)
+    tally = TallyRanges.from_counts(histogram, counts, fit.smoothed)
     clusters = []
     for members, stability in zip(groups.clusters, groups.stabilities, strict=True):
         first, last = int(members[0]), int(members[-1]) + (not histogram.is_of_points)  # a line has no gaps

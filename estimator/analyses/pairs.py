@@ -112,7 +112,7 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
     """
     is_enough = sample.reports >= EXACT_BELOW
     z = z_of(family) if is_enough else math.inf
-    table = Ratios.of(shares, covariance, cross.first.size, cross.second.size)
+    table = Ratios.from_shares(shares, covariance, cross.first.size, cross.second.size)
     table = table.widened(sample) if is_enough else table
     within = [
         table.estimate(row, j, z).labelled((group, value))
@@ -236,7 +236,7 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
 
 def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Ratios:
     """Return the ratios of two groups of two parts, each a weighted sum of the shares."""
-    table = Ratios.of(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
+    table = Ratios.from_shares(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
     if not math.isfinite(z):
         return table
     return table.widened(Sample(added @ sample.scores[: shares.size], sample.counts))

@@ -274,11 +274,11 @@ def _walks_of(channel: Channel) -> Walks:
 
 
 def _laws_of_plain(metric: Metric, all_inputs: bool) -> int:  # noqa: FBT001 as all in the table
-    return WalkPlan.of(metric, all_inputs=all_inputs).laws
+    return WalkPlan.from_metric(metric, all_inputs=all_inputs).laws
 
 
 def _plain(metric: Metric, requests: RequestedLosses, after_law: AfterLaw, all_inputs: bool) -> Iterator[Proof]:  # noqa: FBT001
-    plan = WalkPlan.of(metric, all_inputs=all_inputs)
+    plan = WalkPlan.from_metric(metric, all_inputs=all_inputs)
     yield _report_proof(metric, _one_report(metric, plan, after_law), requests, all_inputs)
 
 

@@ -83,7 +83,7 @@ def archive(  # noqa: PLR0913 one argument an option
     try:
         # loading templates takes 41 ms, which other commands save; and not every system has fcntl
         from estimator.archive import ON_ALL_WINDOWS, Archive, missing_windows, write_standing, write_windows  # noqa: PLC0415
-        from estimator.publication import QUESTIONS, publish  # noqa: PLC0415 likewise 41 ms
+        from estimator.publication import METRICS, publish  # noqa: PLC0415 likewise 41 ms
     except ModuleNotFoundError as error:
         raise OutputError(
             f"archive needs {error.name}, which this system does not have; run it on Linux or macOS"
@@ -99,7 +99,7 @@ def archive(  # noqa: PLR0913 one argument an option
     definitions = history.read(registry)
     check_request(definitions, request)
     _check_public(definitions, folder, public)
-    _refuse_mixed(Archive(folder), None if public is None else Archive(public), QUESTIONS)
+    _refuse_mixed(Archive(folder), None if public is None else Archive(public), METRICS)
     expressions = [read_alert(definitions, text) for text in alerts]
     received, _ = read_tallies(definitions, collector, tallies, selection)
     kept, now_s = Archive(folder), time.time()
@@ -126,7 +126,7 @@ def archive(  # noqa: PLR0913 one argument an option
         raise SystemExit(status)
 
 
-def _refuse_mixed(kept: Archive, public: Archive | None, questions: str) -> None:
+def _refuse_mixed(kept: Archive, public: Archive | None, metrics: str) -> None:
     """Refuse an archive in a folder for the public, and the reverse, before either is written.
 
     Raises:
@@ -134,7 +134,7 @@ def _refuse_mixed(kept: Archive, public: Archive | None, questions: str) -> None
 
     """
     try:
-        if (kept.folder / questions).is_dir():
+        if (kept.folder / metrics).is_dir():
             raise OutputError(
                 f"{kept.folder} is a folder for the public, and an archive has every question; name another folder"
             )
@@ -142,7 +142,7 @@ def _refuse_mixed(kept: Archive, public: Archive | None, questions: str) -> None
             raise OutputError(
                 f"{public.folder} is an archive, which has every question; name another folder for the public"
             )
-        files = [] if public is None else [*(public.folder / questions).glob("*.json")]
+        files = [] if public is None else [*(public.folder / metrics).glob("*.json")]
     except OSError:  # writing there says so
         return
     foreign = next(filter(is_not_ours, files), None)

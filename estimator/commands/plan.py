@@ -242,7 +242,7 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
 
     """
     people: dict[str, Numbers] = {}
-    for tally in [] if pilot is None else read_file(pilot, Bounds.of(registry.counted)):
+    for tally in [] if pilot is None else read_file(pilot, Bounds.from_metrics(registry.counted)):
         metric = registry.metrics.get(tally.metric)
         if metric is not None and tally.edition == metric.edition:
             analysis_of(metric).check(tally)
@@ -254,8 +254,8 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
             'pilot and its registry, with statistic = "distribution" or "quantiles" and without thresholds'
         )
     if shares is not None:
-        crowds = from_shares(registry, population, shares).crowds
-        people |= {crowd.metric.name: numbers for crowd in crowds if (numbers := crowd.unclipped) is not None}
+        asked = from_shares(registry, population, shares).populations
+        people |= {each.metric.name: numbers for each in asked if (numbers := each.unclipped) is not None}
     return people
 
 

@@ -30,7 +30,7 @@ def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) ->
 
     """
     narrowest = LEAST_WIDTH if verbose else NARROWEST
-    style = PLAIN if stream is None else Style.of(stream, narrowest=narrowest)
+    style = PLAIN if stream is None else Style.from_stream(stream, narrowest=narrowest)
     return as_table(report, style) if verbose else as_summary(report, style)
 
 
@@ -83,7 +83,7 @@ def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) ->
         results: its arguments.
 
     """
-    style = (Style.of(stdout()),) if form == "table" else ()
+    style = (Style.from_stream(stdout()),) if form == "table" else ()
     put_document(forms[form](*results, *style))
 
 

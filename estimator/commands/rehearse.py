@@ -140,7 +140,7 @@ def rehearse(  # noqa: PLR0913 one argument an option
     seed = randbits(SEED_BITS) if seed is None else seed
     tallies: list[Tally] = []
     window_of = {} if page is None and out is None else {"window_of": partial(_last_closed, time.time())}
-    with progress("rehearsing", rounds * len(truth.crowds)) as advance:
+    with progress("rehearsing", rounds * len(truth.populations)) as advance:
         after_round = partial(advance, 1)
         outcome = rehearsal.rehearse(
             truth, seed=seed, rounds=rounds, ranges=ranges, after_round=after_round, keep=tallies.append, **window_of
@@ -153,7 +153,7 @@ def rehearse(  # noqa: PLR0913 one argument an option
 
 
 def _last_closed(now_s: float, kind: WindowKind) -> Window:
-    return Window.of(kind, Window.of(kind, now_s).starts_at - 1)
+    return Window.at(kind, Window.at(kind, now_s).starts_at - 1)
 
 
 def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None]) -> None:

@@ -127,7 +127,7 @@ def read_tallies(
         click.UsageError: if there is no read token for the collector.
 
     """
-    bounds = Bounds.of(registry.counted, selection.spans)
+    bounds = Bounds.from_metrics(registry.counted, selection.spans)
     if tallies is not None:
         return read_file(tallies, bounds), None
     fetched = fetch(collector or "", read_token(), preliminary=selection.preliminary, bounds=bounds)

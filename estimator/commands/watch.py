@@ -138,7 +138,7 @@ def watch(  # noqa: PLR0913 one argument an option
     request = request_for(extras, form="table")
     definitions = history.read(registry)
     check_request(definitions, request)
-    token, bounds = read_token(), Bounds.of(definitions.counted, selection.spans)
+    token, bounds = read_token(), Bounds.from_metrics(definitions.counted, selection.spans)
 
     def drawn() -> str:
         fetched = fetch(collector, token, preliminary=True, bounds=bounds)

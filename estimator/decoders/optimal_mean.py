@@ -49,7 +49,7 @@ class OptimalMeanLaw:
     parts: Floats
 
     @classmethod
-    def of(cls, channel: OptimalMean) -> OptimalMeanLaw:
+    def from_channel(cls, channel: OptimalMean) -> OptimalMeanLaw:
         """Write out the law of a channel."""
         knots, inputs = np.array(channel.knots), np.arange(channel.inputs)
         lower = np.searchsorted(knots[:-1], inputs, side="right") - 1
@@ -74,7 +74,7 @@ class OptimalMeanLaw:
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: OptimalMean) -> OptimalMeanLaw:
     """Return the law of a channel, cached for the next window."""
-    return OptimalMeanLaw.of(channel)
+    return OptimalMeanLaw.from_channel(channel)
 
 
 @lru_cache(maxsize=REMEMBERED)

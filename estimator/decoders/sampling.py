@@ -230,7 +230,7 @@ def by_table(channel: Channel) -> Sampler:
     return sample
 
 
-def by_question(channel: OneOf) -> Sampler:
+def by_metric(channel: OneOf) -> Sampler:
     """Draw from the number of devices that would say no and yes to each question, shape (2 m,).
 
     Each device has been assigned its question.

@@ -26,7 +26,7 @@ from client_sdk.protocol.window import Window
 from estimator.errors import MissingLibraryError
 from estimator.results.estimate import NO_LABEL, Figure
 from estimator.results.group import Figured, FigureGroup, FigureKey
-from estimator.results.metric import PARTICIPATION_CONFIDENCE, MetricEstimate, Pooled, Question
+from estimator.results.metric import PARTICIPATION_CONFIDENCE, MetricEstimate, MetricFacts, Pooled
 from estimator.results.report import POPULATION, SCHEMA, Changes, EstimateReport
 from estimator.results.statistic import STATISTICS
 
@@ -159,13 +159,13 @@ def rows_of(report: EstimateReport) -> Iterator[Row]:
     for pooled in report.pooled:
         row = _rows_in(pooled, pooled.reports, (pooled.windows[0], pooled.windows[-1]), closed=None)
         yield from (row(report.confidence, cells) for cells in _pooled_cells(pooled))
-    questions = {(metric.metric, metric.window): metric for metric in report.metrics}
+    metrics = {(metric.metric, metric.window): metric for metric in report.metrics}
     for changes in report.changes:
-        about = questions[changes.metric, changes.last]
+        about = metrics[changes.metric, changes.last]
         row = _rows_in(about, about.reports, (changes.first, changes.last), closed=True)
         yield from (row(report.confidence, cells) for cells in _change_cells(changes))
     for effect in report.effects:
-        about = questions[effect.metric, effect.window]
+        about = metrics[effect.metric, effect.window]
         row = _rows_in(about, about.reports, (effect.window,), closed=True)
         cells_of_effect = _effect_cells(effect, f"{effect.second} less {effect.first}")
         yield from (row(report.confidence, cells) for cells in cells_of_effect)
@@ -238,7 +238,7 @@ _Place = tuple[str | None, datetime | None, datetime | None, bool | None]
 
 
 def _rows_in(
-    about: Question, reports: int, windows: tuple[str, ...], *, closed: bool | None
+    about: MetricFacts, reports: int, windows: tuple[str, ...], *, closed: bool | None
 ) -> Callable[[float, Cells], Row]:
     """Return a function that makes a row of the question in these windows, given its confidence."""
     place: _Place = (None, None, None, closed)
@@ -250,7 +250,7 @@ def _rows_in(
 
 
 def _row(
-    about: Question,
+    about: MetricFacts,
     reports: int,
     place: _Place,
     confidence: float,

@@ -23,7 +23,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import outcome
 from client_sdk.protocol.window import WindowKind
-from estimator.analyses.analysis import Analysis, question_fields
+from estimator.analyses.analysis import Analysis, metric_fields
 from estimator.analyses.clips import Clip, Numbers
 from estimator.analyses.metric import analysis_of
 from estimator.discovery.power import SHORT
@@ -40,7 +40,7 @@ from estimator.plan.windows_together import (
     together,
 )
 from estimator.results.estimate import Record, says
-from estimator.results.metric import Central, LeastShare, Question
+from estimator.results.metric import Central, LeastShare, MetricFacts
 from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import Z
 
@@ -164,7 +164,7 @@ class TextPlan(Record, frozen=True):
     ]
 
 
-class MetricPlan(Question, frozen=True, kw_only=True):
+class MetricPlan(MetricFacts, frozen=True, kw_only=True):
     """How precise a metric will be in one window."""
 
     window: Annotated[WindowKind, says("how often it is asked: once a day, week or month.")]
@@ -270,10 +270,10 @@ def answering(registry: Registry, today: date) -> Fraction:
     nothing.
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
-    questions = [metric for name, metric in registry.metrics.items() if left[name] != 0]
+    metrics = [metric for name, metric in registry.metrics.items() if left[name] != 0]
     match registry.budget.strategy:
         case Strategy.SAMPLE:
-            return min(Fraction(1), Fraction(registry.budget.answers or 1, max(1, len(questions))))
+            return min(Fraction(1), Fraction(registry.budget.answers or 1, max(1, len(metrics))))
         case Strategy.PACE:
             return participations(registry, today)
     return Fraction(1)
@@ -304,7 +304,7 @@ def _plan(  # noqa: PLR0913 what is known of the registry
     error = math.sqrt(variance / reports) if variance is not None and reports else None
     permanent = metric.channel.permanent_nanos
     return MetricPlan(
-        **question_fields(metric),
+        **metric_fields(metric),
         window=metric.window,
         permanent_epsilon=as_float(permanent) if permanent else None,
         reports=reports,

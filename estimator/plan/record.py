@@ -19,7 +19,7 @@ from typing import Any, Final
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.horizon import Horizon, most_nanos
-from client_sdk.protocol.kinds.kind import AskedQuestion
+from client_sdk.protocol.kinds.kind import AskedMetric
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, Sentences
@@ -117,7 +117,7 @@ def _basic(registry: Registry, today: date) -> dict[str, Any]:
 
 
 def _answers(metric: Metric, say: Sentences) -> str:
-    first, *_ = metric.kind.statement(AskedQuestion(metric.unit, metric.window, metric.channel.inputs), say)
+    first, *_ = metric.kind.statement(AskedMetric(metric.unit, metric.window, metric.channel.inputs), say)
     return f"{first.partition(': ')[2]}; at most one report a {metric.window}"
 
 

@@ -165,8 +165,8 @@ def comparisons(registry: Registry, today: date) -> dict[str, int]:
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}
-    questions = sum(1 + len(registry.metrics[name].strata) for name, number in tests.items() if number)
-    return {name: questions * number for name, number in tests.items()}
+    metrics = sum(1 + len(registry.metrics[name].strata) for name, number in tests.items() if number)
+    return {name: metrics * number for name, number in tests.items()}
 
 
 def _tests(metric: Metric, today: date) -> int:

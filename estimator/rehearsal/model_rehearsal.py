@@ -177,7 +177,7 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
         generator: of the chances.
 
     """
-    window = Window.of(metric.window, UNIX_EPOCH_S)
+    window = Window.at(metric.window, UNIX_EPOCH_S)
     draw = analysis_of(metric).draws([((tuple(row), 1.0),) for row in encoded.tolist()])
     tally = draw(counts, window, generator)
     return Tally(metric.name, metric.edition, window, closed=True, reports=int(tally.sum()), counts=tally.tolist())

@@ -17,7 +17,7 @@ from client_sdk.protocol.text import CUT
 from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureGroup, FigureKey
-from estimator.results.metric import AmongAll, Cluster, MetricEstimate, Move, Question, RangeTest, TakingPart
+from estimator.results.metric import AmongAll, Cluster, MetricEstimate, MetricFacts, Move, RangeTest, TakingPart
 from estimator.results.report import Change, Changes, ChangeVerdict
 from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import SIGNIFICANT
@@ -380,10 +380,10 @@ def short_loss(loss: float) -> str:
     return f"{float(DIGITS.create_decimal(repr(float(loss)))):.3g}"
 
 
-def mechanism_words(question: Question) -> str:
+def mechanism_words(metric: MetricFacts) -> str:
     """Return the mechanism of a question with its epsilon, and with its delta if there is one."""
-    delta = f", delta {short_loss(question.delta)}" if question.delta else ""
-    return f"{question.mechanism}, epsilon {question.epsilon:.9f}{delta}"
+    delta = f", delta {short_loss(metric.delta)}" if metric.delta else ""
+    return f"{metric.mechanism}, epsilon {metric.epsilon:.9f}{delta}"
 
 
 def cluster_words(cluster: Cluster) -> str:

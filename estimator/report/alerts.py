@@ -28,7 +28,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.analyses.metric import analysis_of
 from estimator.errors import RequestError
-from estimator.report.strata import apart, former_questions, stratum_name
+from estimator.report.strata import apart, former_metrics, stratum_name
 from estimator.results.estimate import Record, says
 from estimator.results.group import SHARES, FigureKey
 from estimator.results.metric import MetricEstimate
@@ -235,7 +235,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
 
 def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
     """Return the question of a name, one of its public strata, or a former question."""
-    former = [each.metric for (question, _), each in former_questions(registry).items() if question == name]
+    former = [each.metric for (asked, _), each in former_metrics(registry).items() if asked == name]
     if stratum is not None:
         named = [metric for metric in former if metric.name == f"{name}[{stratum}]"]
         if named:

@@ -123,10 +123,10 @@ def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
 
     Windows that are still open come after all others: they are shown if there are no others.
     """
-    of_questions = groupby(range(len(estimates)), key=lambda place: estimates[place].metric)
+    of_metrics = groupby(range(len(estimates)), key=lambda place: estimates[place].metric)
     by_age = [
         sorted(places, key=lambda place: (bool(estimates[place].reports), estimates[place].closed, place), reverse=True)
-        for _, places in of_questions
+        for _, places in of_metrics
     ]
     return ([place for place in of_age if place is not None] for of_age in zip_longest(*by_age))
 

@@ -158,21 +158,21 @@ class Windows:
             Z * self._error(more, less, self.up, self.down),
         )
 
-    def _error(self, more: Floats, less: Floats, stretch: Floats, stretch_of_less: Floats) -> Floats:
+    def _error(self, more: Floats, less: Floats, widening: Floats, widening_of_less: Floats) -> Floats:
         """Return the bound of the errors, with the errors of windows stretched.
 
         Args:
             more: the positive weights.
             less: the negative weights, without their sign.
-            stretch: of the windows with positive weights.
-            stretch_of_less: of the others.
+            widening: of the windows with positive weights.
+            widening_of_less: of the others.
 
         """
-        fresh = more**2 @ (stretch * self.fresh) ** 2 + less**2 @ (stretch_of_less * self.fresh) ** 2
-        positive, negative = more @ (stretch * self.lasting), less @ (stretch_of_less * self.lasting)
+        fresh = more**2 @ (widening * self.fresh) ** 2 + less**2 @ (widening_of_less * self.fresh) ** 2
+        positive, negative = more @ (widening * self.lasting), less @ (widening_of_less * self.lasting)
         opposed = positive * negative
         for answers in self.places:
-            of_more, of_less = (self.width * each * answers for each in (stretch, stretch_of_less))
+            of_more, of_less = (self.width * each * answers for each in (widening, widening_of_less))
             opposed = np.minimum(opposed, (more @ (of_more / self.reports)) * (less @ of_less))
             opposed = np.minimum(opposed, (more @ of_more) * (less @ (of_less / self.reports)))
         error: Floats = np.sqrt(fresh + positive**2 + negative**2 + 2 * opposed)
@@ -237,7 +237,7 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
     middle = np.clip((mean_over(together.reports, estimates) - least) / width, 0.0, 1.0)
     if about.in_ball:
         lasting = _most_in_ball(analysis_of(metric).least_noise, together) / width**2
-        down = up = np.full_like(down, _widest_stretch(together))
+        down = up = np.full_like(down, _greatest_widening(together))
         together = replace(together, down=down, up=up)
     elif about.is_share:
         lasting = lasting_of_shares(metric.channel, middle, of_one_value=about.by_value)
@@ -297,7 +297,7 @@ def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
     return varying
 
 
-def _widest_stretch(windows: Windows) -> float:
+def _greatest_widening(windows: Windows) -> float:
     """Return by how much intervals of coordinates are wider than normal ones.
 
     Errors are known from blocks of rotations, so that intervals are Student's. The widest tells by

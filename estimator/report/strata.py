@@ -69,7 +69,7 @@ def apart(registry: Registry) -> Registry:
 
     After them come its former questions, and at the end those that are no longer asked.
     """
-    former = former_questions(registry)
+    former = former_metrics(registry)
     metrics: dict[str, Metric] = {}
     for name, metric in registry.metrics.items():
         metrics[name] = metric
@@ -80,7 +80,7 @@ def apart(registry: Registry) -> Registry:
     return replace(registry, metrics=metrics, former=())
 
 
-class FormerQuestion(NamedTuple):
+class FormerMetric(NamedTuple):
     """A former question as one of its own.
 
     Attributes:
@@ -95,12 +95,12 @@ class FormerQuestion(NamedTuple):
     relation: str
 
 
-def former_questions(registry: Registry) -> dict[tuple[str, str], FormerQuestion]:
+def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
     """Return the former questions by their names and all of their editions.
 
     A stratum that is no longer listed belongs to the question of today, as `counted_apart` says.
     """
-    former: dict[tuple[str, str], FormerQuestion] = {}
+    former: dict[tuple[str, str], FormerMetric] = {}
     for metric, since, until, then in registry.former:
         now = registry.metrics.get(metric.name)
         if now is not None and now.edition == metric.edition:
@@ -111,7 +111,7 @@ def former_questions(registry: Registry) -> dict[tuple[str, str], FormerQuestion
         named = _named(metric if now is None else now, shown, f"edition {metric.edition}")
         own = replace(metric, **named, purpose=purpose, strata=(), expires=metric.expires or until)
         for edition in metric.editions:
-            former.setdefault((metric.name, edition), FormerQuestion(own, relation))
+            former.setdefault((metric.name, edition), FormerMetric(own, relation))
     return former
 
 
@@ -132,15 +132,15 @@ def names_of_strata(metric: Metric) -> tuple[str, ...]:
     return tuple(stratum_name(metric.name, stratum) for stratum in ("", *metric.strata)) if metric.strata else ()
 
 
-def stratum_name(question: str, stratum: str) -> str:
+def stratum_name(metric: str, stratum: str) -> str:
     """Return the name of a stratum's question, such as ``crashes[platform=ios]``."""
-    return f"{question}[{stratum.replace(' ', '') or OTHERS}]"
+    return f"{metric}[{stratum.replace(' ', '') or OTHERS}]"
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
     """Yield the tallies under the names of `apart`, and the sums of strata under the question's."""
-    of_questions: dict[tuple[str, str], list[Tally]] = {}
-    former = former_questions(registry)
+    tallies_of: dict[tuple[str, str], list[Tally]] = {}
+    former = former_metrics(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))
     editions = {metric.name: metric.edition for metric in every}
     unlisted = {(each.metric.name, edition) for each in registry.former for edition in each.metric.editions}
@@ -151,19 +151,19 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
             if tally.metric not in summed:
                 yield tally
                 continue
-            of_questions.setdefault((tally.metric, tally.window.text), []).append(tally)
+            tallies_of.setdefault((tally.metric, tally.window.text), []).append(tally)
             if tally.closed and metric.strata:
                 stratum = ("", *metric.strata)[metric.editions.index(tally.edition)]
                 yield replace(tally, metric=stratum_name(tally.metric, stratum))
         elif place in former:
             shown = former[place].metric.name
-            of_questions.setdefault((shown, tally.window.text), []).append(replace(tally, metric=shown))
+            tallies_of.setdefault((shown, tally.window.text), []).append(replace(tally, metric=shown))
         elif metric is not None and place in unlisted:  # a stratum that is no longer listed
-            of_questions.setdefault((tally.metric, tally.window.text), []).append(tally)
+            tallies_of.setdefault((tally.metric, tally.window.text), []).append(tally)
         else:
             yield tally
-    for (name, _), of_question in of_questions.items():
-        yield replace(reduce(_added, of_question), edition=editions[name])
+    for (name, _), of_metric in tallies_of.items():
+        yield replace(reduce(_added, of_metric), edition=editions[name])
 
 
 def _added(first: Tally, second: Tally) -> Tally:
@@ -244,7 +244,7 @@ def _compared(estimates: Sequence[MetricEstimate], registry: Registry) -> Iterat
         (each.metric, each.window): each for each in estimates if each.closed and each.reports > 0 and each.compared
     }
     for name, metric in registry.metrics.items():
-        windows = dict.fromkeys(window for question, window in comparable if question == name)
+        windows = dict.fromkeys(window for asked, window in comparable if asked == name)
         for window in windows if metric.strata else ():
             of_strata = [(stratum, comparable.get((stratum_name(name, stratum), window))) for stratum in metric.strata]
             present = [(stratum, estimate) for stratum, estimate in of_strata if estimate is not None]
@@ -303,7 +303,7 @@ def with_participation(
 
     """
     every = list(estimates)
-    former = {each.metric.name for each in former_questions(registry).values()}
+    former = {each.metric.name for each in former_metrics(registry).values()}
     unknown = former | registry.newcomers if any(each.metric in former and each.reports for each in every) else former
     return [
         each if {each.metric, each.metric.partition("[")[0]} & unknown else _with_participation(each, registry, request)

@@ -231,7 +231,7 @@ class TextFindings(Record, frozen=True, kw_only=True):
     ] = None
 
 
-class Question(Record, frozen=True, kw_only=True):
+class MetricFacts(Record, frozen=True, kw_only=True):
     """The parts of a metric's definition on which its estimates depend."""
 
     metric: Annotated[str, says("its name.")]
@@ -266,7 +266,7 @@ class Independence(Record, frozen=True):
     ]
 
 
-class MetricEstimate(Question, Figured, frozen=True, kw_only=True):
+class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
     """The figures of one tally. They describe the devices that take part."""
 
     window: Annotated[str, says("the name of the day, week or month of the answers.")]
@@ -327,7 +327,7 @@ class MetricEstimate(Question, Figured, frozen=True, kw_only=True):
         return Window.parse(self.window)
 
 
-class Pooled(Question, Figured, frozen=True, kw_only=True):
+class Pooled(MetricFacts, Figured, frozen=True, kw_only=True):
     """The pooled figures of several windows of one question."""
 
     windows: Annotated[tuple[str, ...], says("their names, in order of time.")]

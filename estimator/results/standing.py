@@ -26,7 +26,7 @@ class ArchivedWindow(Record, frozen=True):
     files: Annotated[tuple[str, ...], says("the names of the files in its folder.")]
 
 
-class StandingQuestion(Record, frozen=True, kw_only=True):
+class StandingMetric(Record, frozen=True, kw_only=True):
     """A question, its latest answer, and whether it changed."""
 
     metric: Annotated[str, says("its name; its place on the page is ``index.html#q-`` and the name.")]
@@ -57,7 +57,7 @@ class Standing(Record, frozen=True, kw_only=True):
 
     app: Annotated[str, says("its name.")]
     participation: Annotated[str, says("whom the figures describe, in a sentence.")]
-    questions: Annotated[tuple[StandingQuestion, ...], says("in the registry's order.")]
+    metrics: Annotated[tuple[StandingMetric, ...], says("in the registry's order.")]
     devices: Annotated[tuple[DevicesTakingPart, ...], says("in the order of time. Empty where they are unknown.")]
     windows: Annotated[
         tuple[ArchivedWindow, ...], says("the newest first. Empty in a public folder, which has no folders of windows.")

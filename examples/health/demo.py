@@ -63,7 +63,7 @@ def main(devices: int | None, html: Path) -> None:
     token = secrets.token_urlsafe(16)
     with tempfile.TemporaryDirectory(prefix="hearsay-demo-") as scratch, collector(Path(scratch), token) as url:
         answered = report_all(people, url, started_s)
-        window = Window.of(WindowKind.DAY, started_s)
+        window = Window.at(WindowKind.DAY, started_s)
         command(
             "collector", "store", "close", "--yes", "--window", window.text, "--data-dir", str(Path(scratch) / "data")
         )

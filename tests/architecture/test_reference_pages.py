@@ -17,8 +17,8 @@ from tools.reference.registry_page import APP, BUDGET, METRIC, Key, properties
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 HEAD = 'schema = 1\n[strata]\nplatform = ["ios", "android"]\n[app]\nname = "a"\nowner = "o"\n'
 CEILINGS = "[budget]\nper_window = 6\nlifetime = 60\ndelta = 0.1\n"
-QUESTION = 'purpose = "p"\nepsilon = 1\nkind = "boolean"\nexpires = 2027-12-31\n'
-METRICS = f"[metric.first]\n{QUESTION}[metric.second]\n{QUESTION}"
+ONE = 'purpose = "p"\nepsilon = 1\nkind = "boolean"\nexpires = 2027-12-31\n'
+METRICS = f"[metric.first]\n{ONE}[metric.second]\n{ONE}"
 
 
 def registry_with(table: str, key: Key, line: str) -> Registry:

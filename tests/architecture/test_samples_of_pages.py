@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from client_sdk.protocol import Registry
-from estimator.render.openmetrics import FIGURES, QUESTIONS
+from estimator.render.openmetrics import FIGURES, METRICS
 from tests.support.core.tables import for_each
 from tools.reference.commands import helps
 
@@ -56,10 +56,10 @@ def test_the_settings_and_queries_of_prometheus_name_what_is_exposed() -> None:
     assert job["static_configs"][0]["targets"] == ["127.0.0.1:9090"]
     exposed = set(re.findall(r"`(hearsay_\w+)", (DOCS / "reference" / "monitoring.md").read_text(encoding="utf-8")))
     series = set(re.findall(r"(hearsay_\w+)", page.read_text(encoding="utf-8")))
-    assert {name.removesuffix("_bucket") for name in series} <= exposed | {*FIGURES, *QUESTIONS}
+    assert {name.removesuffix("_bucket") for name in series} <= exposed | {*FIGURES, *METRICS}
 
 
-def test_the_keys_of_a_retired_question_are_some() -> None:
+def test_the_keys_of_a_retired_metric_are_some() -> None:
     stopped, retained = samples(DOCS / "how-to" / "retiring.md", "toml")
     starter = (ROOT / "client_sdk" / "commands" / "starter.toml").read_text(encoding="utf-8")
     changed = Registry.parse(stopped + starter.replace("[metric.dark_mode]\n", retained))

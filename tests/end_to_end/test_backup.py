@@ -56,7 +56,7 @@ class Senders:
             thread.join()
 
     def _send(self) -> None:
-        window = Window.of(WindowKind.DAY, time.time()).text
+        window = Window.at(WindowKind.DAY, time.time()).text
         while not self._stopped.is_set():
             body = upload(report("os", 1, window))
             assert post(self._url, body) == (200, {"accepted": 1, "refused": []})
@@ -107,7 +107,7 @@ def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: P
 
 def large_backup(path: Path, ids: int) -> None:
     """Write a backup of many remembered uploads."""
-    end = Window.of(WindowKind.MONTH, time.time()).ends_at
+    end = Window.at(WindowKind.MONTH, time.time()).ends_at
     members = [secrets.token_bytes(16) + b"\0" for _ in range(ids)]
     lines = [encode(Header(1, 1, 259_200, None))]
     lines += [encode(Bucket(end, end + 400_000, tuple(members[at : at + 100]))) for at in range(0, ids, 100)]

@@ -29,7 +29,7 @@ def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: 
     )
     assert not (tmp_path / "data").exists()
     with running_collector(registry_file, tmp_path / "data") as collector:
-        post(collector.url, upload(report(window=Window.of(WindowKind.DAY, time.time()).text)))
+        post(collector.url, upload(report(window=Window.at(WindowKind.DAY, time.time()).text)))
         running = run_command(local)
     stopped = run_command(local)
     for done in (running, stopped):
@@ -68,7 +68,7 @@ def test_a_check_refuses_what_a_start_refuses_for_its_memory(tmp_path: Path) -> 
 def test_a_check_refuses_what_a_start_refuses_for_its_grace(registry_file: Path, tmp_path: Path) -> None:
     words = ("--registry", str(registry_file), "--data-dir", str(tmp_path / "data"))
     with running_collector(registry_file, tmp_path / "data", "--grace", "86400") as collector:
-        post(collector.url, upload(report(window=Window.of(WindowKind.DAY, time.time()).text)))
+        post(collector.url, upload(report(window=Window.at(WindowKind.DAY, time.time()).text)))
     checked = complaint("check", *words)
     started = complaint("serve", *words, "--bind", f"127.0.0.1:{free_port()}")
     for status, said in (checked, started):

@@ -104,7 +104,7 @@ def test_the_collector_of_the_compose_file_counts_in_its_store(registry_file: Pa
         url = url_here(tmp_path / "store_url", port)
         environment = {"HEARSAY_REDIS_URL_FILE": str(url), "HEARSAY_READ_TOKEN": None}
         with running_collector(registry_file, tmp_path / "unused", *options, environment=environment) as collector:
-            sent = upload(report(window=Window.of(WindowKind.DAY, time.time()).text))
+            sent = upload(report(window=Window.at(WindowKind.DAY, time.time()).text))
             assert post(collector.url, sent) == (200, {"accepted": 1, "refused": []})
         assert not list((tmp_path / "unused").iterdir())
 

@@ -488,7 +488,7 @@ def test_the_colours_are_the_systems_until_others_are_chosen(browser: Browser, w
         assert background(view.page) == light
 
 
-def test_questions_are_found_and_ordered(browser: Browser, written: Written) -> None:
+def test_metrics_are_found_and_ordered(browser: Browser, written: Written) -> None:
     with opened(browser, written.file) as view:
         page = view.page
         page.get_by_label("Find a question").fill("dark")
@@ -510,7 +510,7 @@ def test_an_accessibility_checker_finds_nothing(browser: Browser, written: Writt
         assert results.violations_count == 0, results.generate_report()
 
 
-def test_the_keyboard_reaches_the_questions_at_once_and_sees_where_it_is(browser: Browser, written: Written) -> None:
+def test_the_keyboard_reaches_the_metrics_at_once_and_sees_where_it_is(browser: Browser, written: Written) -> None:
     with opened(browser, written.file) as view:
         page = view.page
         page.keyboard.press("Tab")

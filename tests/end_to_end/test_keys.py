@@ -37,7 +37,7 @@ def bearer(secret: str) -> dict[str, str]:
 
 
 def body() -> bytes:
-    return upload(report(window=Window.of(WindowKind.DAY, time.time()).text)).encode()
+    return upload(report(window=Window.at(WindowKind.DAY, time.time()).text)).encode()
 
 
 @pytest.mark.long

@@ -66,7 +66,7 @@ def changed(text: str, changes: dict[str, str]) -> str:
     return text
 
 
-def with_all_questions() -> str:
+def with_all_metrics() -> str:
     """Return the first registry with the further questions of its page, and a budget for all."""
     first, more, *_ = samples("toml")
     ceilings = {"per_window = 2.5": "per_window = 9.5", "lifetime = 5.0": "lifetime = 500", 'strategy = "pace"': ""}
@@ -134,7 +134,7 @@ def test_the_registry_of_the_pages_is_sound() -> None:
     registry = Registry.parse(first)
     assert list(registry.metrics) == ["dark_mode", "os", "startup_ms"]
     assert registry.objections(date(2026, 11, 22)) == []
-    everything = Registry.parse(with_all_questions())
+    everything = Registry.parse(with_all_metrics())
     assert list(everything.metrics)[3:] == ["mood", "stars", "languages", "crashes", "dark_mode_by_os"]
     assert everything.shortages(date(2026, 11, 22)) == []
     budget = '[app]\nname = "notes"\nowner = "notes@example.com"\n[budget]\nper_window = 9\nlifetime = 500\n'
@@ -227,7 +227,7 @@ def _of_this_week(close: str) -> str:
 
     Reports of the present window have come.
     """
-    this_week = Window.of(WindowKind.WEEK, time.time()).text
+    this_week = Window.at(WindowKind.WEEK, time.time()).text
     whole = close if "--yes" in close else f"{close} --yes"
     return re.sub(r'--window ("[^"]*"|\S+)', f"--window {this_week}", whole)
 
@@ -274,7 +274,7 @@ def test_auditing_works_as_the_pages_say(folder: Path, address: str) -> None:
 @pytest.mark.long
 def test_proving_prints_what_the_page_shows_to_the_last_digit(folder: Path, address: str) -> None:
     _, exact = (line for line in commands() if "audit" in line.split())
-    (folder / "metrics.toml").write_text(with_all_questions(), encoding="utf-8")
+    (folder / "metrics.toml").write_text(with_all_metrics(), encoding="utf-8")
     of_readme, of_health = (sample for sample in samples("text") if "proved epsilon" in sample)
     assert Shell(folder, address).run(exact) == of_readme
     health = exact.replace("metrics.toml", "examples/health/metrics.toml")

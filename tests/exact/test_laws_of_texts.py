@@ -51,7 +51,7 @@ def test_of_a_set_every_place_is_reported_equally_often() -> None:
     assert exact_law(partial(metric.perturb, {"ba", "a"})) == expected
 
 
-def test_groups_that_hear_the_same_bits_have_hashes_of_their_own() -> None:
+def test_groups_that_receive_the_same_bits_have_hashes_of_their_own() -> None:
     domain = Text("abcdefg", 6)
     groups = domain.groups(2**16)
     assert len({group.multipliers for group in groups}) == len(groups)

@@ -259,7 +259,7 @@ def test_an_upload_that_comes_again_at_the_last_moment_is_known_by_a_clock_that_
     at: Deployment,
 ) -> None:
     now_s = time.time()
-    yesterday = Window.of(WindowKind.DAY, now_s - DAY_S)
+    yesterday = Window.at(WindowKind.DAY, now_s - DAY_S)
     grace_s = int(now_s - yesterday.ends_at) + 1  # it closes within a second, and its ids are remembered for a day more
     sent = judge(of_shard(7, yesterday.text), REGISTRY, now_s=now_s, grace_s=grace_s)
     assert len(sent.additions) == 1

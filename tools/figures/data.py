@@ -179,8 +179,8 @@ def devices_table() -> str:
         ["", *(f"{devices:,}" for devices in DEVICES)],
         ["---", *("---:" for _ in DEVICES)],
         *(
-            [question, *(f"± {196 * math.sqrt(variance / devices):.2g}" for devices in DEVICES)]
-            for question, variance in rows.items()
+            [metric, *(f"± {196 * math.sqrt(variance / devices):.2g}" for devices in DEVICES)]
+            for metric, variance in rows.items()
         ),
     ]
     return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -20,7 +20,7 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.kind import (
     MEMBERS_APART,
-    AskedQuestion,
+    AskedMetric,
     Kind,
     Label,
     Law,
@@ -209,7 +209,7 @@ class Cross(_Pair, Labels):
         group, outcome = pair(answer)
         return self.first.symbol(group) * self.second.size + self.second.symbol(outcome)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of both questions, and what their values stand for."""
         first, second = map(escaped, self.names)
         yield say("statement.cross", first=first, second=second)
@@ -293,7 +293,7 @@ class MeanByGroup(_Pair):
         """Return what the number says."""
         return self.second.counted(say, unit)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield how the number is rounded, and what values of the group stand for."""
         group, number = map(escaped, self.names)
         if self.points == LEAST_POINTS:

@@ -75,7 +75,7 @@ class Fill(NamedTuple):
     answer: object
 
 
-class AskedQuestion(NamedTuple):
+class AskedMetric(NamedTuple):
     """How a question of a kind is asked.
 
     Attributes:
@@ -239,7 +239,7 @@ class Kind(ABC):
         return None
 
     @abstractmethod
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield lines for users that say what is answered."""
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of numbers

@@ -18,7 +18,7 @@ from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.grid import BEYOND, Grid, Ratio, exact, ratio_of
 from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, listing, read_by_schema, whole
-from client_sdk.protocol.kinds.kind import AskedQuestion, Fill, Kind, Label, refused
+from client_sdk.protocol.kinds.kind import AskedMetric, Fill, Kind, Label, refused
 from client_sdk.protocol.kinds.words import either, with_unit
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable, is_moderate, is_number
@@ -265,7 +265,7 @@ class Number(_Numeric):
         cell = (self.high - self.low) / SAMPLES
         return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield the range, and what counts for numbers beyond it."""
         yield self.ranged("statement.number", asked.unit, say)
 
@@ -319,7 +319,7 @@ class LogNumber(Number):
         number = exp_floor(first + (last - first) * Fraction(point, points - 1)) - 1
         return min(max(number, self.low), self.high)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield the range, and that it is the order of magnitude that counts."""
         yield from Number.statement(self, asked, say)
         yield say("statement.log")
@@ -415,7 +415,7 @@ class Count(_Whole):
         """The part of the edition that describes what may be answered."""
         return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield the range, and what counts for numbers beyond it."""
         yield self.ranged("statement.count", asked.unit, say)
 
@@ -466,7 +466,7 @@ class Activity(_Whole):
         """Return no days, until the window has ended: then the device knows their number."""
         return Fill(0)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield of which days the report is."""
         yield say(f"statement.activity.{asked.window}", days=int(self.high))
 
@@ -527,7 +527,7 @@ class Thresholds(Labels, Number):
         """Note that nothing fills silence, as for other quantiles."""
         return Number.fill(self, table, value)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield the ends of the cells."""
         ends = ", ".join(with_unit(end, "", say) for end in self.ends[:-1])
         yield say("statement.thresholds", ends=ends, high=with_unit(self.high, asked.unit, say))

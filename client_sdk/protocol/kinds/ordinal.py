@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.grid import Grid, Ratio
 from client_sdk.protocol.kinds.key import VALUES, Key
-from client_sdk.protocol.kinds.kind import AskedQuestion, Kind, NamedAnswer
+from client_sdk.protocol.kinds.kind import AskedMetric, Kind, NamedAnswer
 from client_sdk.protocol.kinds.number import STATISTIC
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable
@@ -102,7 +102,7 @@ class OrdinalMean(Grid):
         """Return every value."""
         return self.scale.values
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield the values."""
         return self.scale.statement(asked, say)
 

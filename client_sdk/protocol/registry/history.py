@@ -222,7 +222,7 @@ def _release(entry: object, name: str, number: int, text: str, lines: Mapping[st
         within = {} if error.mistakes[0][0] == WHOLE else lines_of(source)
         begin = line_of(f"release.{number}.registry", lines)
         at = [_line_in(text, begin, source, line_of(place, within)) for place, _ in error.mistakes]
-        raise RegistryError.of(error.mistakes, [f"{name}:{each}: {release}" for each in at]) from None
+        raise RegistryError.from_mistakes(error.mistakes, [f"{name}:{each}: {release}" for each in at]) from None
 
 
 def _line_in(text: str, begin: int, source: str, line: int) -> int:

@@ -38,7 +38,13 @@ from client_sdk.protocol.sentences import (
 )
 from client_sdk.protocol.toml_table import MAX_TEXT, MOST_DEVICES, TomlTable, is_text, suggestion
 from client_sdk.protocol.window import Window, WindowKind
-from client_sdk.protocol.wire.verdict import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode_stopped, stopped_question
+from client_sdk.protocol.wire.verdict import (
+    MAX_STOPPED,
+    MAX_STOPPED_CHARS,
+    MetricEdition,
+    encode_stopped,
+    stopped_metric,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -105,7 +111,7 @@ class Registry:
     budget: Budget
     metrics: Mapping[str, Metric]
     source: str = field(default="", repr=False, compare=False)
-    stopped: tuple[Question, ...] = ()
+    stopped: tuple[MetricEdition, ...] = ()
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_sentences: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     former: tuple[Former, ...] = ()
@@ -147,7 +153,7 @@ class Registry:
         """The questions whose reports a collector counts: the former ones, then those of today."""
         return (*(each.metric for each in self.former), *self.metrics.values())
 
-    def of(self, strata: Mapping[str, str]) -> Registry:
+    def for_strata(self, strata: Mapping[str, str]) -> Registry:
         """Return the registry for a device with these values of public variables.
 
         Raises:
@@ -157,7 +163,7 @@ class Registry:
         for variable in strata:
             if variable not in self.strata:
                 raise ValueError(f"the registry has no public variable {variable!r} in [strata]")
-        return replace(self, metrics={name: metric.of(strata) for name, metric in self.metrics.items()})
+        return replace(self, metrics={name: metric.for_strata(strata) for name, metric in self.metrics.items()})
 
     def sentences(self, language: str) -> Sentences:
         """Return the sentences for users in a language, the app's own in place of those that ship.
@@ -310,7 +316,9 @@ def _located(error: RegistryError, path: str, text: str) -> RegistryError:
     from client_sdk.protocol.registry.lines import line_of, lines_of  # noqa: PLC0415 0.3 ms, for a mistake
 
     lines = lines_of(text)
-    return RegistryError.of(error.mistakes, [f"{path}:{line_of(place, lines)}" for place, _ in error.mistakes])
+    return RegistryError.from_mistakes(
+        error.mistakes, [f"{path}:{line_of(place, lines)}" for place, _ in error.mistakes]
+    )
 
 
 def _read_registry(document: dict[str, Any]) -> Registry:
@@ -332,7 +340,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     top.nothing_else()
     mistakes += _without_a_secret(budget, metrics)
     if mistakes:
-        raise RegistryError.of(mistakes)
+        raise RegistryError.from_mistakes(mistakes)
     return Registry(
         app=name,
         owner=owner,
@@ -353,17 +361,17 @@ def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tup
     return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
 
 
-def _read_stopped(top: TomlTable) -> tuple[Question, ...]:
+def _read_stopped(top: TomlTable) -> tuple[MetricEdition, ...]:
     raw = top.take("stopped")
     entries: list[object] = raw if isinstance(raw, list) else []
-    questions = tuple(named for named in map(stopped_question, entries) if named is not None)
-    if raw is not None and (not entries or len(questions) < len(entries) or len(set(questions)) < len(questions)):
+    metrics = tuple(named for named in map(stopped_metric, entries) if named is not None)
+    if raw is not None and (not entries or len(metrics) < len(entries) or len(set(metrics)) < len(metrics)):
         top.mistake("stopped", 'must list metrics and their editions, each once: ["dark_mode:0123456789ab"]')
-    if len(questions) > MAX_STOPPED or len(encode_stopped(questions)) > MAX_STOPPED_CHARS:
+    if len(metrics) > MAX_STOPPED or len(encode_stopped(metrics)) > MAX_STOPPED_CHARS:
         top.mistake(
             "stopped", f"must have at most {MAX_STOPPED} entries and {MAX_STOPPED_CHARS} characters with commas"
         )
-    return questions
+    return metrics
 
 
 def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEvent, ...]:
@@ -477,9 +485,7 @@ def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
     ]
 
 
-def read_sentences(
-    raw: object, questions: Collection[str], mistakes: list[tuple[str, str]]
-) -> dict[str, dict[str, str]]:
+def read_sentences(raw: object, metrics: Collection[str], mistakes: list[tuple[str, str]]) -> dict[str, dict[str, str]]:
     """Return an app's sentences by language and key; note what is wrong with them."""
     if raw is None:
         return {}
@@ -493,14 +499,14 @@ def read_sentences(
             mistakes.append((place, "is no language; write its tag, such as de or pt-BR"))
             continue
         own = dict(flattened(table))
-        mistakes += [(f"{place}.{key}", problem) for key, problem in _problems(own, questions)]
+        mistakes += [(f"{place}.{key}", problem) for key, problem in _problems(own, metrics)]
         mistakes += [(place, problem) for problem in _missing(language, own)]
         read[language] = own
     return read
 
 
-def _problems(own: Mapping[str, object], questions: Collection[str]) -> list[tuple[str, str]]:
-    catalog, own_to_app = shipped().texts, [f"{each}{name}" for each in (PURPOSE, TITLE) for name in questions]
+def _problems(own: Mapping[str, object], metrics: Collection[str]) -> list[tuple[str, str]]:
+    catalog, own_to_app = shipped().texts, [f"{each}{name}" for each in (PURPOSE, TITLE) for name in metrics]
     problems = []
     for key, text in own.items():
         if key not in catalog and key not in own_to_app:

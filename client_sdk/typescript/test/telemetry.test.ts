@@ -472,7 +472,7 @@ test("a collector can stop each stratum of a question, and what an earlier regis
   device.collector.stopped = `a:${OTHER},a:${metrics["a"]!.edition},c:${OTHER}`;
   await device.telemetry.flush();
   const stopped = Object.entries(former.store.state!.editions).filter(([, isStopped]) => isStopped);
-  assert.deepEqual(stopped.map(([question]) => question).sort(), [`a:${OTHER}`, `a:${metrics["a"]!.edition}`].sort());
+  assert.deepEqual(stopped.map(([metric]) => metric).sort(), [`a:${OTHER}`, `a:${metrics["a"]!.edition}`].sort());
 });
 
 test("a count of a stopped question is not paid for, and opting out forgets stops", async () => {

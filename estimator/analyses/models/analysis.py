@@ -60,7 +60,7 @@ def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float
 
     """
     of_k, of_c = covariance_moves(moments, length)
-    with_label = Covariances.of(moments).with_label
+    with_label = Covariances.from_moments(moments).with_label
     inverse, plain = ridge.inverse, ridge.inverse @ with_label
     size, inputs = float(np.linalg.norm(inverse, 2)), len(plain)
     other = 2 / ridge.penalty
@@ -143,14 +143,14 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
         if tally.reports < LEAST_REPORTS:
             ends = np.full(len(names), MOST_STEPS * label_step(self.kind))
             return Figures(names, -ends, ends), None
-        model = ProductsModel.of(self.kind, self.mean(tally))
+        model = ProductsModel.from_mean(self.kind, self.mean(tally))
         return model.coefficients(len(names) if simultaneous else 1), model.learned()
 
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
         """Return how far made-up reports could have moved the mean and any coefficient."""
         mean = self.mean(tally)
         length, test = self.length_moved(tally, mean, fraction)
-        model = ProductsModel.of(self.kind, mean)
+        model = ProductsModel.from_mean(self.kind, mean)
         unit = label_step(self.kind) / model.norm
         most = unit * coefficient_move(model.moments, model.ridge(), model.pair_noise, length)
         moves = (Move("product_mean", length, length), Move("coefficient", most, most))
@@ -177,7 +177,9 @@ class ModelOfCrosses(_Models[CrossedModel]):
         """Return the log-odds with their intervals, and the model."""
         features = self.kind.observation.features
         counts = tally.dense(self.channel.symbols)
-        fitted = Fitted.of(list(cells_of(features, self.channel, counts)) if tally.reports >= LEAST_REPORTS else [])
+        fitted = Fitted.from_cells(
+            list(cells_of(features, self.channel, counts)) if tally.reports >= LEAST_REPORTS else []
+        )
         family = sum(feature.cells for feature in features) if simultaneous else 1
         learned = learned_crosses(features, fitted) if fitted.of_features else None
         return log_odds(features, fitted, family), learned

@@ -186,10 +186,10 @@ def has_a_point(estimated: MetricEstimate) -> bool:
 
 
 def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: float, style: Style) -> str:
-    question = highlight.shown
+    metric = highlight.shown
     lines = [
-        style.strong(in_unit(f"{question.target}: {question.kind}", question.unit)),
-        f"  {mechanism_words(question)}",
+        style.strong(in_unit(f"{metric.target}: {metric.kind}", metric.unit)),
+        f"  {mechanism_words(metric)}",
         *(f"  reports in {window_of(estimated)}: {estimated.reports:,}" for estimated in windows),
         style.heading(confidence),
         *_rows(windows, highlight, style),
@@ -204,7 +204,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
                 *fakes_lines(estimated, highlight.positions, style),
             )
         ),
-        *(line for note in next_thresholds(question) for line in wrapped(note, style.width, "  ", "  ")),
+        *(line for note in next_thresholds(metric) for line in wrapped(note, style.width, "  ", "  ")),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 

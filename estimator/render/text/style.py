@@ -76,7 +76,9 @@ class Style:
     is_ascii: bool = False
 
     @classmethod
-    def of(cls, stream: TextIO, environment: Mapping[str, str] = os.environ, *, narrowest: int = LEAST_WIDTH) -> Style:
+    def from_stream(
+        cls, stream: TextIO, environment: Mapping[str, str] = os.environ, *, narrowest: int = LEAST_WIDTH
+    ) -> Style:
         """Return the style of a stream, at least ``narrowest`` columns wide.
 
         Colours follow https://no-color.org.

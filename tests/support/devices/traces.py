@@ -113,7 +113,7 @@ class World:
             if not _hooked.is_set():
                 _hooked.set()
                 sys.addaudithook(_audit)
-            with self._printing(), self._hearing():
+            with self._printing(), self._receiving():
                 yield
         for folder in (self.folder, self._scratch):
             shutil.rmtree(folder)
@@ -172,7 +172,7 @@ class World:
         for module in (uploader, losses, provider, gathering):
             patch.setattr(module, "time", clocks)
         born = origin.Origin("1", "2", "3")
-        patch.setattr(origin, "of", lambda _: born)
+        patch.setattr(origin, "origin_of", lambda _: born)
         patch.setattr(subprocess, "Popen", self._popen)
         for name, folder in (("TMPDIR", "tmp"), ("HOME", "home"), ("XDG_RUNTIME_DIR", "tmp")):
             patch.setenv(name, str(self.folder / folder))
@@ -226,22 +226,22 @@ class World:
                     os.close(saved)
 
     @contextlib.contextmanager
-    def _hearing(self) -> Iterator[None]:
-        _listening.append(self._hear)
+    def _receiving(self) -> Iterator[None]:
+        _listening.append(self._receive)
         try:
             yield
         finally:
-            _listening.remove(self._hear)
+            _listening.remove(self._receive)
 
     @contextlib.contextmanager
     def _deaf(self) -> Iterator[None]:
-        _listening.remove(self._hear)
+        _listening.remove(self._receive)
         try:
             yield
         finally:
-            _listening.append(self._hear)
+            _listening.append(self._receive)
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _receive(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             path, mode, flags = arguments
             if not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):

@@ -352,7 +352,7 @@ class Twin:
         """Send what waits."""
         return self._living.flush(FLUSH_S)
 
-    def hear(self, *answers: Callable[[Upload], Reply | None]) -> None:
+    def receive(self, *answers: Callable[[Upload], Reply | None]) -> None:
         """Let the collector answer otherwise from now on."""
         self._transport.answer(*answers)
 

@@ -103,7 +103,9 @@ def _multinomial(inverse: Inverse, counts: Counts, reports: int) -> Floats:
 COVARIANCES: dict[str, Covariance] = {
     "means not taken away": _without_means,
     "that of answers without noise": _multinomial,
-    "of reports without n": lambda inverse, counts, reports: Sample.of(inverse, counts).covariance(inverse) * reports,
+    "of reports without n": lambda inverse, counts, reports: (
+        Sample.from_counts(inverse, counts).covariance(inverse) * reports
+    ),
 }
 
 CONTRASTS: dict[str, Contrast] = {
@@ -124,7 +126,9 @@ LIMITS: dict[str, Limits] = {
 def _wald_of_answers(cross: Cross, inverse: Inverse, counts: Counts) -> float:
     reports = int(counts.sum())
     shares = inverse.shares(counts, reports)
-    test = joint_of(cross, shares, _multinomial(inverse, counts, reports), Sample.of(inverse, counts)).independence
+    test = joint_of(
+        cross, shares, _multinomial(inverse, counts, reports), Sample.from_counts(inverse, counts)
+    ).independence
     assert test is not None
     return test.p_value
 

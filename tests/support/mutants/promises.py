@@ -121,7 +121,7 @@ COPIES = (
     "number_spends_nothing"
 )
 PURPOSES = (
-    "tests/unit/client_sdk/test_consent.py::test_without_consent_to_its_purpose_nothing_of_a_question_is_recorded_"
+    "tests/unit/client_sdk/test_consent.py::test_without_consent_to_its_purpose_nothing_of_a_metric_is_recorded_"
     "charged_or_sent"
 )
 WITHDRAWING = (

@@ -38,7 +38,7 @@ class Departed(NamedTuple):
     at_s: float
     device: int
     upload: str
-    questions: tuple[tuple[str, str, str], ...]
+    metrics: tuple[tuple[str, str, str], ...]
 
 
 class World:
@@ -158,8 +158,8 @@ class World:
     def post(self, number: int, body: bytes) -> Reply | None:
         """Let a request leave a device, and return what comes back."""
         upload = read_upload(body)
-        questions = tuple(report[:3] for report in upload.reports)
-        self.departed.append(Departed(self._now_s, number, upload.id, questions))
+        metrics = tuple(report[:3] for report in upload.reports)
+        self.departed.append(Departed(self._now_s, number, upload.id, metrics))
         self.oracle.departed(number, self.devices[number], upload)
         match self._fate:
             case Fate.UNREACHED:

@@ -113,8 +113,8 @@ def test_an_app_adds_a_language_of_show_and_none_is_made_up(tmp_path: Path, caps
 def test_show_says_how_much_a_report_says_by_its_epsilon(
     epsilon: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    question = ask(f'[metric.m]\nkind = "boolean"\nepsilon = {epsilon}\n')
-    with telemetry(tmp_path, registry=question) as device:
+    metric = ask(f'[metric.m]\nkind = "boolean"\nepsilon = {epsilon}\n')
+    with telemetry(tmp_path, registry=metric) as device:
         device.record("m", value=True)
         device.flush(timeout_s=60)
     assert main(["show", "--data-dir", str(tmp_path)]) == 0

@@ -131,7 +131,7 @@ def test_a_clock_that_stands_wrong_is_noted_even_if_the_process_ends_at_once(tmp
     assert "the device's clock stands before 2026-11-20" in shown(tmp_path, capsys)
 
 
-def test_a_report_of_a_question_that_is_asked_no_more_keeps_its_label(tmp_path: Path, capsys: Capture) -> None:
+def test_a_report_of_a_metric_that_is_asked_no_more_keeps_its_label(tmp_path: Path, capsys: Capture) -> None:
     with telemetry(tmp_path, coins=ScriptedCoins([True])) as device:
         device.record("dark_mode", value=True)
         device.flush(timeout_s=60)
@@ -185,11 +185,11 @@ MAY_BE_ERASED = "What left before an erasure is not on it.\n"
 
 def test_what_only_waits_has_not_left_whatever_was_paid_for_it(tmp_path: Path, capsys: Capture) -> None:
     """Filled-in reports wait unanswered."""
-    two_questions = ask(
+    two_metrics = ask(
         '[metric.kept]\nkind = "boolean"\nepsilon = 1.0\npermanent_epsilon = 2.0\n'
         '[metric.filled]\nkind = "boolean"\nepsilon = 1.0\nfill_in = true\n'
     )
-    with telemetry(tmp_path, registry=two_questions) as device:
+    with telemetry(tmp_path, registry=two_metrics) as device:
         assert device.record("kept", value=True) is Recorded.QUEUED
     out = shown(tmp_path, capsys)
     assert NOTHING_LEFT in out

@@ -50,15 +50,15 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
 TODAY = date(2026, 11, 20)
 
 
-def of(results: list[CheckResult], what: str) -> list[tuple[Level, str]]:
+def texts_about(results: list[CheckResult], what: str) -> list[tuple[Level, str]]:
     return [(result.level, result.text) for result in results if result.subject == what]
 
 
 def test_a_registry_is_looked_through_metric_by_metric(registry_file: Path) -> None:
     registry, results = check_registry(registry_file, TODAY)
     assert registry == Registry.parse(REGISTRY_TEXT)
-    assert [level for level, _ in of(results, "channels")] == [Level.OK]
-    warnings = [text for level, text in of(results, "registry") if level is Level.WARNING]
+    assert [level for level, _ in texts_about(results, "channels")] == [Level.OK]
+    warnings = [text for level, text in texts_about(results, "registry") if level is Level.WARNING]
     assert "metric.old expired on 2026-11-10: remove it, or set a later day" in warnings
     assert sum("has no owner" in text for text in warnings) == len(REGISTRY.metrics)
     assert not [text for text in warnings if "metric.os expired" in text]
@@ -75,9 +75,9 @@ def test_every_mistake_of_a_registry_is_a_failure(registry_file: Path) -> None:
 def test_a_new_store_is_well_and_left_as_it_is(store: RedisStore) -> None:
     results = list(check_store(store, ON_DISK, REGISTRY))
     assert {result.level for result in results} == {Level.OK}
-    assert of(results, "schema") == [(Level.OK, "the store is new")]
-    assert "valkey 9" in of(results, "store")[0][1]
-    assert "on the store's disk" in of(results, "promise")[0][1]
+    assert texts_about(results, "schema") == [(Level.OK, "the store is new")]
+    assert "valkey 9" in texts_about(results, "store")[0][1]
+    assert "on the store's disk" in texts_about(results, "promise")[0][1]
     assert store.shards.run(0, "DBSIZE") == 0
 
 
@@ -87,7 +87,7 @@ def test_a_clock_that_is_wrong_is_a_warning(
 ) -> None:
     own_s = time.time() + hours * 3600
     monkeypatch.setattr("collector.redis_servers.clocks.time", SimpleNamespace(time=lambda: own_s))
-    ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "clocks")
+    ((level, text),) = texts_about(list(check_store(store, ON_DISK, REGISTRY)), "clocks")
     assert level is Level.WARNING
     assert text.startswith(f"the clock of a server of the store is {said} this machine's")
 
@@ -95,10 +95,10 @@ def test_a_clock_that_is_wrong_is_a_warning(
 def test_tallies_of_editions_that_the_registry_does_not_hold_are_named(store: RedisStore) -> None:
     store.prepare()
     store.count(judged(upload(report(), report("os", 1))))
-    (known,) = of(list(check_store(store, ON_DISK, REGISTRY)), "editions")
+    (known,) = texts_about(list(check_store(store, ON_DISK, REGISTRY)), "editions")
     assert known == (Level.OK, "the registry holds all editions that have tallies: 2")
     edited = Registry.parse(REGISTRY_TEXT.replace('"other"', '"others"'))
-    ((level, text),) = of(list(check_store(store, ON_DISK, edited)), "editions")
+    ((level, text),) = texts_about(list(check_store(store, ON_DISK, edited)), "editions")
     assert level is Level.WARNING
     assert f"tallies of os in the edition {REGISTRY.metric('os').edition}" in text
 
@@ -107,7 +107,7 @@ def test_tallies_of_editions_that_the_registry_does_not_hold_are_named(store: Re
 def test_a_store_that_cannot_be_served_is_a_failure(store: RedisStore, field: str, value: str, says: str) -> None:
     store.prepare()
     store.shards.run_on_facts("HSET", keys.STORE, field, value)
-    ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "schema")
+    ((level, text),) = texts_about(list(check_store(store, ON_DISK, REGISTRY)), "schema")
     assert (level, says in text) == (Level.FAILED, True)
 
 
@@ -131,7 +131,7 @@ def test_a_server_that_keeps_when_uploads_came_is_warned_of(
     with redis.Redis.from_url(embedded_url) as client:
         client.config_set(setting, value)
         try:
-            ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "privacy")
+            ((level, text),) = texts_about(list(check_store(store, ON_DISK, REGISTRY)), "privacy")
         finally:
             client.config_set(setting, usual)
     assert level is Level.WARNING
@@ -140,7 +140,7 @@ def test_a_server_that_keeps_when_uploads_came_is_warned_of(
 
 def test_a_cluster_that_stops_with_one_node_is_a_failure(cluster: Cluster) -> None:
     store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
-    (described,) = of(list(check_store(store, ON_DISK, None)), "store")
+    (described,) = texts_about(list(check_store(store, ON_DISK, None)), "store")
     assert "servers: 3, replicas: 3" in described[1]
     cluster.nodes[0].client.config_set("cluster-require-full-coverage", "yes")
     try:
@@ -156,14 +156,14 @@ def test_a_node_of_a_cluster_that_takes_no_write_is_a_failure(cluster: Cluster) 
     cluster.empty()
     store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
     for full in [node for node in cluster.nodes if node.is_master()]:
-        assert of(list(check_store(store, ON_DISK, None)), "write") == [(Level.OK, "the store took a write")]
+        assert texts_about(list(check_store(store, ON_DISK, None)), "write") == [(Level.OK, "the store took a write")]
         full.client.config_set("min-replicas-to-write", 5)
         try:
             results = list(check_store(store, ON_DISK, None))
         finally:
             full.client.config_set("min-replicas-to-write", 0)
-        assert of(results, "write") == []
-        assert [text for level, text in of(results, "store") if level is Level.FAILED]
+        assert texts_about(results, "write") == []
+        assert [text for level, text in texts_about(results, "store") if level is Level.FAILED]
     store.disconnect()
 
 
@@ -179,7 +179,7 @@ def test_a_store_that_does_not_answer_is_a_failure() -> None:
 )
 def test_memory_is_compared_with_the_limit_or_else_with_the_machine(used: int, limit: int, level: Level) -> None:
     facts = {"used_memory": str(used), "maxmemory": str(limit), "total_system_memory": "1000"}
-    assert check._memory(Memory.of(facts)).level is level
+    assert check._memory(Memory.from_info(facts)).level is level
 
 
 class Usage(NamedTuple):
@@ -240,20 +240,20 @@ TEXTS = Registry.parse(registry_text(a=BOOLEAN, word=TEXT | {"cells": 131_072, "
         (1, [0], Level.FAILED, "let metric.word have a smaller tally (of texts, by cells)"),
     ],
 )
-def test_a_window_of_every_question_must_fit(shards: int, free_bytes: list[int], level: Level, said: str) -> None:
-    result = check_tally_memory(TallyMemory.of(TEXTS, shards), free_bytes)
+def test_a_window_of_every_metric_must_fit(shards: int, free_bytes: list[int], level: Level, said: str) -> None:
+    result = check_tally_memory(TallyMemory.from_registry(TEXTS, shards), free_bytes)
     assert result.level is level
     assert said in result.text
 
 
 def test_fewer_cells_make_smaller_tallies() -> None:
     small = Registry.parse(registry_text(word=TEXT | {"cells": 16_384, "max_length": 16}))
-    assert check_tally_memory(TallyMemory.of(small, 64), [100_000_000]).level is Level.OK
+    assert check_tally_memory(TallyMemory.from_registry(small, 64), [100_000_000]).level is Level.OK
 
 
 def test_strata_have_tallies_of_their_own() -> None:
     text = registry_text(a=BOOLEAN | {"strata": ["platform"]}) + '[strata]\nplatform = ["x", "y"]\n'
-    needed = TallyMemory.of(Registry.parse(text), 1)
+    needed = TallyMemory.from_registry(Registry.parse(text), 1)
     assert check_tally_memory(needed, [48]).level is Level.OK
     assert check_tally_memory(needed, [47]).level is Level.FAILED
 

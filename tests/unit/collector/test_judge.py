@@ -49,7 +49,7 @@ def test_the_cases_cover_every_refusal() -> None:
     assert {refusal for _, _, refusal in CASES} == {None, *Refusal}
 
 
-def test_a_report_of_a_former_question_counts_in_a_tally_of_its_own_by_its_own_definition() -> None:
+def test_a_report_of_a_former_metric_counts_in_a_tally_of_its_own_by_its_own_definition() -> None:
     text = REGISTRY_TEXT.replace('["linux", "macos", "windows", "other"]', '["linux", "macos"]')
     text = text.replace("expires = 2026-11-10", "expires = 2027-01-01")
     now = Registry.parse(text)

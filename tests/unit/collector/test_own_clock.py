@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from client_sdk.protocol import Refusal, Verdict
-from collector.counters import Totals, WorkerCounters, new_sheet
+from collector.counters import Totals, WorkerCounters, new_shared_counters
 from collector.own_clock import SUSPICIOUS, OwnClockWatch, WindowVerdicts
 from collector.store.store_protocol import CountedUpload
 
@@ -18,9 +18,11 @@ class Collector:
     """Counts uploads of one report on a sheet, and looks at its clock."""
 
     def __init__(self) -> None:
-        sheet = new_sheet()
-        self._counters = WorkerCounters(sheet)
-        self.looks_wrong: Callable[[], bool] = OwnClockWatch(lambda: WindowVerdicts.from_totals(Totals(sheet)))
+        shared_counters = new_shared_counters()
+        self._counters = WorkerCounters(shared_counters)
+        self.looks_wrong: Callable[[], bool] = OwnClockWatch(
+            lambda: WindowVerdicts.from_totals(Totals(shared_counters))
+        )
 
     def count(self, refusal: Refusal | None, times: int = 1, *, is_duplicate: bool = False) -> None:
         verdict = Verdict(1, () if refusal is None else ((0, refusal),))

@@ -51,7 +51,7 @@ UPLOADS = [
 
 
 @pytest.mark.parametrize("body", UPLOADS, ids=["another", "its metric", "the stopped one", "refused", "malformed"])
-def test_whatever_an_upload_holds_and_whoever_sends_it_the_answer_lists_the_same_stopped_questions(
+def test_whatever_an_upload_holds_and_whoever_sends_it_the_answer_lists_the_same_stopped_metrics(
     store: MemoryStore, body: bytes
 ) -> None:
     served = Served(STOPPED_REGISTRY, Access.of_token(TOKEN))

@@ -88,7 +88,7 @@ def test_windows_are_chosen_by_dates(folder: Path) -> None:
     assert chosen == estimator.estimate(REGISTRY, folder / "tallies.ndjson", first=day(1), last=day(1))
 
 
-def test_a_summary_has_a_line_for_each_question(folder: Path) -> None:
+def test_a_summary_has_a_line_for_each_metric(folder: Path) -> None:
     report = estimator.estimate(REGISTRY, folder / "tallies.ndjson")
     first, second, *_ = report.summary().splitlines()
     assert first.startswith(f"dark_mode, {day(2)}: About ")

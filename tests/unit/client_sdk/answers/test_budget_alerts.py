@@ -179,7 +179,7 @@ def test_no_fraction_asks_for_no_warning(tmp_path: Path) -> None:
     assert host.calls == []
 
 
-def test_a_question_that_has_expired_shortens_no_budget(tmp_path: Path) -> None:
+def test_a_metric_that_has_expired_shortens_no_budget(tmp_path: Path) -> None:
     text = '[metric.a]\nkind = "boolean"\n[metric.b]\nkind = "boolean"\nexpires = 2026-11-21'
     clock = SetClock()
     with telemetry(tmp_path, registry=ask(text, "lifetime = 9"), clock=clock) as device:

@@ -29,7 +29,7 @@ from tests.support.devices.clients import (
 )
 from tests.support.laws.coins import ScriptedCoins
 
-TODAY = Window.of(WindowKind.DAY, NOON)
+TODAY = Window.at(WindowKind.DAY, NOON)
 LONG_S = 60.0
 MARKED = 0x5A17C0DE1234
 """A count whose bytes occur nowhere else."""

@@ -187,7 +187,7 @@ def counted(device: Telemetry) -> int:
     return device._processes.current.ledger_thread.run(read, 60.0)
 
 
-def test_a_mistake_of_a_question_is_logged_once_by_each_process(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_mistake_of_a_metric_is_logged_once_by_each_process(caplog: pytest.LogCaptureFixture) -> None:
     def again() -> str:
         caplog.clear()
         device.record("os", MARK)
@@ -222,7 +222,7 @@ def test_without_consent_nothing_is_encoded_logged_or_counted_whatever_the_answe
     assert caplog.text == ""
 
 
-def test_a_call_for_a_question_of_another_kind_says_so_without_raising(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_call_for_a_metric_of_another_kind_says_so_without_raising(caplog: pytest.LogCaptureFixture) -> None:
     with telemetry(None, registry=REGISTRY) as device:
         assert device.count("dark_mode") is Recorded.UNKNOWN
         assert device.count("days") is Recorded.UNKNOWN

@@ -220,7 +220,7 @@ def test_the_typed_module_records_by_the_names_of_the_registry(typed: Path, monk
         recorded.append(given)
         return Recorded.QUEUED
 
-    from questions import Metrics  # type: ignore[import-not-found] # noqa: PLC0415 the test wrote it
+    from metrics import Metrics  # type: ignore[import-not-found] # noqa: PLC0415 the test wrote it
 
     metrics = Metrics(SimpleNamespace(record=note, count=note, active=note))
     assert metrics.os.record("a") is Recorded.QUEUED
@@ -235,7 +235,7 @@ def test_odd_names_and_long_lists_make_a_module_all_the_same() -> None:
     metrics = {name: BOOLEAN for name in (*keyword.kwlist, "class_") if name.islower()}
     text = module_of(SameRegistry.parse(registry_text(**metrics, many=CATEGORY | {"values": values})))
     compile(text, "questions.py", "exec")
-    assert "self.many: Question[str]" in text
+    assert "self.many: Metric[str]" in text
     assert "self.class__: " in text
 
 
@@ -302,7 +302,7 @@ def test_checking_needs_no_library_of_the_services() -> None:
     assert {"numpy", "click", "flask", "requests"}.isdisjoint(run_python(code).split())
 
 
-def test_a_question_that_has_expired_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_metric_that_has_expired_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "metrics.toml"
     path.write_text(registry_text(m=BOOLEAN | {"expires": Toml("2020-01-01")}), encoding="utf-8")
     assert main(["check", "--registry", str(path)]) == 0

@@ -53,7 +53,7 @@ def test_every_difference_of_two_editions_is_named() -> None:
         assert re.match(r"metric\.theme: \S", sentence)
 
 
-def test_questions_that_come_and_go_are_named_and_new_words_are_not() -> None:
+def test_metrics_that_come_and_go_are_named_and_new_words_are_not() -> None:
     old, new = registry(theme=THEME, dark=BOOLEAN), registry(theme=THEME | {"purpose": "Another?"}, taps=COUNT)
     price = new.metric("taps").epsilon_nanos / 1e9
     assert differences.between(old, new) == [
@@ -73,7 +73,7 @@ def test_what_the_history_has_needs_no_reminder(tmp_path: Path) -> None:
     assert KEEP not in differences.between(old, history.read(path))
 
 
-def test_a_registry_is_released_once_until_its_questions_change(
+def test_a_registry_is_released_once_until_its_metrics_change(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, file = tmp_path / "metrics.toml", tmp_path / "metrics.history.toml"

@@ -64,7 +64,7 @@ def test_a_life_may_be_spent_to_its_last_billionth(connection: sqlite3.Connectio
 
 def test_a_month_may_be_spent_to_its_last_billionth_and_the_next_has_its_own(connection: sqlite3.Connection) -> None:
     budget = Budget(WindowKind.DAY, per_window_nanos=10, lifetime_nanos=100, per_month_nanos=15)
-    end_of_month = Window.of(WindowKind.MONTH, NOON).ends_at
+    end_of_month = Window.at(WindowKind.MONTH, NOON).ends_at
     for instant_s, nanos, allowed in (
         (NOON, 10, True),
         (end_of_month - 1, 6, False),
@@ -189,7 +189,7 @@ class DiaryOfDays:
         self.attos = 0
 
     def within(self, kind: WindowKind, instant_s: float) -> int:
-        period = Window.of(kind, instant_s)
+        period = Window.at(kind, instant_s)
         return sum(nanos for day, nanos in self.spent.items() if period.first_day <= day <= period.last_day)
 
     def allows(self, budget: Budget, cost: Cost, instant_s: float) -> bool:
@@ -202,7 +202,7 @@ class DiaryOfDays:
         )
 
     def note(self, cost: Cost, instant_s: float) -> None:
-        self.spent[Window.of(WindowKind.DAY, instant_s).first_day] += cost.nanos
+        self.spent[Window.at(WindowKind.DAY, instant_s).first_day] += cost.nanos
         self.attos += cost.attos
 
 
@@ -226,7 +226,7 @@ def test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits_whatever_t
                 opted_out_s = charges.latest_s(connection)
             elif erased is not None:
                 erase.withdraw(connection, lambda name: name.startswith("kept"))
-            window = Window.of(WindowKind.DAY, instant_s - late_days * DAY_S)
+            window = Window.at(WindowKind.DAY, instant_s - late_days * DAY_S)
             if window.ends_at <= opted_out_s:  # what was counted then is erased
                 continue
             budget = builds[build % len(builds)]
@@ -267,7 +267,7 @@ def test_a_ceiling_lowered_below_what_is_spent_leaves_nothing() -> None:
     assert (status.window_left, status.lifetime_left, status.windows_left) == (0.0, 0.0, 0)
 
 
-def test_where_no_question_costs_anything_nobody_says_how_long_the_rest_lasts() -> None:
+def test_where_no_metric_costs_anything_nobody_says_how_long_the_rest_lasts() -> None:
     status = status_of((0, 0, 0), BUDGET, periods_of(TODAY), 0)
     assert (status.windows_left, status.ends) == (None, None)
 

@@ -24,7 +24,7 @@ from tests.support.devices.definitions import (
 
 NAMES = [f"v{number}" for number in range(13)]
 FEW = CATEGORY | {"values": NAMES}
-QUESTIONS: dict[str, dict[str, Field]] = {
+METRICS: dict[str, dict[str, Field]] = {
     "randomized-response": BOOLEAN,
     "k-ary-randomized-response": FEW | {"mechanism": "k-ary-randomized-response"},
     "cyclic-design": FEW | {"mechanism": "cyclic-design", "epsilon": 1},
@@ -46,9 +46,9 @@ FIRST_SYMBOLS = 6
 
 
 @pytest.mark.slow
-@for_each("name", QUESTIONS)
+@for_each("name", METRICS)
 def test_the_named_inputs_are_those_that_make_a_symbol_likeliest(name: str) -> None:
-    channel = metric_of(QUESTIONS[name]).channel
+    channel = metric_of(METRICS[name]).channel
     step = channel.last_step
     middle = step.symbols // 2
     ends = {*range(min(FIRST_SYMBOLS, step.symbols)), *range(max(0, step.symbols - FIRST_SYMBOLS), step.symbols)}
@@ -63,7 +63,7 @@ def test_the_named_inputs_are_those_that_make_a_symbol_likeliest(name: str) -> N
 def test_every_mechanism_of_the_catalogue_is_named() -> None:
     from client_sdk.protocol.mechanisms.catalogue import NAMES as MECHANISMS  # noqa: PLC0415 beside its use
 
-    played = {metric_of(fields).channel.name for fields in QUESTIONS.values()}
+    played = {metric_of(fields).channel.name for fields in METRICS.values()}
     assert {name for name in MECHANISMS if name not in played} == {
         "auto",
         "rotated-axes",
@@ -96,9 +96,9 @@ def test_a_report_is_named_by_answers(fields: dict[str, Field], symbol: int, wor
 
 
 def test_of_many_answers_only_some_are_named() -> None:
-    words = reported(metric_of(QUESTIONS["cyclic-design"]), 0, shipped())
+    words = reported(metric_of(METRICS["cyclic-design"]), 0, shipped())
     assert words.endswith(" or others") or words.count(" or ") == 1
-    assert reported(metric_of(QUESTIONS["projective-geometry"]), 0, shipped()).endswith(" or others")
+    assert reported(metric_of(METRICS["projective-geometry"]), 0, shipped()).endswith(" or others")
 
 
 def test_a_range_is_named_by_its_ends() -> None:

@@ -93,7 +93,7 @@ def test_no_text_keeps_a_mark(text: str) -> None:
     assert re.search(r"[*_`\[\]!|~]", re.sub(r"\\.", "", shown)) is None
 
 
-def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
+def test_every_metric_says_what_why_who_until_when_and_how_often() -> None:
     page = _page()
     dark, theme, start, lasting = page.split("\n## ")[1:5]
     assert dark.startswith(r"dark\_mode")
@@ -159,7 +159,7 @@ def test_no_year_is_said_to_reveal_more_than_a_life() -> None:
     assert page.count("all answers to all questions: even odds can become at most 149 to 1") == 3
 
 
-def test_how_questions_are_chosen_is_said() -> None:
+def test_how_metrics_are_chosen_is_said() -> None:
     sampled = registry_text(a=BOOLEAN, b=BOOLEAN).replace("lifetime", 'strategy = "sample"\nanswers = 1\nlifetime')
     page = _page(sampled)
     assert "at most 1 of the questions" in page
@@ -201,9 +201,7 @@ DISCLOSED = "* What an answer tells by being sent: that "
         (ACTIVITY, "the application was used on that day"),
     ],
 )
-def test_of_every_question_the_page_says_what_an_answer_tells_by_being_sent(
-    fields: dict[str, Field], words: str
-) -> None:
+def test_of_every_metric_the_page_says_what_an_answer_tells_by_being_sent(fields: dict[str, Field], words: str) -> None:
     page = _page(registry_text(m=fields))
     assert f"{DISCLOSED}{words}\n" in page
     assert "That an answer is sent at all can tell more; each question says what." in " ".join(page.split())

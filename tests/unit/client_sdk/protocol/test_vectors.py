@@ -99,7 +99,7 @@ def test_every_code_by_which_a_body_is_malformed_has_a_vector() -> None:
 @for_each("vector", WINDOWS["of"])
 def test_an_instant_lies_in_the_windows_of_the_vector(vector: dict[str, Any]) -> None:
     for kind in WindowKind:
-        window = Window.of(kind, vector["instant_s"])
+        window = Window.at(kind, vector["instant_s"])
         assert window.text == vector[kind.value]
         assert window.starts_at <= vector["instant_s"] < window.ends_at
 

@@ -100,7 +100,7 @@ def routed(servers: dict[Address, Answers], copies: int = 0) -> tuple[Router, Wi
 
 
 def get(tag: str = "x") -> PackedCommand:
-    return PackedCommand.of(tag, "GET", tag)
+    return PackedCommand.packed(tag, "GET", tag)
 
 
 def kinds(answers: list[Any]) -> list[Any]:
@@ -120,15 +120,15 @@ def test_a_redirection_is_followed_and_remembered() -> None:
 
 
 def test_a_slot_on_its_way_is_asked_for_where_it_goes_and_its_home_is_not_forgotten() -> None:
-    heard: list[list[bytes]] = []
+    received: list[list[bytes]] = []
 
     def target(command: list[bytes]) -> Any:
-        heard.append(command)
+        received.append(command)
         return b"OK" if command == [b"ASKING"] else b"there"
 
     ours, _ = routed({A: says(AskError("7 :2")), ("a", 2): target})
     assert ours.ask_all([get(), get()]) == [b"there", b"there"]
-    assert heard == [[b"ASKING"], [b"GET", b"x"]] * 2
+    assert received == [[b"ASKING"], [b"GET", b"x"]] * 2
 
 
 def test_a_moving_slot_is_waited_for_with_growing_pauses_and_not_for_ever(pauses: list[float]) -> None:
@@ -366,7 +366,7 @@ def test_a_replica_that_has_failed_must_have_it_too_until_it_is_forgotten() -> N
             ours.confirm(answered, "read")
 
 
-def test_a_master_that_was_taken_over_from_must_have_it_if_it_is_heard_of_or_may_take_over_in_any_state() -> None:
+def test_a_master_that_was_taken_over_from_must_have_it_if_it_is_known_or_may_take_over_in_any_state() -> None:
     back = _with(
         SHARDS_SEEN[0], [b"id", b"back", b"port", 4, b"ip", b"10.0.0.4", b"role", b"master", b"health", b"online"]
     )

@@ -78,7 +78,7 @@ def test_a_file_that_disappears_under_a_relay_is_written_again(tmp_path: Path) -
     assert StopsFile(path).read().handed_out == reading.handed_out == (A,)
 
 
-def test_a_stop_is_on_disk_before_a_device_hears_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_is_on_disk_before_a_device_receives_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock, path = SetClock(), tmp_path / "relay.json"
     reading = reader(path, Collector("a"), clock)
     steps: list[tuple[str, bool]] = []

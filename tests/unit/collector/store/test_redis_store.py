@@ -138,9 +138,9 @@ def test_a_closing_that_broke_off_is_finished_though_the_window_is_not_due(embed
 
 def test_a_store_that_is_not_there_is_unavailable() -> None:
     store = RedisStore(f"redis://127.0.0.1:{free_port()}")
-    for question in (store.require_writable, store.closed_windows, lambda: store.count(judged(upload()))):
+    for metric in (store.require_writable, store.closed_windows, lambda: store.count(judged(upload()))):
         with pytest.raises(StoreUnavailableError):
-            question()
+            metric()
     store.disconnect()
 
 
@@ -434,7 +434,7 @@ def test_a_thread_that_ends_closes_its_connections(store: RedisStore) -> None:
     store.count(judged(upload()))
 
 
-def test_only_reading_tallies_leaves_a_mark_and_frequent_questions_reveal_no_time(cluster: Cluster) -> None:
+def test_only_reading_tallies_leaves_a_mark_and_frequent_metrics_reveal_no_time(cluster: Cluster) -> None:
     def marks() -> list[str]:
         return [key for node in cluster.nodes if node.is_master() for key in node.client.keys("{*}:read")]
 

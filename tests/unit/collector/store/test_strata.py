@@ -78,7 +78,7 @@ def test_an_open_window_shows_no_stratum_however_large(reports: tuple[int, ...])
     assert set(read(tallies(reports, closed=False))) <= {"others"}
 
 
-def test_other_questions_stay_as_they_are() -> None:
+def test_other_metrics_stay_as_they_are() -> None:
     others = [
         StoredTally("os", REGISTRY.metric("os").edition, TODAY, closed=True, counts=(1, 0, 0, 0)),
         StoredTally("dark_mode", "0123456789ab", TODAY, closed=True, counts=(1, 0)),

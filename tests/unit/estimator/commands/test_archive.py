@@ -110,7 +110,7 @@ def test_a_window_has_a_page_of_its_own_and_the_index_a_page_of_all(out: Path) -
         assert [(each.window, each.reports) for each in report.metrics] == [(day, 61 + 40 * at)]
     data = page_data((out / "index.html").read_text())
     assert [name for name, _ in data["calendars"]["day"]] == DAYS
-    assert data["questions"]["dark_mode"]["n"] == [61 + 40 * at for at in range(len(DAYS))]
+    assert data["metrics"]["dark_mode"]["n"] == [61 + 40 * at for at in range(len(DAYS))]
 
 
 def test_the_index_says_what_a_report_of_all_windows_says(out: Path) -> None:
@@ -129,9 +129,9 @@ def test_the_index_says_what_a_report_of_all_windows_says(out: Path) -> None:
     (changes,) = report.changes
     assert changes.found[0].since == "2026-10-09"
     said = f"Lower since 2026-10-09: {moved_words(changes.found[0], changes)}"
-    (question, *_) = json.loads((out / "index.json").read_text())["questions"]
-    assert (question["metric"], question["code"], question["last"]) == ("dark_mode", "changed", "2026-10-14")
-    assert question["change"].startswith(said)
+    (metric, *_) = json.loads((out / "index.json").read_text())["metrics"]
+    assert (metric["metric"], metric["code"], metric["last"]) == ("dark_mode", "changed", "2026-10-14")
+    assert metric["change"].startswith(said)
     for name in ("index.html", "digest.txt", "digest.html"):
         assert said in (out / name).read_text()
     assert (out / "index.html").read_text() == standing_page(report, out)
@@ -156,7 +156,7 @@ def test_the_index_leaves_out_estimates_of_other_editions_and_reports_of_other_v
     (out / "2026-11-18" / "report.json").write_text('{"schema": 9}')
     _keep(out, MORE + line("dark_mode", "2026-11-17"))
     data = page_data((out / "index.html").read_text())
-    shown = dict(zip([name for name, _ in data["calendars"]["day"]], data["questions"]["dark_mode"]["n"], strict=True))
+    shown = dict(zip([name for name, _ in data["calendars"]["day"]], data["metrics"]["dark_mode"]["n"], strict=True))
     assert [day for day, reports in shown.items() if reports] == ["2026-11-17", "2026-11-19"]
     unreadable = json.loads((out / "index.json").read_text())["windows"][-2]
     assert (unreadable["window"], unreadable["reports"]) == ("2026-11-18", None)

@@ -252,7 +252,7 @@ def test_a_table_fits_a_terminal_and_marks_what_is_preliminary(registry: Path, t
     assert "a system with a …" in text
 
 
-def test_without_verbose_a_table_has_the_sentence_of_each_question(registry: Path, tallies: Path) -> None:
+def test_without_verbose_a_table_has_the_sentence_of_each_metric(registry: Path, tallies: Path) -> None:
     text = _run("--registry", registry, "--tallies", tallies, "--preliminary").stdout
     assert text.splitlines()[0] == "Window 2026-11-20; estimate ± standard error, 95% interval; --verbose shows all"
     assert "dark_mode: About 70% (63 to 76%) say yes; 1,000 reports.\n" in text

@@ -112,7 +112,7 @@ def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:
     )
 
 
-def test_two_questions_have_groups_differences_and_a_test(tmp_path: Path) -> None:
+def test_two_metrics_have_groups_differences_and_a_test(tmp_path: Path) -> None:
     metric = only_metric(tmp_path, tally("both", 10**4))
     within = listed(metric, "share_within")
     assert [*dict.fromkeys(share["value"][0] for share in within)] == [False, True]

@@ -184,7 +184,7 @@ def test_named_texts_of_many_windows_count_as_numbers_of_a_report(
     assert f"would be {2 * (SURVIVORS + 2) * NUMBERS_A_SHARE:,} numbers, too many at once" in result.output
 
 
-def test_candidates_need_a_question_about_texts(folder: Path, tmp_path: Path) -> None:
+def test_candidates_need_a_metric_about_texts(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "metrics.toml").write_text(registry_text(a={"purpose": "Why?", "kind": "boolean", "epsilon": 1}))
     words = ["report", "--registry", tmp_path / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
     result = CliRunner().invoke(command, [*map(str, words), "--with", f"candidates={folder / 'words.txt'}"])
@@ -213,7 +213,7 @@ def test_a_plan_says_what_is_found_and_advises_to_name_texts(folder: Path) -> No
     assert [least["letters"] for least in metric["texts"]["least_shares"]] == [6, 12]
 
 
-def test_an_audit_proves_a_question_about_texts(folder: Path) -> None:
+def test_an_audit_proves_a_metric_about_texts(folder: Path) -> None:
     result = CliRunner().invoke(command, ["audit", "--registry", str(folder / "metrics.toml"), "--exact"])
     assert result.exit_code == 0
     assert "as claimed" in result.stdout

@@ -31,7 +31,7 @@ def check(domain: Text, bits: int, step: int, ways: type[Continuations]) -> None
     later = prefixes(domain, bits + step)
     begun_bits = bits % domain.letter_bits
     for prefix in (prefix for prefix, has_ended in prefixes(domain, bits).items() if not has_ended):
-        following = ways.of(domain, prefix & (1 << begun_bits) - 1, begun_bits, step)
+        following = ways.following(domain, prefix & (1 << begun_bits) - 1, begun_bits, step)
         shown = {
             prefix << step | way: end
             for way, end in zip(following.bits.tolist(), following.ended.tolist(), strict=True)
@@ -48,22 +48,22 @@ def test_the_continuations_of_a_prefix_are_those_of_all_texts(domain: Text) -> N
 
 class _LettersAfterTheEnd(Continuations):
     @classmethod
-    def of(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
-        right = Continuations.of(domain, begun, begun_bits, step)
+    def following(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
+        right = Continuations.following(domain, begun, begun_bits, step)
         return cls(np.arange(1 << step), np.isin(np.arange(1 << step), right.bits[right.ended]))
 
 
 class _AnyCode(Continuations):
     @classmethod
-    def of(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
+    def following(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
         full = Text("".join(map(chr, range(2**domain.letter_bits - 1))), domain.max_length)
-        return Continuations.of(full, begun, begun_bits, step)
+        return Continuations.following(full, begun, begun_bits, step)
 
 
 class _NeverEnding(Continuations):
     @classmethod
-    def of(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
-        right = Continuations.of(domain, begun, begun_bits, step)
+    def following(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
+        right = Continuations.following(domain, begun, begun_bits, step)
         return cls(right.bits, np.zeros_like(right.ended))
 
 

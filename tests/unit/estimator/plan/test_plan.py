@@ -20,7 +20,7 @@ from estimator.commands.cli import command
 from estimator.plan.amplification import sampled, shuffled_epsilon
 from estimator.plan.blanket import Blanket
 from estimator.plan.plan import DELTA, PlanRequest, make_plan
-from estimator.rehearsal.population import Crowd, encode
+from estimator.rehearsal.population import Population, encode
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -231,7 +231,7 @@ def test_the_gate_fails_for_a_registry_that_cannot_work(tmp_path: Path) -> None:
     assert "= 2.5, more than 2: not every question is ever asked" in sentence
 
 
-def test_the_gate_fails_where_a_question_would_show_nothing(tmp_path: Path) -> None:
+def test_the_gate_fails_where_a_metric_would_show_nothing(tmp_path: Path) -> None:
     """The number of devices changes no edition."""
     path, text = tmp_path / "few.toml", STARTER.read_text(encoding="utf-8")
     for population, failing in ((200, 3), (100_000, 0)):
@@ -252,7 +252,7 @@ def test_a_plan_suggests_a_range_from_shares_and_from_a_pilot(tmp_path: Path) ->
     declared = [f"{20 * each} = {0.5**each}" for each in range(1, 12)]
     shares.write_text("\n".join(["[times]", *declared, f"2000 = {0.5**11}"]), encoding="utf-8")
     metric = Registry.parse(asked).metric("times")
-    drawn = Crowd.counted(metric, {encode(metric, 20 * each): 2 ** (13 - each) for each in range(1, 13)})
+    drawn = Population.counted(metric, {encode(metric, 20 * each): 2 ** (13 - each) for each in range(1, 13)})
     assert drawn.at_hand is not None
     counts = drawn.draws()(drawn.at_hand, Window.parse("2026-11-20"), np.random.default_rng(1)).tolist()
     line = {"metric": "times", "edition": metric.edition, "window": "2026-11-20", "closed": True}

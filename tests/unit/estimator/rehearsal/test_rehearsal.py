@@ -161,7 +161,7 @@ def test_a_column_of_empty_cells_has_no_truth(registry: Path, answers: Path) -> 
 
 def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
     answers.write_text("startup_ms,dark_mode\n1,yes\n1.0,TRUE\n 1e0 ,1\n+1,No\n")
-    boolean, number = read_csv(answers, Registry.parse(REGISTRY)).crowds
+    boolean, number = read_csv(answers, Registry.parse(REGISTRY)).populations
     assert [(answer.value, answer.law) for answer in number.answers] == [(1, ((0, 8 / 9), (1, 1 / 9)))]
     assert number.devices == 4
     assert boolean.shares_of(boolean.shares) == {False: 0.25, True: 0.75}
@@ -287,9 +287,9 @@ def test_wrong_shares_are_named_by_metric_and_entry(
 
 
 def test_a_population_is_drawn_by_its_shares() -> None:
-    crowd = from_shares(Registry.parse(REGISTRY), 10**6).crowds[1]
+    population = from_shares(Registry.parse(REGISTRY), 10**6).populations[1]
     decided = decision(1 / 3, 1 / 3 * 1.02)
-    drawn = crowd.draw(np.random.default_rng(5))
+    drawn = population.draw(np.random.default_rng(5))
     assert drawn.sum() == 10**6 > decided.draws
     assert accepts(decided._replace(draws=10**6), 1 / 3, int(drawn[0]))
 

@@ -120,7 +120,7 @@ def test_a_style_is_what_the_stream_can_show(
     monkeypatch: pytest.MonkeyPatch, stream: _Stream, environment: Mapping[str, str], style: Style
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    assert Style.of(stream, environment) == style
+    assert Style.from_stream(stream, environment) == style
 
 
 @pytest.mark.parametrize(("columns", "width"), [("40", 80), ("120", 120), ("500", 160)])
@@ -128,7 +128,7 @@ def test_a_line_is_no_narrower_than_a_table_and_no_wider_than_a_glance(
     monkeypatch: pytest.MonkeyPatch, columns: str, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    assert Style.of(_Stream("utf-8", is_terminal=True), {}).width == width
+    assert Style.from_stream(_Stream("utf-8", is_terminal=True), {}).width == width
 
 
 def test_both_parts_of_a_pair_can_be_read_and_a_label_without_a_window_has_its_room() -> None:

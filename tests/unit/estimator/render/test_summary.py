@@ -32,7 +32,7 @@ FOUR = Registry.parse(
 )
 
 
-def four_questions() -> EstimateReport:
+def four_metrics() -> EstimateReport:
     generator = np.random.default_rng(1)
     lines = []
     for metric in FOUR.metrics.values():
@@ -51,8 +51,8 @@ def every_kind() -> EstimateReport:
 
 
 @pytest.mark.slow
-def test_four_questions_with_fakes_and_pool_are_shorter_than_a_screen() -> None:
-    lines = as_summary(four_questions()).splitlines()
+def test_four_metrics_with_fakes_and_pool_are_shorter_than_a_screen() -> None:
+    lines = as_summary(four_metrics()).splitlines()
     assert len(lines) < 32
     text = " ".join(" ".join(lines).split())
     assert text.count("made up: ") == text.count("2 windows pooled: ") == 4
@@ -95,7 +95,7 @@ def test_a_point_of_a_vector_or_a_text_is_said_to_be_no_certainty(name: str) -> 
     assert "An interval of one point is no certainty" in text
 
 
-def test_every_question_has_its_sentence_and_the_unit_of_its_numbers(every_kind: EstimateReport) -> None:
+def test_every_metric_has_its_sentence_and_the_unit_of_its_numbers(every_kind: EstimateReport) -> None:
     text = as_summary(every_kind)
     assert "dark_mode: About 50% (46 to 54%) say yes; 3,004 reports.\n" in text
     assert "  mean    4.51 ms ± 0.34  3.84 to 5.18 " in text

@@ -75,7 +75,7 @@ def test_rows_name_the_unit_of_numbers_and_none_of_shares() -> None:
     assert units["steps at_most"] == {None}
 
 
-def test_json_names_the_unit_of_a_question() -> None:
+def test_json_names_the_unit_of_a_metric() -> None:
     assert {estimated.metric: estimated.unit for estimated in report_of().metrics} == {
         "startup_ms": "ms",
         "steps": "steps",
@@ -83,7 +83,7 @@ def test_json_names_the_unit_of_a_question() -> None:
     assert '"unit": "ms"' in FORMATS["json"](report_of())
 
 
-def test_no_form_shows_a_number_past_the_range_of_its_question() -> None:
+def test_no_form_shows_a_number_past_the_range_of_its_metric() -> None:
     registry = Registry.parse(registry_text(steps=COUNT | {"max": 999_999, "unit": "steps"}))
     metric = registry.metric("steps")
     counts = [0] * metric.channel.symbols

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from client_sdk.protocol.kinds.kind import AskedQuestion
+from client_sdk.protocol.kinds.kind import AskedMetric
 from client_sdk.protocol.kinds.number import Thresholds
 from client_sdk.protocol.sentences import shipped
 from tests.support.devices.definitions import THRESHOLDS, Field, Toml, metric_of, mistakes
@@ -53,7 +53,7 @@ def test_a_number_is_in_the_cell_of_the_last_threshold_that_it_reaches() -> None
 
 def test_the_statement_and_a_report_name_the_cells() -> None:
     metric, say = metric_of(THRESHOLDS | {"unit": "s"}), shipped()
-    (told,) = metric.kind.statement(AskedQuestion("s", "day", 4), say)
+    (told,) = metric.kind.statement(AskedMetric("s", "day", 4), say)
     assert "between which of 0, 2, 4.5, 6 and 9 s a number lies; the number itself stays" in told
     assert metric.kind.reported(metric.channel, 1, metric.labels, say) == "2 to 4.5"
     assert metric.kind.reported(metric_of(THRESHOLDS, epsilon=Toml("0.5")).channel, 1, metric.labels, say)

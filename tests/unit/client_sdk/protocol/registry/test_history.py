@@ -38,7 +38,7 @@ def test_without_a_history_there_is_nothing_former(tmp_path: Path) -> None:
     assert registry == Registry.parse(FIRST)
 
 
-def test_a_question_that_changed_or_ended_is_former_from_the_release_without_it_on(tmp_path: Path) -> None:
+def test_a_metric_that_changed_or_ended_is_former_from_the_release_without_it_on(tmp_path: Path) -> None:
     first, third = Registry.parse(FIRST), history.read(written(tmp_path, FIRST, SECOND, THIRD, now=THIRD))
     assert former(third) == [
         ("theme", first.metric("theme").edition, DAYS[1]),
@@ -56,12 +56,12 @@ def test_a_change_that_is_not_released_yet_has_no_last_day(tmp_path: Path) -> No
     assert former(registry) == [("theme", Registry.parse(FIRST).metric("theme").edition, None)]
 
 
-def test_a_question_that_was_asked_before_and_is_asked_again_is_not_former(tmp_path: Path) -> None:
+def test_a_metric_that_was_asked_before_and_is_asked_again_is_not_former(tmp_path: Path) -> None:
     registry = history.read(written(tmp_path, FIRST, SECOND, FIRST, now=FIRST))
     assert former(registry) == [("theme", Registry.parse(SECOND).metric("theme").edition, DAYS[2])]
 
 
-def test_a_former_question_knows_since_when_it_was_asked_and_what_came_then(tmp_path: Path) -> None:
+def test_a_former_metric_knows_since_when_it_was_asked_and_what_came_then(tmp_path: Path) -> None:
     registry = history.read(written(tmp_path, FIRST, FIRST, SECOND, now=THIRD))
     theme, dark = registry.former
     assert (theme.since, theme.until, theme.then) == (DAYS[0], DAYS[2], Registry.parse(SECOND).metric("theme"))

@@ -53,7 +53,7 @@ def test_a_title_is_a_short_text(title: Field) -> None:
 
 
 @for_each("other", [{"title": "System"}, {"title": "m"}])
-def test_no_two_questions_look_alike(other: dict[str, Field]) -> None:
+def test_no_two_metrics_look_alike(other: dict[str, Field]) -> None:
     fields = BOOLEAN if other["title"] == "m" else BOOLEAN | {"title": "System"}
     problem = "is that of metric.m, too, so that readers would confuse them; choose another title"
     assert mistakes(other=CATEGORY | other, m=fields) == (
@@ -146,7 +146,7 @@ def test_users_read_titles_in_their_language(tmp_path: Path) -> None:
     assert main(["check", "--registry", str(tmp_path / "metrics.toml")]) == 1
 
 
-def test_typed_questions_name_their_titles() -> None:
+def test_typed_metrics_name_their_titles() -> None:
     assert "#: Dark mode: Why?\n" in typed_module_of(Registry.parse(SHOWN))
     assert "#: Why?\n" in typed_module_of(Registry.parse(PLAIN))
 

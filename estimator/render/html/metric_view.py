@@ -14,7 +14,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import odds, one_report
 from client_sdk.protocol.window import Window
-from estimator.render.html.chart_data import QuestionData, ShownGroup, data_of, groups_of
+from estimator.render.html.chart_data import MetricData, ShownGroup, data_of, groups_of
 from estimator.render.html.headlines import Headline, also_of, headline_of
 from estimator.render.html.tables import Extra, JointView, effects_table, extras_of, joint_view
 from estimator.render.html.wording import WordedConclusion, labelled_changes, too_few, verdict_of
@@ -49,7 +49,7 @@ NO_TALLY: Final = Headline("", "There is no tally of it: nobody has reported, or
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionView:
+class MetricView:
     """What the template shows of one question.
 
     Attributes:
@@ -89,7 +89,7 @@ class QuestionView:
     changes: Sequence[tuple[str, Unit, Figure]] = ()
     spark: Spark | None = None
     spark_label: str = ""
-    data: QuestionData | None = None
+    data: MetricData | None = None
 
     @property
     def title(self) -> str:
@@ -128,19 +128,19 @@ class QuestionView:
         return max(0, len(self.changes) - MOST_CHANGES)
 
 
-def unasked(metric: Metric) -> QuestionView:
+def unasked(metric: Metric) -> MetricView:
     """Return the view of a question without any tally."""
-    return QuestionView(metric, NO_TALLY, verdict_of(metric, None, 0), tuple(facts_of(metric, (), None)))
+    return MetricView(metric, NO_TALLY, verdict_of(metric, None, 0), tuple(facts_of(metric, (), None)))
 
 
-def question_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
+def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
     metric: Metric,
     windows: Sequence[MetricEstimate],
     calendar: Sequence[Window],
     highlight: Highlight,
     effects: Sequence[Effect],
     titles: Mapping[str, str],
-) -> QuestionView:
+) -> MetricView:
     """Return the view of one question.
 
     Args:
@@ -163,7 +163,7 @@ def question_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
     groups = tuple(groups_of(shown, positions)) if shown.reports else ()
     values, joint = by_value(shown), joint_view(shown, highlight.independence)
     followed = followed_figure(shown, changes)
-    return QuestionView(
+    return MetricView(
         metric=metric,
         headline=headline_of(shown, joint),
         also=tuple(also_of(shown)),

@@ -70,7 +70,7 @@ class Noise:
     enough: Floats
 
     @classmethod
-    def of(cls, law: ChannelLaw, scores: Floats) -> Noise:
+    def from_scores(cls, law: ChannelLaw, scores: Floats) -> Noise:
         """Return the noise of scores of shape (m, f), each attribute of shape (f,)."""
         first = scores.T
         second = first * first  # numpy's powers of 3 and 4 take five times as long as a product
@@ -109,7 +109,7 @@ def limits_of(
     reports = int(counts.sum())
     means = counts @ scores / reports
     variances = np.maximum(counts @ scores**2 / reports - means**2, 0.0)
-    return limits(means, variances, Noise.of(law, scores), reports, family, is_share=is_share)
+    return limits(means, variances, Noise.from_scores(law, scores), reports, family, is_share=is_share)
 
 
 def limits(  # noqa: PLR0913 what is known of the scores, and of the interval
@@ -175,7 +175,7 @@ class Scores:
 
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
-    def of(histogram: Histogram) -> Scores:
+    def from_histogram(histogram: Histogram) -> Scores:
         """Return the scores of a histogram's channel, cached for the next window."""
         inputs = histogram.bins + (not histogram.is_of_points)
         law = histogram.law.symbol_law(np.eye(inputs))
@@ -208,13 +208,13 @@ class Side:
     noise: Noise
 
     @classmethod
-    def of(cls, histogram: Histogram, firsts: Places) -> Side:
+    def from_places(cls, histogram: Histogram, firsts: Places) -> Side:
         """Return the stretches that begin at some places, shape (widths, points)."""
-        integrals = Scores.of(histogram).integrals
+        integrals = Scores.from_histogram(histogram).integrals
         last = integrals.shape[1] - 1
         stops = firsts + WIDTHS[:, np.newaxis]
         starts, stops, beyond = np.clip(firsts, 0, last), np.clip(stops, 0, last), np.maximum(stops - last, 0)
-        noises = [Noise.of(histogram.law, row) for row in _scores(integrals, starts, stops, beyond)]
+        noises = [Noise.from_scores(histogram.law, row) for row in _scores(integrals, starts, stops, beyond)]
         columns = (
             np.array(column) for column in zip(*((n.least, n.most, n.span, n.enough) for n in noises), strict=True)
         )
@@ -241,7 +241,7 @@ def _scores(integrals: Floats, starts: Places, stops: Places, beyond: Places) ->
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretches:
+class Ranges:
     """All stretches of a histogram's grid.
 
     Attributes:
@@ -263,18 +263,18 @@ class Stretches:
 
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
-    def of(histogram: Histogram) -> Stretches:
+    def from_histogram(histogram: Histogram) -> Ranges:
         """Return the stretches of a histogram, cached for the next window."""
-        scores = Scores.of(histogram)
+        scores = Scores.from_histogram(histogram)
         points = histogram.points
         places = np.arange(points.size)
         widths = WIDTHS[:, np.newaxis]
-        return Stretches(
+        return Ranges(
             histogram,
             points,
             scores,
-            Side.of(histogram, places + np.zeros_like(widths)),
-            Side.of(histogram, places + histogram.is_of_points - widths),
+            Side.from_places(histogram, places + np.zeros_like(widths)),
+            Side.from_places(histogram, places + histogram.is_of_points - widths),
             joint_tests(scores.integrals, histogram.law.symbol_law(np.full(points.size, 1 / points.size))),
         )
 
@@ -336,16 +336,16 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TallyStretches:
+class TallyRanges:
     """The stretches of one tally."""
 
-    stretches: Stretches
+    ranges: Ranges
     counts: Counts
     after: Seen
     before: Seen
 
     @classmethod
-    def of(cls, histogram: Histogram, counts: Counts, smoothed: Floats) -> TallyStretches:
+    def from_counts(cls, histogram: Histogram, counts: Counts, smoothed: Floats) -> TallyRanges:
         """Return the stretches of a tally with reports.
 
         Args:
@@ -354,16 +354,16 @@ class TallyStretches:
             smoothed: the fitted shares of the bins, which choose among stretches, shape (bins,).
 
         """
-        stretches = Stretches.of(histogram)
-        integrals, reports = stretches.scores.integrals, int(counts.sum())
+        ranges = Ranges.from_histogram(histogram)
+        integrals, reports = ranges.scores.integrals, int(counts.sum())
         frequencies = counts / reports
         fitted, means = histogram.symbol_law(smoothed) @ integrals, frequencies @ integrals
         covariance = integrals.T @ (frequencies[:, np.newaxis] * integrals) - np.outer(means, means)
         after, before = (
             Seen(side.means(fitted), side.means(means), side.variances(covariance), side.noise, reports)
-            for side in (stretches.after, stretches.before)
+            for side in (ranges.after, ranges.before)
         )
-        return cls(stretches, counts, after, before)
+        return cls(ranges, counts, after, before)
 
     def chosen(self, family: int) -> tuple[Places, Places]:
         """Return the widths that promise the narrowest limits at each point, above and below."""
@@ -374,4 +374,4 @@ class TallyStretches:
 
     def limits_of(self, scores: Floats, family: int = 1, *, is_share: bool = True) -> tuple[Floats, Floats]:
         """Return limits of the expectations of scores, shape (symbols, f); each of shape (f,)."""
-        return limits_of(self.stretches.histogram.law, self.counts, scores, family, is_share=is_share)
+        return limits_of(self.ranges.histogram.law, self.counts, scores, family, is_share=is_share)
