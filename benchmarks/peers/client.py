@@ -64,7 +64,7 @@ def _answer_of(peer: Peer, channel: str, size: int) -> Callable[[], float]:
 def _ratios(rates: Rates) -> list[list[str]]:
     rows = []
     for size in SIZES:
-        medians = {(name, channel): median(rate) for (of, name, channel), rate in rates.items() if of == size}
+        medians = {(name, channel): median(rate) for (sized, name, channel), rate in rates.items() if sized == size}
         (ours,) = (rate for (name, _), rate in medians.items() if name == OURS)
         row = [str(size)]
         for among in (["opendp"], list(COINS)):

@@ -167,8 +167,8 @@ def _of_mean(_: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_position(estimated: MetricEstimate, group: FigureGroup) -> str:
-    of = "" if group.ends is None else f" of {group.ends[1]:g}"
-    return f"{_of_mean(estimated, group).removesuffix('.')}{of}."
+    scale = "" if group.ends is None else f" of {group.ends[1]:g}"
+    return f"{_of_mean(estimated, group).removesuffix('.')}{scale}."
 
 
 def _of_median(estimated: MetricEstimate, group: FigureGroup) -> str:

@@ -80,8 +80,10 @@ def _from_larger_share(difference: Figure) -> Figure:
     if (difference.estimate or 0.0) >= 0 or not isinstance(difference.value, tuple):
         return difference
     turned = difference.times(-1.0)
-    *of, first, second = difference.value
-    return replace(difference, value=(*of, second, first), estimate=turned.estimate, low=turned.high, high=turned.low)
+    *outcomes, first, second = difference.value
+    return replace(
+        difference, value=(*outcomes, second, first), estimate=turned.estimate, low=turned.high, high=turned.low
+    )
 
 
 def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
@@ -94,7 +96,11 @@ def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
     """Return differences by comparison. Of two outcomes the second mirrors the first."""
     of_pairs = groupby(differences.figures, key=lambda difference: _pair(difference)[-PAIR:])
     by_pair = [tuple(figures) for _, figures in of_pairs]
-    return by_pair if all(len(each) == PAIR for each in by_pair) else [(each,) for of in by_pair for each in of]
+    return (
+        by_pair
+        if all(len(each) == PAIR for each in by_pair)
+        else [(each,) for outcomes in by_pair for each in outcomes]
+    )
 
 
 def _pair(difference: Figure) -> tuple[FigureLabel, ...]:

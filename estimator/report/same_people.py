@@ -223,8 +223,8 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
     )
     if about.members:
         members = [window.figures(about.members) for window in windows]
-        shares = np.array([of.unbiased for of in members])
-        clear = shares / np.array([of.standard_errors for of in members])  # of an empty group
+        shares = np.array([figures.unbiased for figures in members])
+        clear = shares / np.array([figures.standard_errors for figures in members])  # of an empty group
         estimates = np.where(clear > 2 * FARTHEST, estimates, np.nan)
         farther = 1 / (1 - (FARTHEST / np.maximum(clear, 2 * FARTHEST)) ** 2)
         down, up = down * farther, up * farther
@@ -260,9 +260,9 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
 
 def _columns(group: FigureGroup) -> tuple[Floats, ...]:
     """Return the estimates of figures, NaN if there are none, their errors, and the intervals."""
-    of = group.figures
-    columns = (of.unbiased, of.standard_errors, of.lows, of.highs)
-    return tuple(column if column.size else np.full(len(of), np.nan) for column in columns)
+    figures = group.figures
+    columns = (figures.unbiased, figures.standard_errors, figures.lows, figures.highs)
+    return tuple(column if column.size else np.full(len(figures), np.nan) for column in columns)
 
 
 def _normal(errors: Floats) -> Floats:

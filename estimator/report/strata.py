@@ -75,7 +75,7 @@ def apart(registry: Registry) -> Registry:
         metrics[name] = metric
         for named, stratum in zip(names_of_strata(metric), ("", *metric.strata), strict=False):
             metrics[named] = replace(metric, **_named(metric, named, stratum or OTHERS), stratum=stratum, strata=())
-        metrics |= {each.metric.name: each.metric for (of, _), each in former.items() if of == name}
+        metrics |= {each.metric.name: each.metric for (asked, _), each in former.items() if asked == name}
     metrics |= {each.metric.name: each.metric for each in former.values()}
     return replace(registry, metrics=metrics, former=())
 

@@ -169,8 +169,8 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
             low[row], high[row] = _simultaneous(counts[row], int(trials[row][0]), tail_of(family))
         return low, high
     plain = (counts > FEW) & (counts < trials - FEW) & (trials >= EXACT_BELOW)
-    many, of = counts[plain].astype(np.float64), trials[plain].astype(np.float64)
-    low[plain], high[plain] = _wilson_lower(many, of), 1 - _wilson_lower(of - many, of)
+    many, total = counts[plain].astype(np.float64), trials[plain].astype(np.float64)
+    low[plain], high[plain] = _wilson_lower(many, total), 1 - _wilson_lower(total - many, total)
     few = [binomial_interval(*pair) for pair in zip(counts[~plain].tolist(), trials[~plain].tolist(), strict=True)]
     if few:
         low[~plain], high[~plain] = zip(*few, strict=True)

@@ -111,12 +111,17 @@ class Population(NamedTuple):
 
 
 def coverage(
-    asked_text: str, find: Callable[[MetricEstimate, int], Ends], of: Population, installs: int, *, is_sampled: bool
+    asked_text: str,
+    find: Callable[[MetricEstimate, int], Ends],
+    population: Population,
+    installs: int,
+    *,
+    is_sampled: bool,
 ) -> Fraction:
     """Return the probability that the bounds hold the truth of all installations."""
-    tallies = law(asked_text, of.taking_part - of.yeses, of.yeses, is_sampled=is_sampled)
+    tallies = law(asked_text, population.taking_part - population.yeses, population.yeses, is_sampled=is_sampled)
     assert sum(tallies.values()) == 1
-    truth, held = Fraction(of.yeses + of.others, installs), Fraction(0)
+    truth, held = Fraction(population.yeses + population.others, installs), Fraction(0)
     for place, chance in tallies.items():
         low, high = find(estimated(asked_text, place, installs, is_sampled=is_sampled), installs)
         held += chance if low <= truth <= high else 0

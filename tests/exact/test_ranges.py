@@ -124,25 +124,25 @@ FEW = 8
 """Tallies of a batch. Some 86 decide where every interval holds, and each takes a millisecond."""
 
 
-def drawn(of: Histogram, inputs: Floats, reports: int) -> Iterator[list[TallyRanges]]:
+def drawn(grid: Histogram, inputs: Floats, reports: int) -> Iterator[list[TallyRanges]]:
     """Yield the stretches of batch after batch of tallies, from a population's shares of inputs."""
-    for tallies in drawn_tallies(of.law.symbol_law(inputs), reports, 4, FEW):
-        smoothed = shares_of(of, tallies / reports, smooth=True)
-        yield [TallyRanges.from_counts(of, *each) for each in zip(tallies, smoothed, strict=True)]
+    for tallies in drawn_tallies(grid.law.symbol_law(inputs), reports, 4, FEW):
+        smoothed = shares_of(grid, tallies / reports, smooth=True)
+        yield [TallyRanges.from_counts(grid, *each) for each in zip(tallies, smoothed, strict=True)]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("population", HOSTILE)
 @pytest.mark.parametrize(("name", "reports"), CASES)
 def test_every_interval_holds_the_truth_as_often_as_promised(name: str, reports: int, population: str) -> None:
-    of, people = histogram(name), HOSTILE[population]
+    grid, people = histogram(name), HOSTILE[population]
     places = band_places(POINTS)
     firsts, lasts = np.array([0, 8, 16, 5]), np.array([8, 9, 32, 30])
-    at_most = np.array([people.at_most(answer) for answer in of.points.tolist()])
-    below = at_most - np.array([people.shares[people.answers == answer].sum() for answer in of.points])
+    at_most = np.array([people.at_most(answer) for answer in grid.points.tolist()])
+    below = at_most - np.array([people.shares[people.answers == answer].sum() for answer in grid.points])
     within = at_most[lasts] - below[firsts]
     quantiles = [people.quantile(probability) for probability in QUANTILES]
-    inner = (people.answers >= of.points[5]) & (people.answers <= of.points[30])
+    inner = (people.answers >= grid.points[5]) & (people.answers <= grid.points[30])
     of_inner = people.shares[inner]
 
     def holds(tally: TallyRanges) -> list[bool]:
@@ -158,7 +158,7 @@ def test_every_interval_holds_the_truth_as_often_as_promised(name: str, reports:
             of_inner.sum() == 0 or _holds(mean, float(people.answers[inner] @ of_inner / of_inner.sum())),
         ]
 
-    tallies = drawn(of, people.on_grid(POINTS), reports)
+    tallies = drawn(grid, people.on_grid(POINTS), reports)
     check_held((np.array([holds(tally) for tally in batch]) for batch in tallies), PROMISED, LOST)
 
 
@@ -183,10 +183,10 @@ def test_ranges_that_agree_are_worth_one_test() -> None:
 
 @pytest.mark.parametrize("reports", [1, 7, 49])
 def test_few_reports_leave_an_interval_that_is_wide(reports: int) -> None:
-    of = histogram("SquareWave 1")
+    grid = histogram("SquareWave 1")
     symbols = CHANNELS["SquareWave 1"].symbols
     counts = np.bincount(np.linspace(0, symbols - 1, reports).astype(np.int64), minlength=symbols)
-    tally = TallyRanges.from_counts(of, counts, np.full(of.bins, 1 / of.bins))
+    tally = TallyRanges.from_counts(grid, counts, np.full(grid.bins, 1 / grid.bins))
     [(low, high)] = quantile_intervals(tally, [0.5])
     assert high - low > 0.5
     variance = variance_interval(tally)
@@ -194,10 +194,10 @@ def test_few_reports_leave_an_interval_that_is_wide(reports: int) -> None:
 
 
 def test_many_reports_leave_a_spike_no_room() -> None:
-    of, spike = histogram("SquareWave 4"), np.eye(POINTS)[12]
-    law = of.law.symbol_law(spike)
+    grid, spike = histogram("SquareWave 4"), np.eye(POINTS)[12]
+    law = grid.law.symbol_law(spike)
     counts = np.rint(law * 10**12).astype(np.int64)
-    tally = TallyRanges.from_counts(of, counts, np.eye(of.bins)[12])
+    tally = TallyRanges.from_counts(grid, counts, np.eye(grid.bins)[12])
     [(low, high)] = quantile_intervals(tally, [0.5])
     assert low <= 12 / (POINTS - 1) <= high
     assert high - low <= 2 / (POINTS - 1)
@@ -207,9 +207,9 @@ def test_many_reports_leave_a_spike_no_room() -> None:
 
 
 def test_a_lower_limit_within_a_single_cell_is_0_because_rounding_hides_it() -> None:
-    of = histogram("SquareWave 8")
-    law = of.law.symbol_law((np.eye(POINTS)[12] + np.eye(POINTS)[13]) / 2)
-    tally = TallyRanges.from_counts(of, np.rint(law * 10**12).astype(np.int64), np.eye(of.bins)[12])
+    grid = histogram("SquareWave 8")
+    law = grid.law.symbol_law((np.eye(POINTS)[12] + np.eye(POINTS)[13]) / 2)
+    tally = TallyRanges.from_counts(grid, np.rint(law * 10**12).astype(np.int64), np.eye(grid.bins)[12])
     low, high = shares_of_ranges(tally, np.array([12, 11]), np.array([13, 14]))
     assert low[0] == 0
     assert low[1] > 0.99
@@ -217,9 +217,9 @@ def test_a_lower_limit_within_a_single_cell_is_0_because_rounding_hides_it() -> 
 
 
 def test_nobody_is_beyond_the_ends_of_the_range() -> None:
-    of = histogram("SquareWave 1")
-    law = of.law.symbol_law(np.full(POINTS, 1 / POINTS))
-    tally = TallyRanges.from_counts(of, np.rint(law * 1000).astype(np.int64), np.full(of.bins, 1 / of.bins))
+    grid = histogram("SquareWave 1")
+    law = grid.law.symbol_law(np.full(POINTS, 1 / POINTS))
+    tally = TallyRanges.from_counts(grid, np.rint(law * 1000).astype(np.int64), np.full(grid.bins, 1 / grid.bins))
     edges = Edges.at(tally, np.array([-1, POINTS - 1]), 1)
     assert not edges.below[:, 0].any()
     assert not edges.above[:, 0].any()

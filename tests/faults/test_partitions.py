@@ -241,18 +241,18 @@ def test_a_master_that_was_a_replica_meanwhile_confirms_nothing_from_before(
         at.network.heal()
         for _ in range(UPLOADS_BETWEEN):  # so the new history gets further than the one that ended
             assert fsync.count(judged(of_shard(7))) == CountedUpload(Verdict(1), is_duplicate=False)
-        wait_until(lambda: is_in_step(master, of=replica), what="a copy")
+        wait_until(lambda: is_in_step(master, master=replica), what="a copy")
         master.ask("CLUSTER", "FAILOVER")
-        wait_until(lambda: is_in_step(replica, of=master), what="the master of before")
+        wait_until(lambda: is_in_step(replica, master=master), what="the master of before")
         with pytest.raises(StoreUnavailableError, match="was a replica meanwhile"):
             list(reading)
         acknowledged = [first] if waiting.exception() else [first, third]
         assert counted(fsync) == len(acknowledged) + UPLOADS_BETWEEN
 
 
-def is_in_step(node: Node, *, of: Node) -> bool:
+def is_in_step(node: Node, *, master: Node) -> bool:
     """Whether a node is a replica of another and has its data."""
-    return node.replicates(of) and node.client.info("replication")["master_link_status"] == "up"
+    return node.replicates(master) and node.client.info("replication")["master_link_status"] == "up"
 
 
 def test_an_upload_that_comes_again_at_the_last_moment_is_known_by_a_clock_that_stepped_nearly_a_day(

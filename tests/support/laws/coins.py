@@ -88,8 +88,8 @@ class ExhaustiveCoins:
     with it: every draw is decided at once, value by value.
 
     Attributes:
-        ways: the probability of the path is ``ways`` / ``total``. Integers are multiplied much faster
-            than fractions, which are reduced each time.
+        ways: the probability of the path is ``ways`` / ``total``. Integers are multiplied much
+            faster than fractions, which are reduced each time.
         total: a product of what each decision had to choose from.
 
     """
@@ -172,8 +172,8 @@ def exact_law(procedure: Callable[[Coins], T]) -> dict[T, Fraction]:
 def _added_up(ways: dict[tuple[T, int], int]) -> dict[T, Fraction]:
     """Return the law of outcomes whose ways were counted denominator by denominator."""
     law: defaultdict[T, Fraction] = defaultdict(Fraction)
-    for (outcome, of), number in ways.items():
-        law[outcome] += Fraction(number, of)
+    for (outcome, total), number in ways.items():
+        law[outcome] += Fraction(number, total)
     return dict(law)
 
 

@@ -41,9 +41,9 @@ PLAIN = ask('[metric.m]\nkind = "boolean"\n[metric.n]\nkind = "boolean"')
 TAPS = '[metric.m]\nkind = "boolean"\n[metric.taps]\nkind = "count"\nmax = 9\nstatistic = "mean"\npersist = true'
 
 
-def stopping(*names: str, of: Registry = PLAIN, answer: Answer = accept) -> Answer:
+def stopping(*names: str, asked: Registry = PLAIN, answer: Answer = accept) -> Answer:
     """Answer as another way does, and name questions of a registry as stopped."""
-    header = encode_stopped((name, of.metric(name).edition) for name in names)
+    header = encode_stopped((name, asked.metric(name).edition) for name in names)
 
     def answer_and_stop(upload: Upload) -> Reply | Failure | None:
         reply = answer(upload)
@@ -79,7 +79,7 @@ def test_a_stopped_metric_is_neither_recorded_nor_charged_nor_sent_and_others_go
 def test_unsent_reports_of_a_stopped_metric_are_dropped_and_counted(tmp_path: Path) -> None:
     clock, transport = SetClock(), ScriptedTransport(stopping("m"))
     registry = ask('[metric.m]\nkind = "boolean"\nfill_in = true\n[metric.n]\nkind = "boolean"')
-    transport.answer(stopping("m", of=registry))
+    transport.answer(stopping("m", asked=registry))
     with telemetry(tmp_path, registry=registry, clock=clock, transport=transport) as device:
         assert device.record("m", value=True) is Recorded.QUEUED
         assert device.record("n", value=True) is Recorded.QUEUED
@@ -117,7 +117,7 @@ def test_a_metric_that_asks_alike_under_another_name_goes_on() -> None:
 
 def test_a_count_of_a_stopped_metric_is_never_reported(tmp_path: Path) -> None:
     registry = ask(TAPS)
-    clock, transport = SetClock(), ScriptedTransport(stopping("taps", of=registry))
+    clock, transport = SetClock(), ScriptedTransport(stopping("taps", asked=registry))
     with telemetry(tmp_path, registry=registry, clock=clock, transport=transport) as device:
         assert device.count("taps") is Recorded.COUNTED
         assert device.record("m", value=True) is Recorded.QUEUED

@@ -19,7 +19,9 @@ DOMAINS = [Text("ab", 4), Text("abc", 4), Text("abcde", 3), Text("abcdefgh", 2)]
 @cache
 def prefixes(domain: Text, bits: int) -> dict[int, bool]:
     """Return the first bits of every text, and whether they hold its end."""
-    texts = ("".join(of) for size in range(domain.max_length + 1) for of in product(domain.letters, repeat=size))
+    texts = (
+        "".join(spelled) for size in range(domain.max_length + 1) for spelled in product(domain.letters, repeat=size)
+    )
     numbers = {domain.number_of(text): text for text in texts}
     return {
         number >> domain.bits - bits: (len(text) + 1) * domain.letter_bits <= bits for number, text in numbers.items()
