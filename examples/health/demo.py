@@ -1,7 +1,4 @@
-"""Plays the health example from end to end.
-
-Devices, collector and estimator run, and the truth is shown beside each estimate.
-"""
+"""Runs devices, a collector and the estimator, and shows the true value beside each estimate."""
 
 from __future__ import annotations
 
@@ -57,7 +54,7 @@ Answers = Mapping[str, bool | str | float]
     help="Where to write the report as a page.",
 )
 def main(devices: int | None, html: Path) -> None:
-    """Let the people of year 1 report, and print the estimates beside the truth."""
+    """Simulate one device for each person of year 1, and print estimates beside true values."""
     started_s = time.time()  # one instant for all devices: midnight may pass while they report
     people = read_people()[:devices]
     token = secrets.token_urlsafe(16)
@@ -181,7 +178,7 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
-    """Print estimate and truth beside each other, and how many intervals hold the truth."""
+    """Print estimates beside true values, and how many intervals contain them."""
     percent = round(100 * report["confidence"])
     click.echo(f"\n{'':34}{'truth':>9}{'estimate':>10}   {percent}% interval")
     held = []
@@ -196,7 +193,7 @@ def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
             interval = f"{shown.low:>8} to {shown.high:>7}"
             missed = "" if holds else "misses"
             click.echo(f"  {label:32}{truth:9.{DECIMALS}f}{shown.estimate:>10}   {interval}  {missed}".rstrip())
-    click.echo(f"\n{sum(held)} of {len(held)} intervals hold the truth; at {percent}% about one in twenty may miss it.")
+    click.echo(f"\n{sum(held)} of {len(held)} intervals contain the true value; at {percent}%, about 1 in 20 does not.")
 
 
 def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, float, Mapping[str, float]]]:
