@@ -195,8 +195,8 @@ def devices_table() -> str:
 
 
 def needed_table() -> str:
-    """Return how many devices take an interval of a size, by question."""
-    questions = {
+    """Return how many devices take an interval of a size, by metric."""
+    variances = {
         "yes or no, epsilon 0.5": our_share_variance(2, 0.5),
         "yes or no, epsilon 1": our_share_variance(2, 1.0),
         "yes or no, epsilon 2": our_share_variance(2, 2.0),
@@ -208,8 +208,8 @@ def needed_table() -> str:
         ["", *(f"±{points} point{'s' * (points > 1)}" for points in REACHES)],
         ["---", *("---:" for _ in REACHES)],
         *(
-            [question, *(two_digits(variance * (196 / points) ** 2) for points in REACHES)]
-            for question, variance in questions.items()
+            [metric, *(two_digits(variance * (196 / points) ** 2) for points in REACHES)]
+            for metric, variance in variances.items()
         ),
     ]
     return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -13,7 +13,7 @@ from estimator.render.rounding import percent
 from estimator.tallies import Tally
 from tools.figures.canvas import COLUMNS, Canvas
 
-ONE_QUESTION: Final = """
+ONE_METRIC: Final = """
 schema = 1
 [app]
 name = "picture"
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
 
 def asked() -> Asked:
     """Ask everybody by the SDK's own law, with seeded coins, and estimate as a report does."""
-    registry = Registry.parse(ONE_QUESTION)
+    registry = Registry.parse(ONE_METRIC)
     metric = registry.metric("dark_mode")
     coins = SeededCoins(SEED)
     yes = set(random.Random(SEED).sample(range(PEOPLE), YES))  # noqa: S311 of a picture
