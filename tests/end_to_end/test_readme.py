@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES_OF_SAMPLES = (
-    *("reference/metrics", "reference/sdk", "how-to/operating"),
+    *("reference/metrics", "reference/expert", "reference/sdk", "how-to/operating"),
     *("reference/store", "reference/reports", "how-to/planning"),
 )
 """Pages whose samples continue one another: they share a registry, a collector and a folder."""
