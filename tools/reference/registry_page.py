@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from client_sdk.commands.json_schema import KIND_CLASSES, OF_KINDS, registry_schema
+from client_sdk.protocol.kinds import KINDS
 from client_sdk.protocol.kinds.kind import REFUSED, Kind
 from client_sdk.protocol.mechanisms.catalogue import MECHANISMS, Mechanism
 from tools.reference.markdown import table
@@ -157,6 +158,9 @@ MECHANISM_WORDS: Final[Mapping[str, str]] = {
 }
 """What a report of each mechanism is."""
 
+OF_A_KIND: Final = re.compile(r"of (?:an? )?(\w+)(?: or an? (\w+))?: (?!.*; of )")
+"""The kinds with which the description of a key may begin."""
+
 ESTIMATES: Final[Mapping[str, str]] = {"ball": "mean vector, linear model", "features": "model"}
 """What is estimated of inputs that are no answers, by their shape."""
 
@@ -187,8 +191,10 @@ def kinds() -> str:
 def metric() -> str:
     """Return the table of ``[metric.NAME]``."""
     known = properties("metric")
-    rows = [(f"`{key}`", _kinds_with(key), *_row(known[key], said)) for key, said in METRIC.items()]
-    return table(("key", "kinds", "what it says", "value", "example"), rows)
+    rows = [
+        (f'<a id="key-{key}"></a>`{key}`', _kinds_with(key), *_row(known[key], said)) for key, said in METRIC.items()
+    ]
+    return table(("key", "kinds", "meaning", "value", "example"), rows)
 
 
 def mechanisms() -> str:
@@ -237,19 +243,27 @@ def _kinds_with(key: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(" or ".join(f"`{each}`" for each in name.split(" or ")) for name in names)
+    return ", ".join(" or ".join(map(_link, name.split(" or "))) for name in names)
+
+
+def _link(key: str) -> str:
+    """Return a link to the row of a key, in HTML: rows have no anchors in Markdown."""
+    return f'<a class="reference internal" href="#key-{key}"><code class="docutils literal">{key}</code></a>'
 
 
 def _table(name: str, keys: Mapping[str, Key]) -> str:
     known = properties(name)
     rows = [(f"`{key}`", *_row(known[key], said)) for key, said in keys.items()]
-    return table(("key", "what it says", "value", "example"), rows)
+    return table(("key", "meaning", "value", "example"), rows)
 
 
 def _row(schema: Mapping[str, Any], key: Key) -> tuple[str, ...]:
     default = key.default.strip("()") if key.default.startswith("(") else f"`{key.default.partition(' = ')[2]}`"
     stated = default if default.startswith("required") else f"default: {default}"
-    return schema["description"], f"{key.values or kind_of(schema)}; {stated}", f"`{key.example}`"
+    said, of = schema["description"], OF_A_KIND.match(schema["description"])
+    if of and {*of.groups()} <= {None, *KINDS}:
+        said = said[of.end() :]  # the table has a column of kinds
+    return said, f"{key.values or kind_of(schema)}; {stated}", f"`{key.example}`"
 
 
 def kind_of(schema: Mapping[str, Any]) -> str:

@@ -130,7 +130,7 @@ def _markdown(text: str, file: Path) -> str:
         return _highlighted(tokens[place].content, tokens[place].info.strip())
 
     reader = MarkdownIt("commonmark").enable("table").use(anchors_plugin, max_level=4)
-    reader.renderer.rules["fence"] = fence  # type: ignore[attr-defined] # of its renderer of HTML
+    reader.renderer.rules["fence"] = fence
     tokens = reader.parse(text)
     for token in (child for each in tokens for child in each.children or []):
         if token.type == "link_open":
