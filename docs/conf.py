@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 from docutils import nodes
 from pygments.lexers.special import TextLexer
@@ -95,7 +94,7 @@ def link_files_of_the_repository(app: Sphinx, docname: str, source: list[str]) -
         if not repository_files.has_page(target):
             return match[0]
         address = app.builder.get_relative_uri(docname, repository_files.page_name(target))
-        return f'<a class="reference internal" href="{quote(address)}{match[3] or ""}">{match[1]}</a>'
+        return f'<a class="reference internal" href="{address}{match[3] or ""}">{match[1]}</a>'
 
     source[0] = repository_files.LINK.sub(link, source[0])
 

@@ -207,7 +207,7 @@ def test_an_address_that_does_not_exist_shows_a_page_with_styles_from_which_a_se
         page.goto(f"{address}/no/such/page.html")
         assert page.locator("h1").inner_text() == "Page not found"
         assert failed == [f"{address}/no/such/page.html"]
-        page.locator("input[type=search]").first.fill("permanent_epsilon")
+        page.locator("input[name=q]").first.fill("permanent_epsilon")
         page.keyboard.press("Enter")
         page.locator("ul.search li a").first.click()
         page.wait_for_load_state()
