@@ -144,7 +144,9 @@ def test_every_picture_of_a_page_is_shown(site: Path) -> None:
 
 def test_a_page_names_the_version_and_opens_its_group_of_the_sidebar_alone(site: Path) -> None:
     project = tomllib.loads((ROOT / "client_sdk" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    captions = re.findall(r"^:caption: (.+)$", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    captions = re.findall(
+        r'^:caption: "?(.+?)"?$', (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     html = (site / "reference" / "sdk.html").read_text(encoding="utf-8")
     assert f"Hearsay {project['version']}</title>" in html
     groups = re.findall(r'<details( open)?><summary class="caption">([^<]+)</summary>', html)
