@@ -180,7 +180,7 @@ class Maintenance:
                 self.health = self.health._replace(is_up=is_up, open_reports={})
             else:
                 if reasons:
-                    _log.info("maintenance continues: the store answers", extra=Event.STORE_UP.extra)
+                    _log.info("maintenance has resumed: the store answers", extra=Event.STORE_UP.extra)
                 reasons.clear()
 
 

@@ -172,7 +172,7 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
         elif not config.is_trial and (
             lost := lost_editions(store, registry, now_s=time.time(), grace_s=config.grace_s)
         ):
-            _log.warning("%s; it starts all the same, because of %s", lost_words(lost), ALLOWING)
+            _log.warning("%s; starting anyway, because of %s", lost_words(lost), ALLOWING)
         once = admit(store, registry)
         yield RunningStore(store, partial(open_store, layout=store.layout), look_after, restarts, once)
 
@@ -304,4 +304,4 @@ def _nothing_to_note() -> bool:
 
 def _windows(store: TallyStore) -> str:
     closed = store.closed_windows()
-    return f"whose windows are {len(store.tallied_windows() - closed)} open, {len(closed)} closed"
+    return f"with {len(store.tallied_windows() - closed)} open and {len(closed)} closed windows"

@@ -28,7 +28,7 @@ from collector.store.store_protocol import OwnEditions
 from collector.store.tally_memory import COUNTER_BYTES, free_bytes
 
 COUNTED_MEANWHILE = (
-    "a collector counts in the store: stop every collector on it, empty the store, and import the backup again"
+    "a collector is counting in the store: stop every collector on it, empty the store, and import the backup again"
 )
 
 IDS_A_SCRIPT = 1000
@@ -152,14 +152,14 @@ class StoreFiller:
             return False
         if IMPORTING not in facts:
             if not self._is_empty():
-                raise ConfigError("the store is in use already: a backup can only be imported into an empty store")
+                raise ConfigError("the store is already in use: a backup can only be imported into an empty store")
             # another import may begin at the same time
             self._store.run_on_facts("HSETNX", keys.STORE, IMPORTING, digest)
             facts = self._store.facts()
         if facts.get(IMPORTING) != digest:
             raise ConfigError(
-                "the import of another backup into the store was begun and not finished: import that one again, "
-                "or empty the store"
+                "the import of another backup into the store was started but not finished: import that backup "
+                "again, or empty the store"
             )
         return True
 
@@ -277,11 +277,12 @@ class Demand:
         if self._largest is not None:
             number, tally = self._largest
             largest = (
-                f"; its largest tally is line {number}, of metric.{tally.metric} in {tally.window}, with "
+                f"; its largest tally, in line {number}, is that of metric.{tally.metric} in {tally.window}, with "
                 f"{tally.symbols:,} symbols ({in_units(COUNTER_BYTES * tally.symbols)})"
             )
         return (
-            f"the backup takes up to {in_units(needed_bytes)} of the store, and {in_units(room_bytes)} are "
-            f"free{largest}: give the server more memory (maxmemory, or --store-memory); if your app never asked that, "
-            "the file is none of your backups. Nothing was written"
+            f"the backup needs up to {in_units(needed_bytes)} of the store's memory, and "
+            f"{in_units(room_bytes)} are free{largest}: give the server more memory (maxmemory, or "
+            "--store-memory). If your app never asked this question, the file is not one of your backups. "
+            "Nothing was written"
         )

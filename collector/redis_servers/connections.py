@@ -270,7 +270,7 @@ class Connections:
         if until is None:
             return
         if time.monotonic() < until:
-            raise RedisConnectionError("it has just not answered in time") from TimeoutError()
+            raise RedisConnectionError("it recently did not answer in time") from TimeoutError()
         self.avoid(address)  # holds the other threads off while this one tries
 
     def _require_copies(self, connection: Connection, address: Address) -> None:
@@ -286,8 +286,8 @@ class Connections:
         if kept < self._promise.copies:
             where = "the store" if address is None else f"{address[0]}:{address[1]}"
             raise ConfigError(
-                f"{where} has {plural(kept, 'replica')} in step; --copies {self._promise.copies} needs as many: "
-                "start more, or promise fewer"
+                f"{where} has {plural(kept, 'replica')} in sync, but --copies requires {self._promise.copies}: "
+                "start more replicas, or lower --copies"
             )
 
 

@@ -187,7 +187,7 @@ class Router:
 
     def _confirm(self, address: Address, connection: Connection, tags: Sequence[str], name: str) -> None:
         if self._connections.opened(address) is not connection:
-            raise StoreUnavailableError("a connection to the store broke while it was read; ask again")
+            raise StoreUnavailableError("a connection to the store broke during a read; try again")
         try:
             tag = _write_after_reading(connection, tags, name)
             require_copies(connection, self._connections.replicas_to_confirm(connection, tag))

@@ -203,8 +203,8 @@ class StopsFile:
             lock = os.open(f"{self.path.resolve()}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise ConfigError(
-                f"{self.path}.lock cannot be made: {error.strerror}; name a file with --state in a folder that this "
-                "user can write"
+                f"{self.path}.lock cannot be created: {error.strerror}; with --state, name a file in a folder "
+                "that this user can write to"
             ) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -226,12 +226,13 @@ class StopsFile:
             return Stops()
         except OSError as error:
             raise ConfigError(
-                f"{self.path} cannot be read: {error.strerror}; name the relay's own file with --state"
+                f"{self.path} cannot be read: {error.strerror}; with --state, name the relay's own file"
             ) from error
         except ValueError:
             raise ConfigError(
-                f"{self.path} is damaged: put back a copy of it; without one, delete it, and keep the same stops in "
-                "the collector's file, so that devices that have not heard of them do so a day later"
+                f"{self.path} is damaged: restore a copy of it. If there is none, delete it, and keep the same "
+                "stopped questions in the collector's registry, so that the remaining devices learn of them a "
+                "day later"
             ) from None
 
     def write(self, stops: Stops) -> None:
@@ -302,7 +303,7 @@ class StopsReader:
         except (CollectorUnavailableError, ConfigError) as error:
             self._note_failure(str(error))
         except ValueError:
-            self._note_failure("it is no registry of this version")
+            self._note_failure("it is not a registry of this version")
         else:
             self._is_failing = False
 
@@ -317,11 +318,17 @@ class StopsReader:
                 self._file.write(stops)  # on disk before the first device hears of it
         self.handed_out = stops.handed_out
         if stops.without_room(now_s) and not self._is_full:
-            _log.warning("the list of stops is full, and no more are handed out: apps need a new registry")
+            _log.warning(
+                "the list of stopped questions is full, and the relay adds no more: release the apps "
+                "with a new registry"
+            )
             self._is_full = True
 
     def _note_failure(self, problem: str) -> None:
         """Log the first of consecutive failures."""
         if not self._is_failing:
-            _log.warning("the registry's stops are not read: %s; the relay hands out those that it has", problem)
+            _log.warning(
+                "the list of stopped questions cannot be read: %s; the relay continues with the list that it has",
+                problem,
+            )
         self._is_failing = True

@@ -294,8 +294,8 @@ class Shards:
         """
         if self._expected_name and not _may_have_name(connection, self._expected_name):
             raise ConfigError(
-                "the store is not the one that this collector started with: it is empty, or was replaced by "
-                "another; bring the first one back, or restart the collector if it is meant to use this one"
+                "the store is not the one that this collector started with: it was emptied or replaced. Bring "
+                "the original one back, or restart the collector if it is meant to use this one"
             )
         ask(connection, "SCRIPT", "LOAD", COUNT_UPLOAD)
 

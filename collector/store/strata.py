@@ -64,8 +64,8 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
 def lost_words(lost: Iterable[str]) -> str:
     """Return what is wrong if devices report editions that nobody counts, and what to do."""
     return (
-        f"devices report {', '.join(lost)} (METRIC:EDITION), which neither the registry nor its history has: their "
-        "reports would be refused; put the registry that they were released with into the history, by "
+        f"devices report {', '.join(lost)} (METRIC:EDITION), in neither the registry nor its history: their "
+        "reports would be refused. Add the registry that they were released with to the history: "
         "`hearsay-client release --registry OLD --history FILE --day DAY`"
     )
 

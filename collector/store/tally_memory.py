@@ -41,7 +41,7 @@ class TallyMemory(NamedTuple):
     def __str__(self) -> str:
         """Say how much that is."""
         shards = plural(self.shards, "shard") + (", as a new store has" if self.is_new else "")
-        return f"a window of every question takes up to {in_units(self.needed_bytes)} in {shards}"
+        return f"one window of every question needs up to {in_units(self.needed_bytes)} in {shards}"
 
     def lack(self, room_bytes: int, what: str) -> str:
         """Return the sentence of a registry that does not fit.
@@ -52,8 +52,8 @@ class TallyMemory(NamedTuple):
 
         """
         return (
-            f"{self}, but {in_units(room_bytes)} {what}: give the servers more, or let metric.{self.largest} have a "
-            "smaller tally (of texts, by cells)"
+            f"{self}, but {in_units(room_bytes)} {what}: give the servers more memory, or make the tally of "
+            f"metric.{self.largest} smaller (of texts, by cells)"
         )
 
 

@@ -128,7 +128,7 @@ def test_a_data_directory_that_the_store_cannot_read_is_named_and_left_as_it_is(
     result = serve(registry_file, "--data-dir", tmp_path / "data")
     assert result.returncode == 1
     # a log that was begun just before the end is in no note yet: the store itself refuses it
-    by_note = "is not what was written" in result.stderr
+    by_note = "is not as it was written" in result.stderr
     assert by_note or "unknown command 'NONSENS'" in result.stderr
     assert not by_note or "run hearsay-collector store accept-loss --data-dir" in result.stderr
     assert log.read_bytes() == spoiled
@@ -169,7 +169,7 @@ def test_a_random_read_token_is_made_and_shown_once_where_none_is_configured(
     monkeypatch.delenv("HEARSAY_READ_TOKEN", raising=False)
     result = serve(tmp_path / "none.toml")
     again = serve(tmp_path / "none.toml")
-    shown = [run.stderr.partition("read token of this run is: ")[2].split()[0] for run in (result, again)]
+    shown = [run.stderr.partition("read token for this run is: ")[2].split()[0] for run in (result, again)]
     assert shown[0] != shown[1]
     assert min(map(len, shown)) >= 32
     assert result.stderr.count(shown[0]) == 1

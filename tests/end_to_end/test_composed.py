@@ -128,7 +128,7 @@ def test_the_backup_of_the_compose_file_is_taken_and_put_into_an_empty_store(
         with redis.Redis(port=port, username="admin", password=admin_password(tmp_path)) as admin:
             admin.flushall()
         put = collector_command(url_here(tmp_path / "restore_url", port), *restored)
-        assert "1 remembered upload and 1 tally are in the store" in put.stdout
+        assert "1 remembered upload and 1 tally are now in the store" in put.stdout
         counting.disconnect()
 
 

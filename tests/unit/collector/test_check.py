@@ -96,11 +96,11 @@ def test_tallies_of_editions_that_the_registry_does_not_hold_are_named(store: Re
     store.prepare()
     store.count(judged(upload(report(), report("os", 1))))
     (known,) = texts_about(list(check_store(store, ON_DISK, REGISTRY)), "editions")
-    assert known == (Level.OK, "the registry holds all editions that have tallies: 2")
+    assert known == (Level.OK, "the registry contains all editions that have tallies: 2")
     edited = Registry.parse(REGISTRY_TEXT.replace('"other"', '"others"'))
     ((level, text),) = texts_about(list(check_store(store, ON_DISK, edited)), "editions")
     assert level is Level.WARNING
-    assert f"tallies of os in the edition {REGISTRY.metric('os').edition}" in text
+    assert f"tallies of os in edition {REGISTRY.metric('os').edition}" in text
 
 
 @pytest.mark.parametrize(("field", "value", "says"), [("schema", "9", "schema 9"), ("importing", "x", "import again")])
@@ -156,7 +156,7 @@ def test_a_node_of_a_cluster_that_takes_no_write_is_a_failure(cluster: Cluster) 
     cluster.empty()
     store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
     for full in [node for node in cluster.nodes if node.is_master()]:
-        assert texts_about(list(check_store(store, ON_DISK, None)), "write") == [(Level.OK, "the store took a write")]
+        assert of(list(check_store(store, ON_DISK, None)), "write") == [(Level.OK, "the store accepted a write")]
         full.client.config_set("min-replicas-to-write", 5)
         try:
             results = list(check_store(store, ON_DISK, None))
@@ -207,7 +207,7 @@ KEYS_ONLY = 'uploads = "keys"\n'
         (KEYS_ONLY + READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.WARNING, "only relays may report")]),
         (KEYS_ONLY + READ + RELAY, [(Level.OK, "0 upload, 1 read, 1 relay"), (Level.OK, "only relays may report")]),
         (READ, [(Level.FAILED, "uploads: is missing, and no key is for uploads")]),
-        (UPLOAD, [(Level.OK, "1 upload, 0 read, 0 relay"), (Level.WARNING, "nobody may read tallies")]),
+        (UPLOAD, [(Level.OK, "1 upload, 0 read, 0 relay"), (Level.WARNING, "no key may read tallies")]),
         (
             UPLOAD + key_entry("some", "read", "two", 'metrics = ["os", "oz"]'),
             [(Level.OK, "1 upload, 1 read, 0 relay"), (Level.WARNING, "some may read oz, which the registry does not")],
@@ -237,7 +237,7 @@ TEXTS = Registry.parse(registry_text(a=BOOLEAN, word=TEXT | {"cells": 131_072, "
         (1, [20_000_000], Level.OK, "takes up to 12 MB in 1 shard"),
         (64, [400_000_000, 0, 400_000_000], Level.OK, "takes up to 777 MB in 64 shards"),
         (64, [300_000_000, 0, 400_000_000], Level.FAILED, "takes up to 777 MB in 64 shards, but 700 MB are free"),
-        (1, [0], Level.FAILED, "let metric.word have a smaller tally (of texts, by cells)"),
+        (1, [0], Level.FAILED, "make the tally of metric.word smaller (of texts, by cells)"),
     ],
 )
 def test_a_window_of_every_metric_must_fit(shards: int, free_bytes: list[int], level: Level, said: str) -> None:
@@ -264,8 +264,8 @@ def room(store: RedisStore) -> str:
 
 
 def test_the_shards_are_those_of_the_store_and_of_a_new_one_only_if_there_is_none(store: RedisStore) -> None:
-    assert room(store) == "a window of every question takes up to 12 MB in 1 shard, as a new store has"
+    assert room(store) == "one window of every question needs up to 12 MB in 1 shard, as a new store has"
     store.prepare()
-    assert room(store) == "a window of every question takes up to 12 MB in 1 shard"
+    assert room(store) == "one window of every question needs up to 12 MB in 1 shard"
     store.shards.run_on_facts("HSET", keys.STORE, "shards", 64)  # as one that came from a cluster
-    assert room(store).startswith("a window of every question takes up to 777 MB in 64 shards")
+    assert room(store).startswith("one window of every question needs up to 777 MB in 64 shards")

@@ -61,7 +61,7 @@ def test_root_starts_no_store_that_another_user_runs(tmp_path: Path, monkeypatch
     owner = before[1].st_uid
     monkeypatch.setattr("collector.embedded.directory.ROOT", owner + 1)
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    with pytest.raises(ConfigError, match=rf"that of the user {owner}, .*: run this as that user"):
+    with pytest.raises(ConfigError, match=rf"belongs to user {owner}, .*: run this as that user"):
         locked(tmp_path)
     assert [path.stat() for path in (tmp_path, tmp_path / LOCK_FILE)] == before
 

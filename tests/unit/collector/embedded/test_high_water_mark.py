@@ -59,7 +59,7 @@ def test_each_of_several_increments_must_be_whole(tmp_path: Path) -> None:
     write_files(tmp_path, n1=PING, n2=PING)
     noted(tmp_path)
     write_files(tmp_path, n1=PING[:-1], n2=PING)
-    with pytest.raises(ConfigError, match=r"1\.incr\.aof lacks 1 byte at its end, of the 14 bytes"):
+    with pytest.raises(ConfigError, match=r"1\.incr\.aof lacks the last 1 byte of the 14 bytes"):
         Mark(tmp_path).require_kept()
     (tmp_path / STORE_DIR / "appendonly.aof.1.incr.aof").unlink()
     with pytest.raises(ConfigError, match=r"1\.incr\.aof is missing"):

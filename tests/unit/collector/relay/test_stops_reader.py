@@ -152,7 +152,7 @@ def test_a_full_list_is_said_once(
     reading.read()
     assert reading.handed_out == (A,)
     assert [record.getMessage() for record in caplog.records] == [
-        "the list of stops is full, and no more are handed out: apps need a new registry"
+        "the list of stopped questions is full, and the relay adds no more: release the apps with a new registry"
     ]
 
 
@@ -196,6 +196,6 @@ def test_a_damaged_or_strange_file_is_refused_with_what_to_do(tmp_path: Path) ->
     path.write_bytes(b'{"handed_out": ["a:01')
     with pytest.raises(ConfigError, match=r"relay\.json is damaged: put back a copy of it"):
         reader(path, Collector(), SetClock())
-    with pytest.raises(ConfigError, match="cannot be read: Is a directory; name the relay's own file with --state"):
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory; with --state, name the relay's own file"):
         reader(tmp_path, Collector(), SetClock())
     assert LONGEST_WAIT_S < LISTED_FOR_S

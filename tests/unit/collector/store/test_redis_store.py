@@ -341,7 +341,7 @@ def test_a_cluster_that_one_node_could_stop_is_refused(cluster: Cluster) -> None
 
 def test_more_copies_than_there_are_replicas_are_refused(cluster: Cluster, embedded_url: str) -> None:
     cluster.wait_until_healthy()
-    with pytest.raises(ConfigError, match="has 1 replica in step; --copies 2 needs as many"):
+    with pytest.raises(ConfigError, match="has 1 replica in sync, but --copies requires 2"):
         RedisStore(cluster.url, Promise(Durability.REPLICATED, 2), is_cluster=True).prepare()
     with pytest.raises(ConfigError, match="the store has 0 replicas"):
         RedisStore(embedded_url, Promise(Durability.REPLICATED, 1)).prepare()
