@@ -193,7 +193,7 @@ def check_data_dir(data_dir: Path) -> CheckResult:
         require_writable(data_dir)
     except ConfigError as error:
         return CheckResult(Level.FAILED, "data", str(error))
-    return CheckResult(Level.OK, "data", f"{data_dir} is writable, but not by every user of this machine")
+    return CheckResult(Level.OK, "data", f"{data_dir} is writable for this user, and not for everyone")
 
 
 def check_disk(data_dir: Path) -> CheckResult:
@@ -285,7 +285,7 @@ def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Ite
     except ConfigError as error:
         yield CheckResult(Level.FAILED, "schema", str(error))
         return
-    yield CheckResult(Level.OK, "schema", f"the store has schema {facts[SCHEMA_FIELD]} and {store.number} shards")
+    yield CheckResult(Level.OK, "schema", f"the store has schema {facts[SCHEMA_FIELD]} and {plural(store.number, 'shard')}")
     if NAMED_FIELD not in facts:
         text = (
             "the loss of a shard would go unnoticed until a collector starts and writes the store's name to the shards"

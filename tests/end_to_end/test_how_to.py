@@ -16,7 +16,7 @@ from tools.tutorial import ROOT, blocks, reading
 
 FOLDER = ROOT / "docs" / "how-to"
 STARTER = ROOT / "client_sdk" / "commands" / "starter.toml"
-ELSEWHERE = {"debian", "operating", "planning", "upgrading"}
+ELSEWHERE = {"backups", "debian", "operating", "planning", "upgrading"}
 """Pages whose samples test_debian.py, test_readme.py and test_upgrading.py run."""
 PAGES = {
     path.stem: [block for block in blocks(path) if block.language != "toml"]

@@ -31,7 +31,7 @@ DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES_OF_SAMPLES = (
     *("reference/metrics", "reference/expert", "reference/sdk", "how-to/operating"),
-    *("reference/store", "reference/reports", "how-to/planning"),
+    *("how-to/backups", "reference/reports", "how-to/planning"),
 )
 """Pages whose samples continue one another: they share a registry, a collector and a folder."""
 PAGES = {name: (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in PAGES_OF_SAMPLES}
