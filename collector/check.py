@@ -285,7 +285,9 @@ def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Ite
     except ConfigError as error:
         yield CheckResult(Level.FAILED, "schema", str(error))
         return
-    yield CheckResult(Level.OK, "schema", f"the store has schema {facts[SCHEMA_FIELD]} and {plural(store.number, 'shard')}")
+    yield CheckResult(
+        Level.OK, "schema", f"the store has schema {facts[SCHEMA_FIELD]} and {plural(store.number, 'shard')}"
+    )
     if NAMED_FIELD not in facts:
         text = (
             "the loss of a shard would go unnoticed until a collector starts and writes the store's name to the shards"

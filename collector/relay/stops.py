@@ -328,7 +328,7 @@ class StopsReader:
         """Log the first of consecutive failures."""
         if not self._is_failing:
             _log.warning(
-                "the list of stopped questions cannot be read: %s; the relay continues with the list that it has",
+                "the list of stopped questions cannot be updated: %s; the relay continues with the list that it has",
                 problem,
             )
         self._is_failing = True

@@ -73,7 +73,7 @@ def test_a_value_is_added_while_old_and_new_apps_report_and_no_report_is_lost(tm
 
         registry.write_text(AFTER)  # in a hurry, without its history
         reload(collector)
-        wait_until(lambda: "metric.theme: is served" in collector.output.read_text(), what="the refusal")
+        wait_until(lambda: "metric.theme: is being served" in collector.output.read_text(), what="the refusal")
         assert "hearsay-client release" in collector.output.read_text()
         assert sends(collector, OLD, 1, window) == accepted[0]
 

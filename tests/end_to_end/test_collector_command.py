@@ -189,7 +189,7 @@ def test_a_window_can_be_closed_early_and_only_if_it_has_begun(registry_file: Pa
         "--window",
     )
     stopped = run_command([*close, today()])
-    assert (stopped.returncode, "no collector runs on" in stopped.stderr) == (1, True)
+    assert (stopped.returncode, "no collector is running on" in stopped.stderr) == (1, True)
     with running_collector(registry_file, tmp_path / "data") as collector:
         sent = upload(report(window=today()))
         assert post(collector.url, sent) == (200, {"accepted": 1, "refused": []})
@@ -233,7 +233,7 @@ def test_a_registry_whose_tallies_do_not_fit_into_the_store_is_refused_at_the_st
     registry_file.write_text(registry_text(word=large, phrase=large))
     refused = serve(registry_file, "--data-dir", tmp_path / "data", "--store-memory", "16M")
     assert refused.returncode == 1
-    assert "takes up to 24 MB in 1 shard, but 17 MB are all that the servers may use: give the" in refused.stderr
+    assert "needs up to 24 MB in 1 shard, but 17 MB are all that the servers may use: give the" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 

@@ -85,7 +85,8 @@ def test_a_store_that_is_killed_three_times_is_logged_and_counted_three_times(
         assert scrape(port)[counter] == 3
         last_line = (tmp_path / "data" / "store.log").read_text().splitlines()[-1].strip()
         assert restarts()[-1] == (
-            f"the embedded store ended by signal 9 (SIGKILL) and is being restarted; last line of store.log: {last_line}"
+            "the embedded store ended by signal 9 (SIGKILL) and is being restarted; "
+            f"last line of store.log: {last_line}"
         )
         kill(collector.supervisor_pid())
         wait_until(lambda: len(restarts()) == 4, what="the supervisor's end to be logged")

@@ -105,7 +105,7 @@ MISTAKES = [
     ("\ufeff" + key_entry("a", "upload", OLD), "begins with a byte order mark; save it as UTF-8 without one"),
     ('uploads = "all"\n' + key_entry("a", "upload", OLD), "uploads: must be one of: open, keys"),
     ("uploads = true\n" + key_entry("a", "upload", OLD), "uploads: must be one of: open, keys"),
-    (OPEN + key_entry("a", "upload", OLD), 'uploads: is "open", and a key is for uploads: remove that key'),
+    (OPEN + key_entry("a", "upload", OLD), 'uploads: is "open", but the file has an upload key: remove that key'),
 ]
 
 

@@ -203,10 +203,10 @@ KEYS_ONLY = 'uploads = "keys"\n'
     ("text", "expected"),
     [
         (UPLOAD + READ, [(Level.OK, "1 upload, 1 read, 0 relay")]),
-        (OPEN + READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.OK, "anybody may report")]),
+        (OPEN + READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.OK, "anyone may report")]),
         (KEYS_ONLY + READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.WARNING, "only relays may report")]),
         (KEYS_ONLY + READ + RELAY, [(Level.OK, "0 upload, 1 read, 1 relay"), (Level.OK, "only relays may report")]),
-        (READ, [(Level.FAILED, "uploads: is missing, and no key is for uploads")]),
+        (READ, [(Level.FAILED, "uploads: is missing, and there is no upload key")]),
         (UPLOAD, [(Level.OK, "1 upload, 0 read, 0 relay"), (Level.WARNING, "no key may read tallies")]),
         (
             UPLOAD + key_entry("some", "read", "two", 'metrics = ["os", "oz"]'),
@@ -234,9 +234,9 @@ TEXTS = Registry.parse(registry_text(a=BOOLEAN, word=TEXT | {"cells": 131_072, "
 @pytest.mark.parametrize(
     ("shards", "free_bytes", "level", "said"),
     [
-        (1, [20_000_000], Level.OK, "takes up to 12 MB in 1 shard"),
-        (64, [400_000_000, 0, 400_000_000], Level.OK, "takes up to 777 MB in 64 shards"),
-        (64, [300_000_000, 0, 400_000_000], Level.FAILED, "takes up to 777 MB in 64 shards, but 700 MB are free"),
+        (1, [20_000_000], Level.OK, "needs up to 12 MB in 1 shard"),
+        (64, [400_000_000, 0, 400_000_000], Level.OK, "needs up to 777 MB in 64 shards"),
+        (64, [300_000_000, 0, 400_000_000], Level.FAILED, "needs up to 777 MB in 64 shards, but 700 MB are free"),
         (1, [0], Level.FAILED, "make the tally of metric.word smaller (of texts, by cells)"),
     ],
 )

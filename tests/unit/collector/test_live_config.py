@@ -85,9 +85,12 @@ def test_metrics_may_come_and_what_is_no_part_of_an_edition_may_change() -> None
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (REGISTRY_TEXT.partition("[metric.old]")[0], r"^metric\.old: is served, and its reports would no longer"),
-        (REGISTRY_TEXT.replace('"ln 3"', "1"), r"^metric\.dark_mode: is served, and its reports would no longer"),
-        (REGISTRY_TEXT.replace("[metric.os]", "[metric.system]") + ADDED, r"^metric\.os: is served, and its reports"),
+        (REGISTRY_TEXT.partition("[metric.old]")[0], r"^metric\.old: is being served, and its reports would no longer"),
+        (REGISTRY_TEXT.replace('"ln 3"', "1"), r"^metric\.dark_mode: is being served, and its reports would no longer"),
+        (
+            REGISTRY_TEXT.replace("[metric.os]", "[metric.system]") + ADDED,
+            r"^metric\.os: is being served, and its reports",
+        ),
     ],
 )
 def test_what_devices_report_now_must_still_count(text: str, named: str) -> None:
@@ -154,7 +157,7 @@ def test_a_registry_that_cannot_be_used_changes_nothing_and_says_why(
         files.registry.write_text(text)
     files.look(requested=True)
     assert set(files.reloader.served.registry.metrics) == set(REGISTRY.metrics)
-    assert caplog.text.count("the registry that is served stays as it is") == 1
+    assert caplog.text.count("the registry was not reloaded, and the previous one stays in force") == 1
 
 
 def test_keys_change_with_their_file(files: Files) -> None:
@@ -189,7 +192,7 @@ def test_broken_keys_leave_the_old_ones_in_force_and_are_named_once(
     for _ in range(3):
         files.look()
     assert files.opens("old-secret")
-    assert caplog.text.count("the file of keys that is served stays as it is") == 1
+    assert caplog.text.count("the access file was not reloaded, and the previous one stays in force") == 1
     files.access.write_text(NEW_KEY)
     files.look()
     assert (files.opens("old-secret"), files.opens("new-secret")) == (False, True)

@@ -116,7 +116,10 @@ def test_a_pipe_is_refused_because_a_backup_is_read_twice(tmp_path: Path) -> Non
     finally:
         os.close(reader)
     assert refused.exit_code == 1
-    assert f"{pipe} is not a regular file, and the import reads the backup twice: save it to a file first" in refused.stderr
+    assert (
+        f"{pipe} is not a regular file, and the import reads the backup twice: save it to a file first"
+        in refused.stderr
+    )
     assert not (tmp_path / "new").exists()
 
 

@@ -44,7 +44,7 @@ def test_the_help_names_choices_as_they_are_documented() -> None:
 def test_a_name_that_no_key_can_have_is_refused_by_the_rule_for_names(name: str) -> None:
     refused = run("key", "--", name)
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "NAME must be 1 to 64 of" in refused.stderr
+    assert "NAME must have 1 to 64 characters" in refused.stderr
 
 
 def test_a_setting_that_is_refused_shows_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_a_command_that_changes_a_store_keeps_the_promise_that_the_service_makes
     agree_on_settings(serving, 60, copies=1)
     serving.disconnect()
     alone = run("store", *command, *store)
-    assert (alone.exit_code, "has 0 replicas in step" in alone.stderr) == (1, True)
+    assert (alone.exit_code, "has 0 replicas in sync" in alone.stderr) == (1, True)
 
 
 def store_with_a_report(url: str) -> None:

@@ -116,7 +116,10 @@ def test_a_file_that_cannot_be_written_hands_out_nothing_new_and_is_said_once(
         reading.read()
     assert reading.handed_out == ()
     (record,) = caplog.records
-    assert "relay.json cannot be written: No space left on device; the relay hands out those" in record.getMessage()
+    assert (
+        "relay.json cannot be written: No space left on device; the relay continues with the list"
+        in record.getMessage()
+    )
     read_for_a_day(reading, clock)
     assert StopsFile(path).read().handed_out == (A,)
 
@@ -194,7 +197,7 @@ def test_the_times_of_readings_are_random_and_come_from_nothing_else(
 def test_a_damaged_or_strange_file_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "relay.json"
     path.write_bytes(b'{"handed_out": ["a:01')
-    with pytest.raises(ConfigError, match=r"relay\.json is damaged: put back a copy of it"):
+    with pytest.raises(ConfigError, match=r"relay\.json is damaged: restore a copy of it"):
         reader(path, Collector(), SetClock())
     with pytest.raises(ConfigError, match="cannot be read: Is a directory; with --state, name the relay's own file"):
         reader(tmp_path, Collector(), SetClock())

@@ -160,7 +160,7 @@ def test_closed_windows_are_read_alike_whatever_registry_is_served_later(store: 
 
 def test_a_stratum_that_is_served_may_not_disappear() -> None:
     fewer = Registry.parse(TEXT.replace(', "web"]', "]"))
-    with pytest.raises(RegistryError, match=r"metric\.dark_mode: is served, and its reports"):
+    with pytest.raises(RegistryError, match=r"metric\.dark_mode: is being served, and its reports"):
         require_additive(REGISTRY, fewer)
     require_additive(fewer, REGISTRY)
     require_additive(Registry.parse(REGISTRY_TEXT), REGISTRY)
