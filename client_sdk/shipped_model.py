@@ -24,7 +24,7 @@ from client_sdk.protocol.model import ModelFeature
 from client_sdk.protocol.vector import UNIT
 
 SCHEMA: Final = 1
-"""Of the file. docs/reference/model-file.md describes it."""
+"""Of the file. docs/reference/reports.md describes it."""
 
 LABELS: Final = {"boolean": True, "number": False}
 """The kinds of labels, and whether they are yes or no."""

@@ -20,7 +20,7 @@ from rich.text import Text
 
 ROOT: Final = Path(__file__).parents[1]
 HEALTH: Final = ROOT / "examples" / "health"
-WIDTHS: Final = (80, 60)
+WIDTHS: Final = (80,)
 MOST_BYTES: Final = 1 << 20
 
 PICTURE: Final = """\

@@ -31,7 +31,7 @@ class Block(NamedTuple):
     """A block of the page.
 
     Attributes:
-        language: of the block: ``sh``, ``python``, ``toml``.
+        language: of the block: ``sh``, ``python``, ``toml``, ``csv``.
         text: what it holds.
         file: where it is saved; empty if it is run.
 
@@ -45,7 +45,7 @@ class Block(NamedTuple):
 def blocks(path: Path) -> Iterator[Block]:
     """Yield the blocks of a page that a reader saves or runs, in order."""
     page = path.read_text(encoding="utf-8")
-    for match in re.finditer(r"^```(sh|python|toml)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+    for match in re.finditer(r"^```(sh|python|toml|csv)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
         paragraph = page[: match.start()].rstrip().rpartition("\n\n")[2]
         named = re.search(r"as\s+`([\w.]+)`", paragraph)
         yield Block(match[1], match[2], named[1] if named and match[1] != "sh" else "")

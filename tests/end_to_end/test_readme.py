@@ -31,7 +31,7 @@ DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES_OF_SAMPLES = (
     *("reference/metrics", "reference/expert", "reference/sdk", "how-to/operating"),
-    *("how-to/backups", "reference/reports", "how-to/planning"),
+    *("how-to/backups", "reference/reports"),
 )
 """Pages whose samples continue one another: they share a registry, a collector and a folder."""
 PAGES = {name: (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in PAGES_OF_SAMPLES}
@@ -54,9 +54,8 @@ def commands() -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the registry and the answers of the pages."""
+    """A folder with the registry of the pages."""
     (tmp_path / "metrics.toml").write_text(samples("toml")[0], encoding="utf-8")
-    (tmp_path / "answers.csv").write_text(samples("csv")[0], encoding="utf-8")
     return tmp_path
 
 
@@ -203,7 +202,7 @@ def test_embedding_serving_and_reporting_work_as_the_pages_say(
     names["telemetry"].close()  # type: ignore[attr-defined] # what the sample made
 
     operating = {"check", "export", "import", "retire"}
-    ran = {"make", "export", "serve", "rehearse", "audit", "plan", *operating}
+    ran = {"make", "export", "serve", *operating}
     show, forget, close, table, preliminary, page, installs, archive = (
         line for line in commands() if not ran & set(line.split()[:3])
     )
@@ -251,53 +250,6 @@ def test_reporting_from_python_works_as_the_pages_say(
     keep = math.exp(0.75) / (1 + math.exp(0.75))
     yes = (0.6 - (1 - keep)) / (2 * keep - 1)
     assert list(names["frame"]["estimate"]) == pytest.approx([1 - yes, yes])
-
-
-@pytest.mark.long
-def test_rehearsing_works_as_the_pages_say(folder: Path, address: str) -> None:
-    table, population, checked = (line for line in commands() if "rehearse" in line.split())
-    shell = Shell(folder, address)
-    shown = shell.run(table)
-    assert "seed 7" in shown
-    assert "reports: 15,000" in shown
-    assert shell.run(table) == shown
-    assert shell.run(population).count("coverage over 20 rounds") == len(Registry.load(folder / "metrics.toml").metrics)
-    assert shell.run(checked).count("coverage over 200 rounds") == shown.count("reports: ")
-
-
-@pytest.mark.long
-def test_auditing_works_as_the_pages_say(folder: Path, address: str) -> None:
-    audit, _ = (line for line in commands() if "audit" in line.split())
-    assert "--reports 4000" in audit  # fewer prove less, but show as much
-    shown = Shell(folder, address).run(audit.replace("--reports 4000", "--reports 600"))
-    assert "one report: n = 600 each" in shown
-    assert "30 windows, one differs" in shown
-
-
-@pytest.mark.long
-def test_proving_prints_what_the_page_shows_to_the_last_digit(folder: Path, address: str) -> None:
-    _, exact = (line for line in commands() if "audit" in line.split())
-    (folder / "metrics.toml").write_text(with_all_metrics(), encoding="utf-8")
-    of_readme, of_health = (sample for sample in samples("text") if "proved epsilon" in sample)
-    assert Shell(folder, address).run(exact) == of_readme
-    health = exact.replace("metrics.toml", "examples/health/metrics.toml")
-    assert Shell(ROOT, address).run(health) == of_health
-
-
-@pytest.mark.long
-def test_planning_works_as_the_pages_say(folder: Path, address: str) -> None:
-    plan, allocate, check, page = (line for line in commands() if "plan" in line.split())
-    shell = Shell(folder, address)
-    assert "smallest share seen" in shell.run(plan)
-    shell.run(check)
-    shell.run(page)
-    assert "hearsay-client forget" in (folder / "PRIVACY.md").read_text(encoding="utf-8")
-    shell.run(allocate)
-    before = Registry.load(folder / "metrics.toml")
-    shell.run("patch metrics.toml better.patch")
-    after = Registry.load(folder / "metrics.toml")
-    assert list(after.metrics) == list(before.metrics)
-    assert after != before
 
 
 def test_every_command_line_of_the_readme_explains_itself() -> None:

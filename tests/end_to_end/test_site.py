@@ -84,6 +84,7 @@ def test_every_page_is_on_the_site(site: Path) -> None:
         ("expert", "grouped-geometry"),
         ("sdk", "already_recorded"),
         ("sdk", "client_sdk.FlushOutcome"),
+        ("reports", "RehearsedFigure"),
         ("estimator", "estimator.load_report"),
         ("../protocol/wire", "unknown_edition"),
     ],
