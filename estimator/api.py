@@ -19,7 +19,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from estimator.analyses.metric import analysis_of
-from estimator.errors import MissingLibraryError, ReportError, RequestError
+from estimator.errors import MissingLibraryError, ReportError, RequestError, metric_named
 from estimator.fetch import Fetched, checked_token, fetch, token_of_environment
 from estimator.formats.json_documents import builtins_of, json_text
 from estimator.report.report import definitions_of, make_report
@@ -235,7 +235,7 @@ def check_model(registry: Registry, name: str) -> None:
         UnknownMetricError: if the registry does not define it.
 
     """
-    if analysis_of(registry.metric(name)).observation is None:
+    if analysis_of(metric_named(registry, name)).observation is None:
         raise RequestError(f'{name} is no model; name a metric with kind = "model"')
 
 

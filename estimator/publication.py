@@ -29,7 +29,7 @@ from estimator.formats.json_documents import as_json, read_report
 from estimator.output_files import remove_parts, replace_file
 from estimator.render.html.page import filled, page_of
 from estimator.render.html.standing import for_the_public, newest, standing_of, without_sums
-from estimator.report.publishing import publishable, published, rounded_tallies
+from estimator.report.publishing import LEAST_REPORTS, publishable, published, rounded_tallies
 from estimator.report.report import make_report, of_known_editions, over_windows
 from estimator.report.strata import apart
 from estimator.results.metric import MetricEstimate
@@ -42,14 +42,19 @@ METRICS: Final = "metrics"
 
 SUFFIX: Final = ".json"
 
+NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
+"""Stands for the answer to a question of which everything is withheld."""
+
 PLAIN: Final = Request(highlights=False)
 """What is requested of a tally: whatever the operator wants besides is not for the public."""
 
 
 def publish(
     folder: Path, registry: Registry, tallies: Iterable[Tally], advance: Callable[[int], object] = lambda _: None
-) -> bool:
-    """Bring a public folder up to date, and return whether that changed any file.
+) -> tuple[bool, bool]:
+    """Bring a public folder up to date.
+
+    Return whether that changed any file, and whether no window is published.
 
     Args:
         folder: the public folder. It must be locked.
@@ -71,7 +76,7 @@ def publish(
     fresh = make_report(registry, rounded_tallies(missing), request=PLAIN, advance=advance).metrics
     for estimated in _published(fresh, public):
         estimates[_metric(estimated)].append(estimated)
-    return _write(folder, public, estimates)
+    return _write(folder, public, estimates), not any(estimates.values())
 
 
 def known_estimates(folder: Path, name: str, public: Registry) -> list[MetricEstimate]:
@@ -102,7 +107,7 @@ def _write(folder: Path, public: Registry, estimates: dict[str, list[MetricEstim
     shown = over_windows([each for each in of_all if each.window in windows], public)
     page = page_of(shown, public)
     page = dataclasses.replace(page, metrics=tuple(map(without_sums, page.metrics)))
-    standing = standing_of(page)
+    standing = standing_of(page, absent=NOTHING_PUBLISHED)
     text = filled("publication.html.jinja", page, **for_the_public(page, standing, public))
     try:
         (folder / METRICS).mkdir(exist_ok=True)

@@ -68,10 +68,11 @@ class _Answer(NamedTuple):
 
 def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
     """Return the answer to each question in its last closed window, and how many took part."""
-    from estimator.render.words import answer_of, participation_of  # noqa: PLC0415 90 ms
+    from estimator.render.words import answer_of, participation_of, titled  # noqa: PLC0415 90 ms
     from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
 
-    shown = [first_shown(list(windows)) for _, windows in groupby(report.metrics, key=lambda each: each.metric)]
+    windows = groupby(titled(report).metrics, key=lambda each: each.metric)
+    shown = [first_shown(list(of_question)) for _, of_question in windows]
     answers = [
         _Answer(
             each.target,

@@ -1,6 +1,6 @@
 """Takes the annotated picture of a report's page: ``python -m tools.screenshots``.
 
-The report is of a registry below, whose simulated devices start to answer otherwise after a release.
+The report is of a registry below. Its simulated devices answer otherwise after a release.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from estimator.audit import black_box
 from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, LowerBound, PrivacyClaim, attack, level_of
 from estimator.audit.black_box import Life
 from estimator.audit.distinguishers import Observation, observe, tabulate
+from estimator.errors import metric_named
 from estimator.results.estimate import Record, says
 
 BETWEEN = 2
@@ -267,7 +268,7 @@ def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
         UnknownMetricError: if a name is not that of a metric.
 
     """
-    metrics = {name: registry.metric(name) for name in names} if names else registry.metrics
+    metrics = {name: metric_named(registry, name) for name in names} if names else registry.metrics
     return replace(registry, metrics=metrics)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ from estimator.commands.report_options import (
 from estimator.errors import BusyError, OutputError
 from estimator.output_files import is_not_ours
 from estimator.report.alerts import read_alert
+from estimator.report.publishing import LEAST_REPORTS
 
 if TYPE_CHECKING:
     from estimator.archive import Archive, ArchiveRun
@@ -100,26 +102,34 @@ def archive(  # noqa: PLR0913 one argument an option
     check_request(definitions, request)
     _check_public(definitions, folder, public)
     _refuse_mixed(Archive(folder), None if public is None else Archive(public), METRICS)
+    for each in filter(None, (folder, public)):
+        Archive(each).require_app(definitions.app)
     expressions = [read_alert(definitions, text) for text in alerts]
     received, _ = read_tallies(definitions, collector, tallies, selection)
     kept, now_s = Archive(folder), time.time()
-    is_published = False
+    is_published = is_empty = False
     try:
-        with kept.locked():
+        with ExitStack() as locks:
+            locks.enter_context(kept.locked())
+            if public is not None:  # an unfit folder is refused before anything is written
+                locks.enter_context(Archive(public).locked())
             missing = missing_windows(kept, received, selection)
             with progress("estimating", sum(map(len, missing.values()))) as advance:
                 outcome = write_windows(
                     kept, definitions, missing, request=request, now_s=now_s, alerts=expressions, advance=advance
                 )
             write_standing(kept, definitions, partial(_say_damaged, kept))
-        if public is not None:
-            of_windows = [tally for tally in received if selection.spans(tally.window) and kept.has(tally.window)]
-            with Archive(public).locked(), progress("publishing", len(of_windows)) as advance:
-                is_published = publish(public, definitions, of_windows, advance)
+            if public is not None:
+                of_windows = [tally for tally in received if selection.spans(tally.window) and kept.has(tally.window)]
+                with progress("publishing", len(of_windows)) as advance:
+                    is_published, is_empty = publish(public, definitions, of_windows, advance)
     except BusyError as error:
         click.echo(str(error), err=True)
         raise SystemExit(ExitStatus.NOTHING_NEW) from None
-    _print(outcome, kept.folder, public if is_published else None)
+    is_any = any(tally.closed and selection.spans(tally.window) for tally in received)
+    _print(outcome, kept.folder, public if is_published and not is_empty else None, is_any=is_any)
+    if is_empty:
+        click.echo(f"nothing to publish: no public question has a closed window with {LEAST_REPORTS} reports", err=True)
     has_fired = print_alerts(outcome.alerts)
     status = _status(has_fired=has_fired, wrote=bool(outcome.written) or is_published, failed=bool(outcome.failed))
     if status is not ExitStatus.DONE:
@@ -173,7 +183,7 @@ def _check_public(definitions: Registry, folder: Path, public: Path | None) -> N
         raise click.UsageError("--public: the registry has no question with public = true; add that to a question")
 
 
-def _print(outcome: ArchiveRun, folder: Path, published: Path | None) -> None:
+def _print(outcome: ArchiveRun, folder: Path, published: Path | None, *, is_any: bool) -> None:
     for window in outcome.written:
         click.echo(f"wrote {folder / window.text}")
     if published is not None:
@@ -183,7 +193,8 @@ def _print(outcome: ArchiveRun, folder: Path, published: Path | None) -> None:
     for window, reason in outcome.failed:
         click.echo(f"failed {window}: {reason}", err=True)
     if not (outcome.written or outcome.failed or published):
-        click.echo("nothing new: every closed window is there", err=True)
+        reason = "every closed window is there" if is_any else "no closed window that was asked for has a tally"
+        click.echo(f"nothing new: {reason}", err=True)
 
 
 def _status(*, has_fired: bool, wrote: bool, failed: bool) -> ExitStatus:

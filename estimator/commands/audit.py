@@ -15,7 +15,7 @@ from estimator.audit.compare import requests_of
 from estimator.audit.proof import proved
 from estimator.audit.prove import laws_walked, prove
 from estimator.audit.run import LEAST_REPORTS, audit, chosen, default_reports, windows_played
-from estimator.commands.options import REGISTRY, examples
+from estimator.commands.options import REGISTRY, WholeRange, examples
 from estimator.commands.printing import progress, put
 from estimator.render.text import audit as exact_forms
 from estimator.render.text.audit import AUDIT_FORMATS, accusation
@@ -36,7 +36,7 @@ MAX_REPORTS = 10**7
 @click.option(
     "--reports",
     metavar="N",
-    type=click.IntRange(LEAST_REPORTS, MAX_REPORTS),
+    type=WholeRange(LEAST_REPORTS, MAX_REPORTS),
     help="Reports per answer.  [default: as many as take a few minutes]",
 )
 @click.option(

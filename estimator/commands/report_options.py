@@ -17,7 +17,7 @@ from client_sdk.protocol.command_line import replaced
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_readable_on_the_way
-from estimator.commands.options import BETWEEN_0_AND_1, NumberRange, RangeOfMetric, WindowType
+from estimator.commands.options import BETWEEN_0_AND_1, NumberRange, RangeOfMetric, WholeRange, WindowType
 from estimator.errors import RequestError
 from estimator.fetch import NO_COLLECTOR, TOKEN_VARIABLE, fetch, is_collector, token_of_environment
 from estimator.report.report import check_candidates, check_ranges
@@ -219,7 +219,7 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
     "installs": RequestedExtra(
         "installs",
         "Bounds for all N installations, including devices that report nothing.",
-        click.IntRange(1),
+        WholeRange(1),
         "N",
         "5000",
     ),

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.window import Window
-from estimator.commands.options import REGISTRY, examples
+from estimator.commands.options import REGISTRY, WholeRange, examples
 from estimator.commands.printing import skipped_lines, stdout, table_of
 from estimator.commands.report_options import (
     FIRST,
@@ -115,7 +115,7 @@ class Watch:
     "--every",
     "every_s",
     metavar="SECONDS",
-    type=click.IntRange(LEAST_S, GREATEST_S),
+    type=WholeRange(LEAST_S, GREATEST_S),
     default=USUAL_S,
     show_default=True,
     help="The time between two tables.",

@@ -5,7 +5,7 @@ its value where the stretch begins, and never above its value where the stretch 
 a stretch has an unbiased estimate with a known variance, so each stretch gives a one-sided limit
 that holds whatever the answers are: smooth, spiked or on a lattice. Long stretches have little
 noise, short ones little distance to the value. The fitted histogram says which stretch promises
-most; it never takes part in the limit itself.
+most; it never participates in the limit itself.
 
 Imports likelihood, inverse and statistics.
 """

@@ -50,8 +50,8 @@ DESCRIPTIONS: Final = {
     "found_change": "a share or mean that changed, or may have, by its clearest trend or step: `value: verdict`",
     "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
     "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
-    DEVICES: "the number of devices that take part, where the schedule says what share of them it asks",
-    TAKING_PART: "the share of all installations that take part, by `--with installs`",
+    DEVICES: "the number of participating devices, where the schedule says what share of them it asks",
+    TAKING_PART: "the share of all installations that participate, by `--with installs`",
     **{
         f"{name}_among_all": f"bounds on `{name}` among all installations, by `--with installs`"
         for name, statistic in STATISTICS.items()
@@ -119,7 +119,7 @@ class Row(NamedTuple):
     confidence: Annotated[float, "of the interval"]
     population: Annotated[
         str,
-        f"`{POPULATION}`: figures describe the devices that take part, none that decline; intervals take them for a "
+        f"`{POPULATION}`: figures describe the participating devices, none that decline; intervals take them for a "
         "random sample",
     ]
     unit: Annotated[

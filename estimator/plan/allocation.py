@@ -107,7 +107,7 @@ class Allocation(Record, frozen=True):
 
     unwritten: ClassVar[frozenset[str]] = frozenset({"text"})
 
-    metrics: Annotated[tuple[AllocatedMetric, ...], says("those that take part.")]
+    metrics: Annotated[tuple[AllocatedMetric, ...], says("those that participate.")]
     largest: Annotated[LargestError, says("the largest error, in units of its target.")]
     answers: Annotated[AnswersInWindow, says("how many questions a window asks.")]
     diff: Annotated[str, says("a patch of the registry; empty if no allocation is better.")]

@@ -146,7 +146,7 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 
     They are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018, "Privacy
     amplification by subsampling", theorem 9 (a sample of fixed size without replacement; one answer
-    changes). This applies to devices that take part by a secret coin each, with the same bias
+    changes). This applies to participating devices by a secret coin each, with the same bias
     whatever their answers: given the number that did, they are a random subset.
 
     Args:

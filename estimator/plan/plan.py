@@ -244,8 +244,8 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
             metric,
             request,
             part,
-            paid=paid_windows(metric, exhausted, request.today),
-            windows=_windows_judged(registry, metric, request),
+            paid=(paid := paid_windows(metric, exhausted, request.today)),
+            windows=_windows_judged(registry, metric, request, paid),
             of_changes=of_changes.get(metric.name, 0),
         )
         for metric in registry.metrics.values()
@@ -265,8 +265,8 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 def answering(registry: Registry, today: date) -> Fraction:
     """Return the fraction of the devices that answers a question in a window, on average.
 
-    A device that paces takes part in one window of as many as its budget must last for. What else a
-    ceiling does not pay for is left out: `MetricPlan.paid_windows` says in which windows that is
+    A device that paces participates in one window of as many as its budget must last for. What else
+    a ceiling does not pay for is left out: `MetricPlan.paid_windows` says in which windows that is
     nothing.
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
@@ -279,13 +279,13 @@ def answering(registry: Registry, today: date) -> Fraction:
     return Fraction(1)
 
 
-def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest) -> int:
-    """Return over how many windows a question is judged.
+def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, paid: PaidWindows | None) -> int:
+    """Return over how many windows a question is judged: no more than the ceilings pay for.
 
     A device that paces answers in few of the windows until the questions expire, so its budget is
     made for all of them.
     """
-    left = windows_left(metric, request.today)
+    left = windows_left(metric, request.today) if paid is None else paid.paid
     if request.windows is None and registry.budget.strategy is not Strategy.PACE:
         return 1
     wanted = request.windows or left or 1
@@ -314,7 +314,7 @@ def _plan(  # noqa: PLR0913 what is known of the registry
         mean=None if error is None else _mean_error(analysis, error),
         least_difference_of_means=analysis.least_difference(reports) if analysis.compares_groups else UNSET,
         together=together(analysis, windows, reports),
-        changes=seen_changes(analysis, reports, of_changes),
+        changes=seen_changes(analysis, reports, of_changes, None if paid is None else paid.paid),
         wanted_error=wanted_error,
         is_named=metric.name in request.target_errors,
         reports_needed=needed,

@@ -27,6 +27,9 @@ from estimator.plan.exposure import own_delta
 
 FILL_IN: Final = "FILL IN"
 
+GUESSES: Final = {"data_curator_type": f"{FILL_IN}: Government, Industry or Nonprofit"}
+"""Fields that must be one of some words, and which of them only the team knows."""
+
 _CHOSEN: Final = {
     Strategy.SPLIT: "a device answers every question in every window",
     Strategy.SAMPLE: "a device answers a few questions in each window, drawn by its secret and the calendar",
@@ -66,8 +69,15 @@ def deployment_record(registry: Registry, today: date, population: int | None) -
     }
 
 
+def left_out(population: int | None) -> str:
+    """Return which fields a record lacks, and how to add them."""
+    sector = "data_product_sector is left out: add Technology, Healthcare, Education, Government, Energy or Finance"
+    units = "number_of_privacy_units is left out: name the number of devices with --population"
+    return sector if population is not None else f"{sector}\n{units}"
+
+
 def as_yaml(record: Mapping[str, Any]) -> str:
-    """Return a record as YAML."""
+    """Return a record as YAML. A comment marks what is a guess, where the schema allows no text."""
     return "".join(f"{line}\n" for line in _lines(record))
 
 
@@ -86,7 +96,8 @@ def _lines(table: Mapping[str, Any], indent: str = "") -> Iterator[str]:
                 yield f"{indent}{key}: |-"
                 yield from (f"{indent}  {line}" for line in value.split("\n"))
             case _:
-                yield f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}"
+                comment = f"  # {GUESSES[key]}" if key in GUESSES else ""
+                yield f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}{comment}"
 
 
 def _listed(lines: Iterable[str]) -> str:
@@ -111,7 +122,6 @@ def _basic(registry: Registry, today: date) -> dict[str, Any]:
         "intended_use": _by_metric(registry, lambda metric: metric.purpose),
         "data_product_type": "Summary statistics",
         "data_product_region": f"{FILL_IN}: where the devices are, and whose laws apply",
-        "data_product_sector": "Technology",
         "publication_date": today.isoformat(),
     }
 
@@ -123,8 +133,8 @@ def _answers(metric: Metric, say: Sentences) -> str:
 
 def _unprotected(registry: Registry) -> Iterator[str]:
     """Yield what the reports, or that there are any, tell without randomness."""
-    yield "That a device takes part, when it uploads, and its network address while it is connected."
-    yield "How many reports each question has in a window, and so about how many devices take part."
+    yield "That a device participates, when it uploads, and its network address while it is connected."
+    yield "How many reports each question has in a window, and so about how many devices participate."
     silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]
     if silent:
         yield f"Whether anything was recorded in a window, since silence is not reported: {', '.join(silent)}."

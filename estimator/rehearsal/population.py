@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.sentences import shipped
 from estimator.analyses.analysis import Draws
 from estimator.analyses.clips import Clip, Numbers
 from estimator.analyses.metric import analysis_of
@@ -82,7 +83,9 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
     try:
         return encode(metric, kind.parse(cell) if isinstance(cell, str) else kind.parse_columns(cell))
     except DomainError:
-        raise ValueError(f"must be {kind.expected_in_cell}") from None
+        counted = kind.counted(shipped())
+        beyond = f"; numbers beyond that are {counted}" if counted else ""
+        raise ValueError(f"must be {kind.expected_in_cell}{beyond}") from None
 
 
 def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer of any kind

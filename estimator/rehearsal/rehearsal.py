@@ -161,7 +161,7 @@ class NotRehearsed(Skipped, frozen=True):
 
 
 class Rehearsal(Record, frozen=True, tag_field="population", tag=POPULATION):
-    """The outcome of a rehearsal. Figures describe the devices that take part."""
+    """The outcome of a rehearsal. Figures describe the participating devices."""
 
     schema_number: ClassVar[int | None] = SCHEMA
 

@@ -52,7 +52,7 @@ def digest_of(standing: Standing) -> Digest:
     return Digest(
         heading=f"{standing.app}: telemetry digest{last and f', {last}'}",
         summary=_summary(metrics),
-        lines=tuple((metric.title, _sentences(metric)) for metric in shown),
+        lines=tuple((_target(metric), _sentences(metric)) for metric in shown),
         more=f"… and {plural(hidden, 'more question')}: see index.html" if hidden else "",
         participation=standing.participation,
     )
@@ -64,9 +64,14 @@ def _summary(metrics: list[StandingMetric]) -> str:
     return f"{changed:,} of {plural(len(metrics), 'question')} changed{doubt}."
 
 
+def _target(metric: StandingMetric) -> str:
+    return f"{metric.title}, {metric.counted}" if metric.counted else metric.title
+
+
 def _sentences(metric: StandingMetric) -> str:
     change = f"{metric.change} " if metric.code in WITH_CHANGE else ""
-    return short(f"{change}{metric.answer}", LONGEST_LINE)
+    reports = f" {plural(metric.reports, 'report')} in {metric.last}." if metric.reports else ""
+    return f"{short(f'{change}{metric.answer}', LONGEST_LINE)}{reports}"
 
 
 def digest_text(standing: Standing) -> str:

@@ -35,7 +35,13 @@ METRICS: Final = {
 }
 """The gauges of a question, likewise."""
 
+ABOUT: Final = "hearsay_metric_info"
+"""The gauge that is always 1, and whose labels describe a question."""
+
 OF_METRIC: Final = ("metric", "edition", "group")
+
+DESCRIPTION: Final = ("title", "unit", "counted")
+"""Its further labels: ``counted`` says how numbers beyond the range count."""
 
 OF_FIGURE: Final = (*OF_METRIC, "statistic", "value")
 
@@ -68,9 +74,11 @@ class _Gauges:
 
         figures = {name: GaugeMetricFamily(name, text, labels=OF_FIGURE) for name, text in FIGURES.items()}
         metrics = {name: GaugeMetricFamily(name, text, labels=OF_METRIC) for name, text in METRICS.items()}
+        about_metrics = GaugeMetricFamily(ABOUT, "What a question is.", labels=(*OF_METRIC, *DESCRIPTION))
         for estimated in self._last.values():
             name, _, stratum = estimated.metric.removesuffix("]").partition("[")
             about = (name, estimated.edition, stratum)
+            about_metrics.add_metric((*about, estimated.title, estimated.unit, estimated.counted), 1)
             span = estimated.span
             instants = (estimated.reports, span.starts_at, span.ends_at)
             for gauge, value in zip(metrics.values(), instants, strict=True):
@@ -79,7 +87,7 @@ class _Gauges:
                 for gauge, number in zip(figures.values(), ends, strict=True):
                     if number is not None:
                         gauge.add_metric(labels, number)
-        yield from (*figures.values(), *metrics.values())
+        yield from (*figures.values(), *metrics.values(), about_metrics)
 
     def _figures(
         self, estimated: MetricEstimate, about: tuple[str, str, str]

@@ -27,7 +27,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import SHOWN_VALUES, TOO_FAR, Changes, Highlight, Precision, Tested
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, holm
-from estimator.words import is_yes_or_no
+from estimator.words import is_yes_or_no, shown_of
 
 Estimated = TypeVar("Estimated", bound=MetricEstimate)
 """The estimates of a report, or of a rehearsal, which has truths beside them."""
@@ -208,7 +208,7 @@ def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
     if group is None:
         return ()
     figures = group.figures
-    if group.about.is_share and len(figures) <= SHOWN_VALUES:
+    if group.about.is_share and shown_of(len(figures), SHOWN_VALUES) == len(figures):
         return tuple(range(len(figures)))
     sizes = figures.shrunken if figures.shrunken.size else figures.highs
     return _largest(sizes if group.about.is_share else np.abs(figures.unbiased))
@@ -220,14 +220,14 @@ def by_value(estimated: MetricEstimate) -> FigureGroup | None:
 
 
 def _largest(sizes: Floats) -> tuple[int, ...]:
-    largest = np.argsort(-sizes, kind="stable")[:SHOWN_VALUES]
+    largest = np.argsort(-sizes, kind="stable")[: shown_of(len(sizes), SHOWN_VALUES)]
     return tuple(sorted(largest.tolist()))
 
 
 def left_out(estimated: MetricEstimate) -> int:
     """Return the number of values or coordinates that are not shown."""
     group = by_value(estimated)
-    return 0 if group is None else max(0, len(group.figures) - SHOWN_VALUES)
+    return 0 if group is None else len(group.figures) - shown_of(len(group.figures), SHOWN_VALUES)
 
 
 def independence_of(shown: Iterable[MetricEstimate]) -> dict[str, float]:

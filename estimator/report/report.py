@@ -17,7 +17,7 @@ from client_sdk.protocol.registry.registry import Registry, in_trial
 from client_sdk.protocol.window import Window
 from estimator.analyses.metric import analysis_of, estimates
 from estimator.analyses.ratios import MOST_VALUES
-from estimator.errors import RequestError, TalliesError, UnfitTallyError
+from estimator.errors import RequestError, TalliesError, UnfitTallyError, metric_named
 from estimator.plan.amplification import central_of, together
 from estimator.report.changes import changes_of
 from estimator.report.conclusions import corrected_differences, highlights_of
@@ -309,7 +309,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
 
     """
     for name, start, end in ranges:
-        metric = registry.metric(name)
+        metric = metric_named(registry, name)
         analysis = analysis_of(metric)
         requested = f"the range of {name} from {start:.12g} to {end:.12g}"
         if metric.kind.statistic in {"", "mean"}:

@@ -1,4 +1,4 @@
-"""Which devices answered: each public stratum as its own question, and how many take part.
+"""Which devices answered: each public stratum as its own question, and how many participate.
 
 So is each former question, which apps of earlier releases still answer (`registry.history`).
 
@@ -11,15 +11,15 @@ has the interval and the p-value of a difference of two windows in which other p
 (`estimator.report.changes`). Every question in every window has the same weight in the correction,
 however many strata it has.
 
-A device takes part if its user has agreed; it then answers by the schedule of the registry. All
+A device participates if its user has agreed; it then answers by the schedule of the registry. All
 tallies and all figures are of such devices, and nothing in them says how the others would answer.
 
-The schedule asks each device that takes part with the chance s, independently: under ``split`` with
+The schedule asks each participating device with the chance s, independently: under ``split`` with
 s = 1, under ``sample`` with the number of answers over the number of questions of the window. Of D
 devices R reports are therefore a binomial number, which bounds D. What a device without budget, or
 without an answer, does not send makes R smaller, and D with it.
 
-Let a share p of all N installations take part, and let x be a figure of theirs, between m and M.
+Let a share p of all N installations participate, and let x be a figure of theirs, between m and M.
 The figure of all is then between p·x + (1 - p)·m and p·x + (1 - p)·M. Both grow apart as p falls.
 The bounds are therefore those of the least p and of the ends of the interval of x. They miss if
 that interval does, or in one of a thousand tallies if D is below its own interval.
@@ -292,7 +292,7 @@ def asked_share(registry: Registry, window: Window) -> float | None:
 def with_participation(
     estimates: Iterable[MetricEstimate], registry: Registry, request: Request
 ) -> list[MetricEstimate]:
-    """Return estimates with the number of devices that take part, and the bounds on request.
+    """Return estimates with the number of participating devices, and the bounds on request.
 
     Args:
         estimates: of the registry's questions and of their strata, which have no bounds: nobody
@@ -301,14 +301,35 @@ def with_participation(
         registry: the registry before its strata are taken apart.
         request: how many installations there are, and what share is asked if that is known.
 
+    Raises:
+        RequestError: if there are fewer installations than reports.
+
     """
     every = list(estimates)
+    _check_enough(every, registry, request)
     former = {each.metric.name for each in former_metrics(registry).values()}
     unknown = former | registry.newcomers if any(each.metric in former and each.reports for each in every) else former
     return [
         each if {each.metric, each.metric.partition("[")[0]} & unknown else _with_participation(each, registry, request)
         for each in every
     ]
+
+
+def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, request: Request) -> None:
+    """Refuse fewer installations than sent reports. A browser that is wiped reports again.
+
+    Raises:
+        RequestError: saying how many there are at least.
+
+    """
+    whole = [each for each in estimates if each.metric in registry.metrics]
+    most = max(whole, key=lambda each: each.reports, default=None)
+    if request.installs is None or most is None or registry.budget.may_be_wiped or most.reports <= request.installs:
+        return
+    raise RequestError(
+        f"--with installs={request.installs}: {most.reports:,} devices sent a report of {most.metric} in "
+        f"{most.window}; name all installations, {most.reports:,} or more"
+    )
 
 
 def _with_participation(estimated: MetricEstimate, registry: Registry, request: Request) -> MetricEstimate:
@@ -327,7 +348,7 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
     """Return the bounds on the figures of all installations.
 
     Args:
-        estimated: the figures of the devices that take part.
+        estimated: the figures of the participating devices.
         taking_part: how many they are.
         installs: the number of all installations.
 
@@ -345,7 +366,7 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
 
 
 def _bounds(figures: Figures, share: float, possible: Ends, scale: Scale) -> Figures:
-    """Return the bounds on figures if at least a share of all installations takes part."""
+    """Return the bounds on figures if at least a share of all installations participates."""
     least, greatest = scale.inner_ends(possible)
     lows = least + share * (scale.inner(figures.lows) - least)
     highs = greatest - share * (greatest - scale.inner(figures.highs))

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from msgspec.structs import replace
-
 from client_sdk.protocol.epsilon import as_float, float_ceiling
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import shipped
@@ -19,7 +17,7 @@ from estimator.render.html.headlines import Headline, also_of, headline_of
 from estimator.render.html.tables import Extra, JointView, effects_table, extras_of, joint_view
 from estimator.render.html.wording import WordedConclusion, labelled_changes, too_few, verdict_of
 from estimator.render.rounding import Unit, within
-from estimator.render.words import HARDLY_POSSIBLE, short_loss
+from estimator.render.words import HARDLY_POSSIBLE, exact_loss, short_loss, with_titles
 from estimator.report.changes import untested_figures
 from estimator.report.conclusions import by_value
 from estimator.results.estimate import Estimate, Figure
@@ -45,7 +43,7 @@ window of a category of six values takes 330 bytes, so that these take 17 MB; mo
 REPORTS: Final = "Reports"
 """The term of the fact that counts all reports."""
 
-NO_TALLY: Final = Headline("", "There is no tally of it: nobody has reported, or in no window that may be shown.")
+NO_TALLY: Final = Headline("", "There is no tally that may be shown yet.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +152,7 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
     """
     shown, positions, changes = highlight.shown, highlight.positions, highlight.changes
-    if shown.names is not None:
-        first, second = (titles.get(name, name) for name in shown.names)
-        shown = replace(shown, names=(first, second))
+    shown = with_titles(shown, titles)
     windows = [shown if window.window == shown.window else window for window in windows]
     with_reports = sum(window.reports > 0 and window.closed for window in windows)
     of_window = [effect for effect in effects if effect.window == shown.window]
@@ -226,14 +222,14 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
     yield "Kind of question", f"{in_unit(metric.kind.name, metric.unit)}, asked once a {metric.window}"
     yield "Mechanism", metric.channel.name
     epsilon = as_float(metric.epsilon_nanos)
-    yield "Epsilon of a report", f"{epsilon:.9f}: even odds can become {''.join(one_report(metric, shipped()))}"
+    yield "Epsilon of a report", f"{exact_loss(epsilon)}: even odds can become {''.join(one_report(metric, shipped()))}"
     if metric.delta:
         yield "Delta of a report", f"at most {short_loss(float_ceiling(metric.delta))}"
     if metric.channel.permanent_nanos:
         permanent = as_float(metric.channel.permanent_nanos)
         yield (
             "Epsilon of all reports of an answer that never changes, in this edition",
-            f"{permanent:.9f}: even odds can become {odds(metric.channel.permanent_nanos, shipped())}",
+            f"{exact_loss(permanent)}: even odds can become {odds(metric.channel.permanent_nanos, shipped())}",
         )
     if central is not None:
         loss = f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
@@ -253,7 +249,7 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
 def _end(metric: Metric) -> str:
     if metric.expires is None:
         return "further notice"
-    return f"the end of the {metric.window} that holds {metric.expires}"
+    return f"the end of the {metric.window} that contains {metric.expires}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,12 +131,12 @@ class Page:
 
     @property
     def participation(self) -> str:
-        """Whom the figures describe, and about how many devices take part."""
+        """Whom the figures describe, and about how many devices participate."""
         return participation_of([highlight.shown for highlight in self.report.highlights])
 
     @property
     def devices(self) -> str | None:
-        """About how many devices take part. None if that is unknown."""
+        """About how many devices participate. None if that is unknown."""
         return devices_of([highlight.shown for highlight in self.report.highlights])
 
     @property
@@ -145,7 +145,7 @@ class Page:
         if any(estimated.reports for estimated in self.report.metrics):
             return None
         if self.report.metrics:
-            return "There are windows, but nobody has reported in them."
+            return "No window has any reports."
         if self.report.skipped:
             return "There is nothing to report: every tally was left out, for the reasons below."
         return "There is nothing to report: no closed window has a tally. With --preliminary open ones are shown, too."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.window import Window, WindowKind
 from estimator.render.html.metric_view import MOST_PLACES, REPORTS, MetricView, Spark, sparkline
 from estimator.render.rounding import number
@@ -15,6 +16,7 @@ from estimator.render.words import NO_REPORTS, answer_of
 from estimator.report.strata import apart, former_metrics
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
+from estimator.results.report import Highlight
 from estimator.results.standing import ArchivedWindow, DevicesTakingPart, Standing, StandingMetric
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ OPEN_WINDOWS: Final = 7
 
 
 class DevicesOverTime(NamedTuple):
-    """About how many devices take part, in the windows of one kind.
+    """About how many devices participate, in the windows of one kind.
 
     Attributes:
         kind: of the windows.
@@ -72,32 +74,32 @@ def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
     ]
 
 
-def standing_of(page: Page, windows: Sequence[ArchivedWindow] = ()) -> Standing:
+def standing_of(page: Page, windows: Sequence[ArchivedWindow] = (), absent: str = NO_REPORTS) -> Standing:
     """Return how every question of a page stands.
 
     Args:
         page: of all windows.
         windows: the folders of an archive, the newest first.
+        absent: stands for the answer to a question without estimates.
 
     """
     first: dict[str, str] = {}
     for estimated in page.report.metrics:
         if estimated.reports:
             first.setdefault(estimated.metric, estimated.window)
-    answers = {each.shown.metric: answer_of(each.shown, each.independence) for each in page.report.highlights}
+    shown = {each.shown.metric: each for each in page.report.highlights}
     return Standing(
         app=page.registry.app,
         participation=page.participation,
         metrics=tuple(
-            _standing(view, first.get(view.metric.name), answers.get(view.metric.name, NO_REPORTS))
-            for view in page.metrics
+            _standing(view, first.get(view.metric.name), shown.get(view.metric.name), absent) for view in page.metrics
         ),
         devices=tuple(devices_of(page.report.metrics)),
         windows=tuple(windows),
     )
 
 
-def _standing(view: MetricView, first: str | None, answer: str) -> StandingMetric:
+def _standing(view: MetricView, first: str | None, known: Highlight | None, absent: str) -> StandingMetric:
     metric = view.metric
     return StandingMetric(
         metric=metric.name,
@@ -107,14 +109,16 @@ def _standing(view: MetricView, first: str | None, answer: str) -> StandingMetri
         expires=metric.expires,
         first=first,
         last=view.window,
-        answer=answer,
+        counted=metric.kind.counted(shipped()),
+        reports=0 if known is None else known.shown.reports,
+        answer=absent if known is None else answer_of(known.shown, known.independence),
         code=view.verdict.code,
         change=view.verdict.sentence,
     )
 
 
 def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
-    """Return about how many devices take part in each window, in the order of time."""
+    """Return about how many devices participate in each window, in the order of time."""
     most: dict[str, DevicesTakingPart] = {}
     for estimated in estimates:
         known = estimated.taking_part

@@ -316,7 +316,7 @@ def _cluster_row(cluster: Cluster) -> tuple[str, ...]:
 def _fakes_table(estimated: MetricEstimate, fakes: Fakes, positions: Sequence[int]) -> Extra:
     verdict = made_up_test(fakes.test)
     return Extra(
-        title=f"If {exact_percent(fakes.fraction)} of the reports were made up",
+        title=f"If {exact_percent(fakes.fraction)} of the reports were fabricated",
         note=f"{verdict[0].upper()}{verdict[1:]}.",
         head=("What", "Moved down by at most", "Moved up by at most"),
         rows=tuple(

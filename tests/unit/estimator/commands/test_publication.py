@@ -105,8 +105,8 @@ def test_only_public_metrics_have_a_file_a_card_and_a_line(folder: Path) -> None
     page = files["index.html"].decode()
     assert set(re.findall(r'<article [^>]*id="q-([^"]+)"', page)) == set(SHOWN)
     assert set(re.findall(r'href="(questions/[^"]+)"', page)) == set(files) - {"index.html", "index.json"}
-    assert "Figures describe the devices that take part;" in page
-    assert "About 1,200 devices take part" in page
+    assert "Figures describe the participating devices." in page
+    assert "About 1,200 devices participate" in page
     report = load_report(folder / "public" / "metrics" / "dark_mode.json")
     assert [(each.window, each.reports) for each in report.metrics] == [(day, 1200) for day in DAYS]
 
@@ -377,3 +377,22 @@ def test_a_public_folder_is_not_the_archive_and_needs_a_public_metric(folder: Pa
     foreign = run(folder, text, "")
     assert "index.html was not written by a report, and is left as it is" in foreign.stderr
     assert not (folder / "public" / "metrics").exists()
+
+
+def test_a_question_of_which_all_is_withheld_is_not_said_to_have_no_reports(folder: Path) -> None:
+    text = registry_text(**SHOWN)
+    registry = Registry.parse(text)
+    done = run(folder, text, lines(registry, {"dark_mode": 99}))
+    assert "published" not in done.stdout
+    assert "nothing to publish: no public question has a closed window with 100 reports" in done.stderr
+    (index, page) = ((folder / "public" / name).read_text() for name in ("index.json", "index.html"))
+    assert {each["answer"] for each in json.loads(index)["metrics"]} == {"No window has 100 reports yet."}
+    assert "nobody has reported" not in page.lower()
+
+
+def test_an_unfit_folder_for_the_public_is_refused_before_anything_is_written(folder: Path) -> None:
+    text = registry_text(**SHOWN)
+    (folder / "public").write_text("a file")
+    refused = run(folder, text, lines(Registry.parse(text), {"dark_mode": 1000}))
+    assert refused.exit_code == 1
+    assert [path for path in (folder / "reports").iterdir() if path.name != ".lock"] == []

@@ -366,3 +366,14 @@ def test_of_a_model_the_plan_names_the_command_that_knows_people() -> None:
     plan = make_plan(registry, PlanRequest(10, date(2026, 11, 21)))
     (note,) = [note for note in plan.notes if "rehearse-model" in note]
     assert note.startswith("how well limited predicts")
+
+
+def test_no_more_windows_are_judged_than_the_budget_pays_for(registry: Path) -> None:
+    registry.write_text(REGISTRY_TEXT.replace("lifetime = 60", "lifetime = 6"))
+    asked, paid = (
+        _json(_run(registry, "--population", 10_000, "--windows", windows, "--format", "json"))["metrics"]
+        for windows in (13, 2)
+    )
+    assert [metric["paid_windows"]["paid"] for metric in asked] == [2] * 3
+    assert [metric["together"] for metric in asked] == [metric["together"] for metric in paid]
+    assert [metric["changes"] for metric in asked] == [[]] * 3, "a week of days, and as many before, are not paid for"

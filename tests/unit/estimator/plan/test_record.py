@@ -74,3 +74,8 @@ def test_the_command_prints_the_record_of_the_registry(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, ["plan", "--registry", str(path), "--record", "--today", TODAY.isoformat()])
     assert result.exit_code == 0
     assert yaml.safe_load(result.stdout) == deployment_record(Registry.read(path), TODAY, None)
+    assert "  # FILL IN: Government, Industry or Nonprofit\n" in result.stdout
+    assert result.stderr.splitlines() == [
+        "data_product_sector is left out: add Technology, Healthcare, Education, Government, Energy or Finance",
+        "number_of_privacy_units is left out: name the number of devices with --population",
+    ]

@@ -172,7 +172,10 @@ def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
     [
         ("os\na\n" + WRONG_CELL + "\n", "row 3, column os: must be one of 'a', 'b', 'c'"),
         ("dark_mode\n" + WRONG_CELL + "\n", "row 2, column dark_mode: must be true or false, yes or no, 1 or 0"),
-        ("os,startup_ms\na,1\nb,9 ms\n", "row 3, column startup_ms: must be a finite number from 0 to 9"),
+        (
+            "os,startup_ms\na,1\nb,9 ms\n",
+            "must be a finite number from 0 to 9; numbers beyond that are counted up to 9",
+        ),
         ("startup_ms\nnan\n", "row 2, column startup_ms"),
         ("startup_ms\n-inf\n", "row 2, column startup_ms"),
         ("startup_ms\n1_0\n", "row 2, column startup_ms"),

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import pytest
 
 from client_sdk.protocol import Registry
-from estimator.render.rounding import NO_UNIT, PERCENT, shown
+from estimator.render.rounding import MINUS, NO_UNIT, PERCENT, shown
 from estimator.render.text.report import as_table
-from estimator.render.text.style import EIGHTHS, PLAIN, Style, columns_of, wrapped
+from estimator.render.text.style import EIGHTHS, PLAIN, Style, aligned, columns_of, wrapped
 from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
@@ -66,7 +66,7 @@ def test_a_distribution_has_no_mark_and_its_clusters_say_what_was_resampled(repo
     read = list(decode([line for line in tallies().splitlines(keepends=True) if b'"steps"' in line]))
     text = as_table(make_report(REGISTRY, read, Selection(preliminary=True), Request(clusters=True)))
     assert "~" not in text
-    assert "Their intervals hold for every population" in text
+    assert "Their intervals are valid for every population" in text
     assert "how stable, is found by resampling tallies" in text
     assert re.search(r"^  \d+ clusters?, 2026-11-20: this number in \d+% of resampled tallies$", text, re.MULTILINE)
     assert "resampl" not in as_table(report)
@@ -189,3 +189,16 @@ def test_a_figure_is_never_minus_zero() -> None:
     row = PLAIN.row("", shown("no", Estimate(-1e-9, 1e-9, 0.0, 1e-9, -0.0), PERCENT, (0.0, 1.0)))
     assert "-0" not in row
     assert "0.000000% ± 1.0e\N{MINUS SIGN}7" in row
+
+
+def test_points_of_numbers_of_one_unit_stand_in_one_column() -> None:
+    assert aligned(["9.45%", "61.3%", "", f"{MINUS}0.5%", "1,234%"]) == [
+        "    9.45%",
+        "   61.3% ",
+        "         ",
+        f"   {MINUS}0.5% ",
+        "1,234%   ",
+    ]
+    small, large = Estimate(0.0123, 0.001, 0.01, 0.014), Estimate(0.61, 0.02, 0.57, 0.65)
+    lines = list(PLAIN.rows([("", shown(label, each, PERCENT)) for label, each in (("a", small), ("b", large))]))
+    assert len({line.index(".") for line in lines}) == 1

@@ -10,8 +10,8 @@ import pytest
 
 from client_sdk.protocol import Registry
 from estimator.render.rounding import PERCENT, Unit, shown
-from estimator.render.text.style import PLAIN, Style
-from estimator.render.text.summary import aligned, as_summary, figure_lines
+from estimator.render.text.style import PLAIN, Style, aligned
+from estimator.render.text.summary import as_summary, figure_lines
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.report import EstimateReport, Request, Selection
