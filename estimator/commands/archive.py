@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=CommandWithExtras,
+    short_help="Keep a report of every closed window.",
     epilog=examples(
         "hearsay-estimator archive reports --collector https://telemetry.example.com",
         "hearsay-estimator archive reports --tallies tallies.ndjson --with poisoning=0.01",
@@ -78,9 +79,9 @@ def archive(  # noqa: PLR0913 one argument an option
 ) -> None:
     """Write the report of every closed window that DIR does not have yet, in every format.
 
-    Each window gets a folder, which appears whole and never changes. DIR/index.html shows how every
-    question stands after all windows, and DIR/digest.txt says it in twenty lines. Run it as a job:
-    a run that was interrupted is continued by the next one.
+    Each window gets a folder, which appears whole and never changes. DIR/index.html shows every
+    question over all windows, and DIR/digest.txt summarizes them in twenty lines. Run it as a job;
+    the next run continues an interrupted one.
     """
     try:
         # loading templates takes 41 ms, which other commands save; and not every system has fcntl

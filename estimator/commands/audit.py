@@ -26,6 +26,7 @@ MAX_REPORTS = 10**7
 
 @click.command(
     "audit",
+    short_help="Test or prove the SDK's privacy claims.",
     epilog=examples(
         "hearsay-estimator audit --registry metrics.toml --metric dark_mode --reports 6000",
         "hearsay-estimator audit --registry metrics.toml --exact",
@@ -67,7 +68,7 @@ def audit_command(  # noqa: PLR0913 the options of the command
     program: str | None,
     form: str,
 ) -> None:
-    """Try to refute the installed SDK's claims of privacy, or prove them.
+    """Test the privacy claims of the installed SDK, or prove them.
 
     Exit with status 1 if a claim is refuted.
     """

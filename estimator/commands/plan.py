@@ -78,10 +78,11 @@ class MetricValue(click.ParamType[tuple[str, float]]):
 
 
 @click.command(
+    short_help="Predict precision and privacy loss.",
     epilog=examples(
         "hearsay-estimator plan --registry metrics.toml --population 50000 --wanted-error os=0.02",
         "hearsay-estimator plan --registry metrics.toml --check --at-most 5",
-    )
+    ),
 )
 @REGISTRY
 @click.option(

@@ -62,6 +62,7 @@ FACTORS: Final = (0.5, 1, 2)
 
 @click.command(
     cls=CommandWithExtras,
+    short_help="Run known answers through the mechanisms.",
     epilog=examples(
         "hearsay-estimator rehearse --registry metrics.toml --csv answers.csv --repeat 5000 --seed 7",
         "hearsay-estimator rehearse --registry metrics.toml --population 1000000 --rounds 20",
@@ -196,6 +197,7 @@ def _ground_truth(
 
 @click.command(
     "rehearse-model",
+    short_help="Measure how well a model will predict.",
     epilog=examples(
         "hearsay-estimator rehearse-model --registry metrics.toml --csv people.csv --metric limitation --devices 10000",
         "hearsay-estimator rehearse-model --registry metrics.toml --csv people.csv --metric limitation --loss 0.02",

@@ -65,6 +65,7 @@ KILOBYTE, MEGABYTE = 10**3, 10**6
 
 @click.command(
     cls=CommandWithExtras,
+    short_help="Print or write a report.",
     epilog=examples(
         "hearsay-estimator report --collector https://telemetry.example.com",
         "hearsay-estimator report --tallies tallies.ndjson --output report.html",

@@ -26,7 +26,7 @@ from estimator.results.report import Request, Selection
 from estimator.tallies import STDIN, Bounds, Tally, read_file
 
 COLLECTOR: Final = click.option(
-    "--collector", metavar="URL", help=f"Read tallies from this collector. {TOKEN_VARIABLE} holds the read token."
+    "--collector", metavar="URL", help=f"Read tallies from this collector. The read token is in {TOKEN_VARIABLE}."
 )
 
 PLAIN_HTTP: Final = click.option(

@@ -95,6 +95,7 @@ class Watch:
 
 @click.command(
     cls=CommandWithExtras,
+    short_help="Print a report every minute.",
     epilog=examples(
         "hearsay-estimator watch --collector https://telemetry.example.com",
         "hearsay-estimator watch --collector http://127.0.0.1:8080 --every 600",
@@ -105,7 +106,7 @@ class Watch:
     "--collector",
     required=True,
     metavar="URL",
-    help=f"Read tallies from this collector. {TOKEN_VARIABLE} holds the read token.",
+    help=f"Read tallies from this collector. The read token is in {TOKEN_VARIABLE}.",
 )
 @PLAIN_HTTP
 @FIRST
@@ -132,7 +133,7 @@ def watch(  # noqa: PLR0913 one argument an option
     every_s: int,
     verbose: bool,
 ) -> None:
-    """Print the table of a collector again and again, including open windows, until Ctrl-C."""
+    """Print the table of a collector every minute, including open windows, until Ctrl-C."""
     check_collector(collector, allow_plain_http=allow_plain_http)
     selection = selection_of(first, last, preliminary=True)
     request = request_for(extras, form="table")

@@ -30,8 +30,8 @@ Estimates are unbiased; of a distribution they are smoothed. One outside its
 interval is shown as the nearer end; --format json and csv have it as it is.
 Intervals are rounded outwards.
 Intervals treat the devices as a random sample of a population. Coverage: how
-often they contain its true value when devices are drawn again, and (noise alone)
-the true value of the same devices each time.
+often they contain its true value when devices are drawn again and, noise alone,
+that of the same devices each time.
 """
 
 

@@ -73,7 +73,7 @@ def test_a_table_lists_what_was_found_and_what_the_list_lacks(folder: Path) -> N
         "congratulati…",
     ]
     said = " ".join(table.split())
-    assert "The list lacks texts that few people have. A text is found 9 times in 10 from" in said
+    assert "The list lacks rare texts. A text is found 9 times in 10 from" in said
     assert "if it has 12 letters. With 95% confidence, every text on it occurs." in said
     assert "An ellipsis ends a beginning of 12 letters" in said
 
@@ -108,7 +108,7 @@ def test_made_up_reports_are_counted_and_groups_are_tested(folder: Path) -> None
     (first, _) = json.loads(report(folder, "--format", "json", "--with", "poisoning=0.01"))["metrics"]
     assert 100 < first["texts"]["made_up"] < 3000
     assert not first["fakes"]["test"]["impossible"]
-    assert "made-up reports," in " ".join(report(folder, "--with", "poisoning=0.01").split())
+    assert "fabricated reports," in " ".join(report(folder, "--with", "poisoning=0.01").split())
 
 
 def test_a_page_has_the_texts(folder: Path) -> None:

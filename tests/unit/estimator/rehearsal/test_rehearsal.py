@@ -217,10 +217,10 @@ def test_a_table_that_begins_with_a_byte_order_mark_is_read(registry: Path, answ
         (("--csv", "a", "--population", 5), "either --csv FILE or --population N"),
         (("--csv", "a", "--shares", "b"), "--shares belongs to --population"),
         (("--population", 5, "--repeat", 2), "--repeat belongs to --csv"),
-        (("--population", 0), "0 is not in the range"),
-        (("--population", 10**16), "is not in the range"),
-        (("--population", 5, "--seed", -1), "-1 is not in the range"),
-        (("--population", 5, "--rounds", -1), "-1 is not in the range"),
+        (("--population", 0), "'0' must be a whole number from 1"),
+        (("--population", 10**16), "must be a whole number from 1"),
+        (("--population", 5, "--seed", -1), "'-1' must be a whole number at least 0"),
+        (("--population", 5, "--rounds", -1), "'-1' must be a whole number at least 0"),
         (("--csv", "gone.csv"), "gone.csv cannot be read"),
         (("--population", 5, "--shares", "gone.toml"), "gone.toml cannot be read"),
     ],
@@ -343,7 +343,7 @@ def test_every_form_shows_a_distribution_beside_its_truth(registry: Path, answer
     table = _run(*options).stdout
     assert re.search(r"^  from 2 to 6 +75 ", table, re.MULTILINE)
     missed = sum(not entry["holds"] for entry in band)
-    outcome = f"misses the truth at {missed} of" if missed else "holds the truth at all"
+    outcome = f"misses the truth at {missed} of" if missed else "contains the truth at all"
     assert f"  the band of the distribution function {outcome} {len(band)} points\n" in table
     covered = re.findall(r"\n    (\w+) +[\d.]+% \([\d.]+%\)", table)
     assert covered == list(metric["coverage"])

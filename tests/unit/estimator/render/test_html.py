@@ -390,7 +390,7 @@ def test_requested_extras_have_their_own_tables() -> None:
     metrics = {view.metric.name: view for view in page_of(report, registry).metrics}
     estimates = {metric.metric: metric for metric in report.metrics}
     fakes = metrics["os"].extras[-1]
-    assert fakes.title == "If 1% of the reports were made up"
+    assert fakes.title == "If 1% of the reports were fabricated"
     assert [row[0] for row in fakes.rows] == ["a", "b", "c"]
     worst_case = estimates["os"].fakes
     assert worst_case is not None
@@ -455,7 +455,7 @@ def test_of_gaussian_noise_the_page_says_how_often_its_odds_are_exceeded() -> No
 def test_the_page_names_the_window_in_which_a_metric_ends() -> None:
     monthly = registry_of(m=BOOLEAN | {"window": "month", "expires": Toml("2026-11-01")})
     (view,) = page_of(make_report(monthly, []), monthly).metrics
-    assert dict(view.facts)["Asked until"] == "the end of the month that holds 2026-11-01"
+    assert dict(view.facts)["Asked until"] == "the end of the month that contains 2026-11-01"
 
 
 def test_odds_are_rounded_up() -> None:

@@ -60,28 +60,28 @@ def changes(verdict: ChangeVerdict, estimate: float, since: str | None = None, a
 @pytest.mark.parametrize(
     ("verdict", "estimate", "since", "asked", "said"),
     [
-        (ChangeVerdict.LOWER_SINCE, -0.06, "2026-W05", None, "“a” is 6 points lower since 2026-W05 (2.8 to 9.2)"),
+        (ChangeVerdict.LOWER_SINCE, -0.06, "2026-W05", None, "“a” is 6 points lower since 2026-W05 (2 to 10)"),
         (
             ChangeVerdict.HIGHER_SINCE,
             0.06,
             "2026-W05",
             "2026-W05",
-            "“a” is 6 points higher since 2026-W05 (2.8 to 9.2)",
+            "“a” is 6 points higher since 2026-W05 (2 to 10)",
         ),
         (
             ChangeVerdict.FALLING,
             -0.06,
             None,
             None,
-            "“a” is falling, by 6 points between 2026-W01 and 2026-W09 (2.8 to 9.2)",
+            "“a” is falling, by 6 points between 2026-W01 and 2026-W09 (2 to 10)",
         ),
-        (ChangeVerdict.CHANGED, -0.06, None, None, "“a” is 6 points lower in 2026-W09 than in 2026-W01 (2.8 to 9.2)"),
+        (ChangeVerdict.CHANGED, -0.06, None, None, "“a” is 6 points lower in 2026-W09 than in 2026-W01 (2 to 10)"),
         (
             ChangeVerdict.MAY_HAVE_CHANGED,
             0.06,
             None,
             "2026-W05",
-            "“a” is perhaps 6 points higher since 2026-W05 (2.8 to 9.2)",
+            "“a” is perhaps 6 points higher since 2026-W05 (2 to 10)",
         ),
     ],
 )
