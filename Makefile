@@ -62,11 +62,10 @@ types:
 layers:
 	$(BIN)/lint-imports
 
-# Pages are in American English, which allows these words, or has them from names of modules.
-NOT_BRITISH := acknowledgement,acknowledgements,catalogue,judgement
+# codespell also refuses British spellings, and our own list of words; proselint refuses clichés and archaisms of pages.
 spelling:
 	$(BIN)/codespell *.md docs $(CODE)
-	$(BIN)/codespell --builtin clear,rare,en-GB_to_en-US --ignore-words-list $(NOT_BRITISH) *.md docs
+	$(BIN)/proselint check --config tools/proselint.json *.md docs client_sdk/*.md client_sdk/typescript/*.md
 
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
