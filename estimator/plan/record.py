@@ -137,7 +137,7 @@ def _unprotected(registry: Registry) -> Iterator[str]:
     yield "How many reports each question has in a window, and so about how many devices participate."
     silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]
     if silent:
-        yield f"Whether anything was recorded in a window, since silence is not reported: {', '.join(silent)}."
+        yield f"Whether anything was recorded in a window, since devices report only then: {', '.join(silent)}."
     for name, metric in registry.metrics.items():
         if metric.strata:
             yield f"`{name}`: its public strata, sent unchanged: {'; '.join(metric.strata)}."
@@ -186,8 +186,8 @@ def _model(registry: Registry) -> dict[str, Any]:
         ),
         "actors": _listed(
             (
-                "The device: sees the answers, randomizes them, and keeps the ceilings.",
-                "The collector: sees perturbed reports and may link those of a device; the parameters hold against it.",
+                "The device: sees the answers, randomizes them, and enforces the ceilings.",
+                "The collector: sees perturbed reports and may link those of a device. The parameters allow for that.",
                 "A relay, if there is one: sees addresses and perturbed reports, for seconds.",
                 "Analysts and the public: see statistics of closed windows.",
                 "Other devices: may send fabricated reports. That changes statistics, and reveals nothing.",
@@ -196,7 +196,7 @@ def _model(registry: Registry) -> dict[str, Any]:
         "release_type": "Many releases",
         "release_type_details": (
             f"One release a {' or '.join(windows)}. {_CHOSEN[registry.budget.strategy].capitalize()}. A device stops "
-            "for good at its lifetime ceiling; no budget is ever renewed."
+            "permanently at its lifetime ceiling; no budget is ever renewed."
         ),
         "data_source_type": "Dynamic",
         "access_type": "Non-interactive",
@@ -212,11 +212,11 @@ def _implementation(registry: Registry) -> dict[str, Any]:
         "mechanisms": _by_metric(registry, _mechanism),
         "composition": (
             "Sequential composition, added up on the device as whole billionths of epsilon, before a report is queued. "
-            "Permanent answers, and reports that the device drops, are charged as well."
+            "Permanent answers, and reports that the device drops, are charged, too."
         ),
         "post_processing": (
             "Unbiased estimates with confidence intervals, from the laws of the channels. Intervals are cut to the "
-            "possible range. None of it reads anything but tallies."
+            "possible range. All of it reads tallies only."
         ),
         "justification": f"{FILL_IN}: why these epsilons" if not registry.budget.accept else registry.budget.accept,
         "additional_information": (
