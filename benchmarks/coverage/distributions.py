@@ -160,7 +160,7 @@ def _drawn(name: str, population: str, draws: int, seed: int) -> tuple[Counts, F
     return drawn, shares_of(histogram, drawn / reports, smooth=True)
 
 
-METHOD: Final = "means over stretches of the range"
+METHOD: Final = "means over parts of the range"
 BASIS: Final = "expectation: proved; Bernstein below some hundred reports: proved; else measured"
 
 FIGURES: Final = tuple(
@@ -171,7 +171,7 @@ FIGURES: Final = tuple(
         ("the share of a range", METHOD, ranges),
         ("a bin", METHOD, bins),
         ("all bins together", f"{METHOD}, by Bonferroni", all_bins),
-        ("the variance", "mean square about the estimated mean, less what that may be off", variance),
+        ("the variance", "mean square around the estimated mean, less its possible error", variance),
         ("the mean within a range (a cluster's center)", f"{METHOD}, inverted", mean_of_range),
     )
 )

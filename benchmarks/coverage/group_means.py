@@ -82,7 +82,7 @@ def held_by(  # noqa: PLR0917 of one cell
 FIGURES: Final = (
     Figure(
         "a mean within a group",
-        "Fieller 1954; stretched to betting where few people decide",
+        "Fieller 1954; widened to the betting interval where few people decide",
         "measured",
         lambda: of_means(differences=False),
         draws=100,

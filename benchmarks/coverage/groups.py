@@ -75,7 +75,7 @@ def _held(  # noqa: PLR0917 of one cell
 FIGURES: Final = (
     Figure(
         "a share within a group, or among those who answered",
-        "Fieller 1954; stretched to betting where few people decide",
+        "Fieller 1954; widened to the betting interval where few people decide",
         "measured",
         lambda: of_groups(differences=False),
         draws=100,

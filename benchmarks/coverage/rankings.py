@@ -101,7 +101,7 @@ FIGURES: Final = (
     ),
     Figure(
         "a point of a scale's curve (ROC)",
-        "Fieller 1954; stretched to betting where few people decide",
+        "Fieller 1954; widened to the betting interval where few people decide",
         "measured",
         lambda: of_rankings(points=True),
         draws=100,

@@ -1,7 +1,7 @@
 """Projective geometry response inverted: a reported point supports the points orthogonal to it.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3. Their decoder is a dynamic programme over Z_q**t. Here the sums over
+geometry", section 3. Their decoder is a dynamic program over Z_q**t. Here the sums over
 hyperplanes are Fourier transforms with one coordinate less, so that memory and time grow with the
 number of points, not with q - 1 times that number.
 """

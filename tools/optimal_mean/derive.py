@@ -27,7 +27,7 @@ GREATEST: Final = 8.0
 
 LOSS: Final = ((6.5, 1.007), (7.25, 1.006), (GREATEST, 1.0025))
 """The most by which the worst variance may exceed the least one of sliding bands, up to an epsilon.
-The linear programme is below that by one to seven parts in 1,000.
+The linear program is below that by one to seven parts in 1,000.
 """
 
 WIDTHS: Final = ((0.5, 0.5), (1.0, 0.49), (1.5, 0.424), (2.0, 0.394), (3.0, 0.333), (4.0, 0.266), (5.0, 0.207))

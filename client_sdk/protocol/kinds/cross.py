@@ -3,7 +3,7 @@
 A number asked together with its group is rounded at random to one of a few points, without bias,
 and the pair of group and point is one category. With strong noise two points, the ends of the
 range, are best: each more costs inputs. With weak noise the rounding matters more than the inputs
-do (see ``docs/research/mean-by-group.md``, which has the measurements behind `POINTS`).
+do (see ``docs/research/models.md``, which has the measurements behind `POINTS`).
 """
 
 from __future__ import annotations
