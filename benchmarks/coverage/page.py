@@ -98,7 +98,7 @@ def measure_coverage() -> str:
     least = min(each.least for each in measured)
     return (
         "## Coverage of intervals\n\n"
-        "How often intervals held the truth; docs/research/intervals.md says of what.\n\n"
+        "Coverage of 95% intervals; docs/research/intervals.md explains the columns.\n\n"
         + table(HEADING, [_row(each) for each in measured])
         + "\nLeast: "
         + verdict(least >= WANTED, f"{least:.3f}", f"≥ {WANTED}")

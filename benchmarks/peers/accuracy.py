@@ -40,7 +40,7 @@ INTRODUCTION = (
     f"{PEERS_RUNS} runs, or as many as begin within {SECONDS:.0f} s, but 5. Ours are drawn from the law.\n"
     "GRR (k-ary randomized response) and OUE are of pure-ldp and multi-freq-ldpy, and their runs put together, for\n"
     "the laws are one; HR is of pure-ldp, SS of multi-freq-ldpy. The best peer is the entry of the least mean in\n"
-    "this very run, which flatters it a little. Not run: OLH, which has the law of OUE and takes minutes; FLH, its\n"
+    "this run, which flatters it slightly. Not run: OLH, which has the law of OUE and takes minutes; FLH, its\n"
     "approximation; GRR at 1024 values; opendp's channels, which are GRR and a unary code of more variance than OUE.\n"
     "Theory: the variance of subset selection in a uniform population.\n\n"
     "Unbiased:\n\n"
@@ -110,7 +110,7 @@ def accuracy_section(peers: Sequence[Peer]) -> str:
         + _beside(cells, raw_ours, raw)
         + POST_PROCESSED
         + _beside(cells, post_ours, post)
-        + "\nAll entries of peers, and ours beside, mean squared errors:\n\n"
+        + "\nMean squared errors of all peers and of ours:\n\n"
         + _everything(cells, raw, post, _of_ours(ours))
     )
 

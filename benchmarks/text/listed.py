@@ -69,9 +69,9 @@ def listed() -> str:
         "\n### Intervals of listed strings\n\n"
         f"{POPULATIONS} populations of random strings; the reports that support a cell are drawn by its exact\n"
         "law. The last three columns are parts of the intervals of all listed strings that devices have: those\n"
-        "that hold the share, lie wholly above it, or wholly below it.\n\n"
+        "that contain the share, lie above it, or lie below it.\n\n"
         + table(HEADING, rows)
-        + "\nThe least part that held: "
+        + "\nThe lowest coverage: "
         + verdict(least >= HELD, f"{least:.3f}", f"≥ {HELD:g}")
     )
 

@@ -94,7 +94,7 @@ def measure_text() -> str:
         sys.stderr.write(f"  {' '.join(_row(cell))}\n")
     return (
         "## Texts that nobody listed\n\n"
-        f"{RUNS} tallies a cell, drawn by their exact law. Populations are made: 100,000 random strings by Zipf(1.1),\n"
+        f"{RUNS} tallies per cell, by their law. Populations are generated: 100,000 random strings by Zipf(1.1),\n"
         "drawn anew for each tally, and the words of Jane Austen's novels, from Debian's `r-cran-janeaustenr`.\n"
         f"F1 and NCR of the {TOP} most frequent, where an empty place of the list is a miss: the mean, and\n"
         "the standard error of F1. Proved: strings that a report lists, the mean of a run; false: those that no\n"
@@ -155,6 +155,6 @@ def _verdicts(cells: list[Cell]) -> str:
     return (
         f"False strings a run, mean over all cells (at most {worst.false:.2f} in one): "
         + verdict(false <= FALSE_STRINGS, f"{false:.3f}", f"≤ {FALSE_STRINGS:g}")
-        + "\nShares of listed true strings within their intervals, of all cells: "
+        + "\nShares of listed true strings within their intervals, over all cells: "
         + verdict(held >= HELD, f"{held:.3f}", f"≥ {HELD:g}")
     )
