@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> ExitStatus:
     path = Path(arguments.data_dir).absolute() / ledger_file.FILE_NAME
     try:
         return _print(arguments.command(path, arguments))
-    except KeyboardInterrupt:  # whoever follows has seen enough
+    except KeyboardInterrupt:  # the reader has seen enough
         return ExitStatus.DONE
     except LanguageError as error:
         return _fail(str(error))

@@ -231,7 +231,7 @@ def pending_as_json(view: LedgerView) -> str:
 
 
 def followed(read: Callable[[], list[str]], pause: Callable[[], None] = lambda: sleep(LOOK_EVERY_S)) -> Iterator[str]:
-    """Yield all lines, and from then on each line that was not there before; for ever."""
+    """Yield all lines, and from then on each line that was not there before, without end."""
     before: list[str] = []
     while True:
         lines = read()

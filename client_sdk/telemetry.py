@@ -216,7 +216,7 @@ class Telemetry(Gathering, Consenting):
         >>> asyncio.run(telemetry.arecord("dark_mode", True))
         <Recorded.QUEUED: 'queued'>
         """
-        import asyncio  # noqa: PLC0415 whoever awaits this has imported it; others do not pay 50 ms for it
+        import asyncio  # noqa: PLC0415 a caller that awaits this has imported it; others save 50 ms
 
         try:
             future = asyncio.get_running_loop().run_in_executor(None, self._recorded_or_mistake, metric, value)

@@ -181,8 +181,8 @@ class Answers(list[Answer]):
 def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answers]:
     """Collect the true answers that this process records within the context.
 
-    A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps its
-    uploads for ever, unless it is given a transport. It is ``strict``: an answer outside its domain
+    A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps
+    all its uploads, unless it is given a transport. It is ``strict``: an answer outside its domain
     raises, and is not collected. `Telemetry.provide` calls the function at once, in the thread of
     the caller: what it returns is collected, and what it raises is raised.
 

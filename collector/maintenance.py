@@ -134,8 +134,8 @@ class Maintenance:
     def tick(self, monotonic_s: float) -> None:
         """Do what is due now.
 
-        The file is also rewritten after a window was closed, whoever closed it: the clock, the
-        command line or another collector.
+        The file is also rewritten after a window was closed by the clock, the command line
+        or another collector.
         """
         try:
             self.health = self.health._replace(**self._every_tick()._asdict())

@@ -227,7 +227,7 @@ def worker_processes(shared_counters: SharedCounters) -> dict[str, int]:
 
 
 def process_families(processes: Mapping[str, int]) -> Iterator[Metric]:
-    """Yield the ``process_*`` metrics of processes, each labelled with its name.
+    """Yield the ``process_*`` metrics of processes, each labeled with its name.
 
     A process that has ended has none. Systems without ``/proc`` have none at all.
     """

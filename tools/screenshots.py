@@ -25,8 +25,8 @@ from tests.support.services.browser import chromium, opened
 
 PICTURE: Final = Path(__file__).parents[1] / "docs" / "pictures" / "report.png"
 SIZE: Final = (1000, 1070)
-COLOURS: Final = 256
-"""A page has few colours. Fewer bytes tell them apart."""
+COLORS: Final = 256
+"""A page has few colors. Fewer bytes tell them apart."""
 
 MOST_BYTES: Final = 200 * 1024
 """The pages are also read on slow connections."""
@@ -159,10 +159,10 @@ def taken(html: str) -> bytes:
 
 
 def optimized(picture: bytes) -> bytes:
-    """Return a picture in few colours."""
+    """Return a picture in few colors."""
     small = io.BytesIO()
     with Image.open(io.BytesIO(picture)) as image:
-        image.convert("RGB").quantize(COLOURS).save(small, "PNG", optimize=True)
+        image.convert("RGB").quantize(COLORS).save(small, "PNG", optimize=True)
     return small.getvalue()
 
 

@@ -46,7 +46,7 @@ def written() -> Iterator[tuple[Path, str]]:
 
 
 def shown(columns: int) -> str:
-    """Return what the report prints on a terminal of some columns, with its colours."""
+    """Return what the report prints on a terminal of some columns, with its colors."""
     primary, secondary = pty.openpty()
     fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     command = [sys.executable, "-m", "estimator", "report", "--registry", str(HEALTH / "metrics.toml")]

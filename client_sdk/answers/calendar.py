@@ -25,7 +25,7 @@ class Phase(Enum):
 
     RUNNING = "answers are recorded, and counts go on"
     ENDED = "its counts are reported"
-    CLOSED = "no collector takes its reports: they would be paid for in vain"
+    CLOSED = "no collector takes its reports: they would be paid for without being counted"
 
 
 class EndedCount(NamedTuple):

@@ -190,7 +190,7 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
 def init(path: Path, app: str | None, today: date) -> Outcome:
     """Write the starter under the name of an app, unless there is a file already.
 
-    Its questions expire with the next year: whoever wants to ask for longer decides that then.
+    Its questions expire with the next year. Change `expires` to ask for longer.
     """
     text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
     if app is not None:

@@ -42,8 +42,8 @@ WIPED = (
     "problems",
     "editions",
 )
-"""The tables that opting out empties. Editions are among them, for the sake of their stops: whoever
-sent one device another list than the others has marked it, and the mark must not outlive the user's
+"""The tables that opting out empties. Editions are among them, for the sake of their stops: a
+collector that sent one device another list has marked it, and the mark must not outlive the user's
 consent.
 """
 

@@ -6,7 +6,7 @@ once it is settled. Settling twice (two processes may send one upload) changes n
 
 The collector's answer to an upload decides only when that upload is sent again and what becomes of
 its own reports. A report that was refused for now never joins others again: it would identify its
-device to whoever refused it.
+device to the collector.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ back for it: an answer would then decide when they leave and what they hold."""
 MAX_SENT_ALONE = 4
 """How often a report that was refused for now is sent again: about once on each of the four days
 that a day's report has. A collector that gets its registry a day or two late then receives most
-reports, and one that refuses for ever sees each report four more times, alone."""
+reports, and one that always refuses sees each report four more times, alone."""
 
 STARVED_S = 86_400
 """After a day, an upload that is due takes the turn of a new one. A program that runs for a second
@@ -97,7 +97,7 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
 
     The collector says whether a window is closed, because this device's clock may be wrong. The
     device's clock decides only about reports that the collector refuses for another reason, and
-    would otherwise refuse for ever.
+    would otherwise refuse permanently.
     """
     refused = dict(verdict.refused)
     before, has_dropped = retry_times.refusals(connection, upload_id), False

@@ -1,8 +1,8 @@
 """The ledger thread: it owns its process's connection to the ledger and does one job at a time.
 
-A caller chooses how long to wait for its job. Whoever comes first, the caller who gives up or the
-thread about to commit, decides whether the job counts. If a commit itself hangs, the caller does
-not know its outcome, but the job is done either completely or not at all.
+A caller chooses how long to wait for its job. Either the caller who gives up or the thread
+about to commit is first, and decides whether the job counts. If a commit itself hangs, the caller
+does not know its outcome, but the job is done either completely or not at all.
 
 A caller may also leave its job behind instead of giving up. Such a job stays in memory, where a
 bounded number of them wait, and is tried again while another process holds the ledger.

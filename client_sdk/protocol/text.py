@@ -310,14 +310,14 @@ class Text(Kind):
         """
         if not isinstance(text, str):
             raise DomainError
-        spelt = _as_bytes(text) if self.letters == BYTES else text
+        spelled = _as_bytes(text) if self.letters == BYTES else text
         other, number = self._codes.get(self.other or ""), 0
-        for letter in spelt[: self.max_length]:
+        for letter in spelled[: self.max_length]:
             code = self._codes.get(letter, other)
             if code is None:
                 raise DomainError
             number = number << self.letter_bits | code
-        return number << self.letter_bits * max(0, self.max_length - len(spelt))
+        return number << self.letter_bits * max(0, self.max_length - len(spelled))
 
     def text_of(self, number: int) -> str:
         """Return the letters of an integer, up to its end; L letters may begin a longer text."""
@@ -327,9 +327,9 @@ class Text(Kind):
 
     def label_of(self, number: int) -> str:
         """Return an integer's text as shown: `CUT` follows L letters, which may have been cut."""
-        spelt = self.text_of(number)
-        text = _shown(spelt) if self.letters == BYTES else spelt
-        return text + CUT if len(spelt) == self.max_length else text
+        spelled = self.text_of(number)
+        text = _shown(spelled) if self.letters == BYTES else spelled
+        return text + CUT if len(spelled) == self.max_length else text
 
     def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
         """Return the cell of a text's integer in each group."""
@@ -396,14 +396,14 @@ def _as_bytes(text: str) -> str:
         raise DomainError from None
 
 
-def _shown(spelt: str) -> str:
+def _shown(spelled: str) -> str:
     r"""Return the text of letters for bytes, on one line.
 
     What is no printable character is escaped: bytes that are no UTF-8, such as those of a character
     that was cut, as ``\xc3``, control characters as ``\u{a}``. So are backslashes and `CUT`, so
     that no two texts look alike.
     """
-    text = spelt.encode("latin-1").decode(errors="surrogateescape")
+    text = spelled.encode("latin-1").decode(errors="surrogateescape")
     return "".join(map(_shown_character, text))
 
 

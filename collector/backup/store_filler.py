@@ -1,7 +1,7 @@
 """Fills a store on Redis or Valkey from a backup, if its memory suffices.
 
 A backup may take far more memory than its file has bytes. A tally takes room for every symbol of
-its alphabet, here and with whoever reads it: a line that names one report of symbol 16,777,215
+its alphabet, here and for its readers: a line that names one report of symbol 16,777,215
 takes 134 MB. A closed window is noted in every shard.
 
 Each script is one atomic step on the server.

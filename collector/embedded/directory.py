@@ -61,8 +61,8 @@ LONGEST_PATH = 93
 def require_trusted(data_dir: Path) -> None:
     """Refuse a directory in which others can replace the store's files, or could have done so.
 
-    Root may use anybody's directory. The members of the directory's group are trusted by whoever
-    chose it.
+    Root may use anybody's directory. The operator who chose the directory trusts the members of
+    its group.
 
     Raises:
         ConfigError: if so; it says what to do.

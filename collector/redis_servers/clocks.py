@@ -15,7 +15,7 @@ from collector.redis_servers.server import ask
 APART_S = 60.0
 """From this many seconds on, two clocks count as apart.
 
-Synchronised ones agree to a second, and reports are lost when a clock is ten minutes behind.
+Synchronized ones agree to a second, and reports are lost when a clock is ten minutes behind.
 """
 
 TOGETHER_S = 30.0

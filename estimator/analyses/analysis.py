@@ -70,7 +70,7 @@ InputLaw = tuple[tuple[Any, float], ...]
 
 
 class Analysis(ABC, Generic[K]):
-    """How the reports of a question are analysed.
+    """How the reports of a question are analyzed.
 
     Attributes:
         metric: the question.
@@ -87,7 +87,7 @@ class Analysis(ABC, Generic[K]):
     takes_candidates: ClassVar[bool] = False
 
     def __init__(self, metric: Metric) -> None:
-        """Analyse a question whose shape is that of the class."""
+        """Analyze a question whose shape is that of the class."""
         self.metric = metric
         self.kind = cast("K", metric.kind)
 

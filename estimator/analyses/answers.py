@@ -100,9 +100,9 @@ class OneSymbol(Analysis[K]):
 
     def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
         """Yield the mean, and the sum where answers can be added."""
-        yield FigureGroup(self.mean_statistic, Figures.from_rows([mean.labelled()]), self.metric.unit, self.ends)
+        yield FigureGroup(self.mean_statistic, Figures.from_rows([mean.labeled()]), self.metric.unit, self.ends)
         if self.adds_up and reports:
-            yield FigureGroup("sum", Figures.from_rows([mean.times(reports).labelled()]), self.metric.unit)
+            yield FigureGroup("sum", Figures.from_rows([mean.times(reports).labeled()]), self.metric.unit)
 
     @property
     def adds_up(self) -> bool:
@@ -238,7 +238,7 @@ class OneOfLabels(OneSymbol[K]):
         ratios = Ratios.from_shares(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
         is_enough = sample.reports >= EXACT_BELOW
         ratios, z = (ratios.widened(sample), z_of(family)) if is_enough else (ratios, math.inf)
-        figures = (ratios.estimate(0, place, z).labelled(label) for place, label in enumerate(self.kind.labels))
+        figures = (ratios.estimate(0, place, z).labeled(label) for place, label in enumerate(self.kind.labels))
         return FigureGroup("share_of_answered", Figures.from_rows(figures), "", SHARES)
 
     @property

@@ -222,7 +222,7 @@ def group_means(
     z = z_of(family) if is_enough else math.inf
     low, high = float(kind.second.low), float(kind.second.high)
     means = [
-        table.estimate(group, AT_HIGH, z).between(low, high).labelled(label)
+        table.estimate(group, AT_HIGH, z).between(low, high).labeled(label)
         for group, label in enumerate(kind.first.labels)
     ]
     yield FigureGroup("mean_within", Figures.from_rows(means), unit, (low, high))

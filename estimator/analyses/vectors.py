@@ -167,7 +167,7 @@ class VectorMean:
         return student_of(family, len(self.deviations) - 1) if self.reports >= EXACT_BELOW else math.inf
 
     def _error(self, deviations: Floats, noise: float) -> Floats:
-        """Return the standard error of what strays from block to block, not below the noise."""
+        """Return the standard error of deviations from block to block, not below the noise."""
         blocks = len(deviations)
         variance = (deviations**2).sum(axis=0) * blocks / (blocks - 1)
         least: Floats = np.sqrt(np.maximum(variance, noise**2))

@@ -207,7 +207,7 @@ def _choose(
 
 def _lower(frequencies: Floats, n: int, z: float) -> Floats:
     """Return a quick approximation of the lower bound (Wilson 1927). It is only for choosing."""
-    centre = frequencies + z * z / (2 * n)
+    center = frequencies + z * z / (2 * n)
     half_width = z * np.sqrt(frequencies * (1 - frequencies) / n + (z / (2 * n)) ** 2)
-    lower: Floats = (centre - half_width) / (1 + z * z / n)
+    lower: Floats = (center - half_width) / (1 + z * z / n)
     return lower

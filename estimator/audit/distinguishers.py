@@ -1,4 +1,4 @@
-"""Distinguishers: scores that are higher the more an observation favours one answer.
+"""Distinguishers: scores that are higher the more an observation favors one answer.
 
 What an adversary sees of a device is the bytes that it sends. They are taken apart into features.
 

@@ -62,9 +62,9 @@ class IdealFunction:
         self._coins = coins
         self._words: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
-    def __call__(self, *labels: str) -> _LabelledCoins:
+    def __call__(self, *labels: str) -> _LabeledCoins:
         """Return the coins of labels."""
-        return _LabelledCoins(self, labels)
+        return _LabeledCoins(self, labels)
 
     def word(self, place: tuple[str | int, ...], bound: int) -> int:
         """Return the integer below a bound at a place.
@@ -81,7 +81,7 @@ class IdealFunction:
         return word
 
 
-class _LabelledCoins:
+class _LabeledCoins:
     def __init__(self, function: IdealFunction, labels: tuple[str, ...]) -> None:
         self._function = function
         self._labels = labels

@@ -118,14 +118,14 @@ def _chains(channel: OptimalMean) -> list[range]:
 
 
 def _fixed(channel: OptimalMean) -> list[Fraction]:
-    """Return heights that rise as they must, each chain centred."""
+    """Return heights that rise as they must, each chain centered."""
     heights = [Fraction(0)] * channel.symbols
     for chain in _chains(channel):
         for lower, upper in pairwise(chain):
             heights[upper] = heights[lower] + channel.steps[lower]
-        centre = heights[chain[-1]] / 2
+        center = heights[chain[-1]] / 2
         for symbol in chain:
-            heights[symbol] -= centre
+            heights[symbol] -= center
     return heights
 
 

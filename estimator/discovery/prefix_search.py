@@ -6,7 +6,7 @@ best survive. A prefix that has ended, or has all letters, is a candidate.
 What counts is the evidence that a continuation is the beginning of a common text: the logarithm of
 the odds. It begins with that of its prefix, but never with more than certainty: one of the prefix's
 continuations is then right, and each is as likely as another. So a prefix may fall behind at one
-level and catch up at the next, and the continuations of a very common prefix do not crowd out all
+level and catch up at the next, and the continuations of a very common prefix do not push out all
 others. (Fano 1963, "A heuristic discussion of probabilistic decoding", has this measure of a path,
 for a code whose words share beginnings.)
 

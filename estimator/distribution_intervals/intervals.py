@@ -15,8 +15,8 @@ is not ends the search, so that only one true hypothesis is ever at stake (fixed
 Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence Bonferroni procedure for testing
 multiple endpoints"). The upper end is found in the same way from the highest point down. All
 stretches at a point test it at once, and no fit chooses among them. With few reports their errors
-add up to half of the interval's (Bonferroni). With more, their level is such that each end errs in
-at most 5% of all tallies (`Ranges.tests`). That both ends together err in at most 5% is not
+add up to half of the interval's (Bonferroni). With more, their level makes each end err in at
+most 5% of all tallies (`Ranges.tests`). That both ends together err in at most 5% is not
 proved: inside the range an end errs only if the tests of all points beyond it err, too. It is
 measured, over populations that have a quantile beside a gap.
 
@@ -164,7 +164,7 @@ def quantile_intervals(
 
 
 SMALL_SHARE: Final = 100
-"""The mean may stray as far as an interval of a hundredth of the error reaches."""
+"""The mean may deviate as far as an interval of a hundredth of the error reaches."""
 
 STEPS: Final = 128
 """Parts of a range between which the ends of a mean's interval are searched."""
@@ -186,13 +186,13 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
     width = float(points[-1] - points[0])
     positions = (points - points[0]) / width
     of_positions = tally.ranges.scores.contrast(positions)
-    centre = min(1.0, max(0.0, float(tally.counts @ of_positions / tally.counts.sum())))
-    squares = (positions - centre) ** 2
+    center = min(1.0, max(0.0, float(tally.counts @ of_positions / tally.counts.sum())))
+    squares = (positions - center) ** 2
     greatest = float(squares.max())
     scores = np.stack([tally.ranges.scores.contrast(squares / greatest)], axis=1)
     low, high = (float(end[0]) * greatest for end in tally.limits_of(scores, family))
     means = tally.limits_of(of_positions[:, np.newaxis], SMALL_SHARE * family)
-    deviation = max(abs(float(end[0]) - centre) for end in means)
+    deviation = max(abs(float(end[0]) - center) for end in means)
     rounding = 0.0 if is_of_points else float(positions[1]) ** 2 / 4
     most = 0.25  # of answers within a range of width 1
     high = min(most, max(0.0, high))
@@ -219,11 +219,11 @@ def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> t
     edges = Edges.at(tally, np.array([place_before(tally, np.array([first]))[0], last]), family)
     integrals = tally.ranges.scores.integrals
     within = integrals[:, last] - integrals[:, first]
-    centres = np.linspace(0.0, 1.0, STEPS + 1)
-    below, above = (_distances(ends, within / (last - first), centres) for ends in (edges.below, edges.above))
+    centers = np.linspace(0.0, 1.0, STEPS + 1)
+    below, above = (_distances(ends, within / (last - first), centers) for ends in (edges.below, edges.above))
     low, _ = tally.limits_of(below, family, is_share=False)
     _, high = tally.limits_of(above, family, is_share=False)
-    least, most = where_zero(centres, low, high)
+    least, most = where_zero(centers, low, high)
     start, width = float(points[first]), float(points[last] - points[first])
     return start + least * width, start + most * width
 
@@ -243,14 +243,14 @@ def where_zero(places: Floats, lows: Floats, highs: Floats) -> tuple[float, floa
     return float(places[max(0, least - 1)]), float(places[min(places.size - 1, most + 1)])
 
 
-def _distances(ends: Floats, within: Floats, centres: Floats) -> Floats:
-    """Return the scores, shape (m, centres), of the distances' sum, in widths of the range.
+def _distances(ends: Floats, within: Floats, centers: Floats) -> Floats:
+    """Return the scores, shape (m, centers), of the distances' sum, in widths of the range.
 
     Args:
         ends: the scores of F at the start and at the end of the range, shape (m, 2).
         within: the score of the integral of F over the range, in widths, shape (m,).
-        centres: from 0, the start of the range, to 1, its end.
+        centers: from 0, the start of the range, to 1, its end.
 
     """
-    scores: Floats = (1 - centres) * ends[:, [1]] + centres * ends[:, [0]] - within[:, np.newaxis]
+    scores: Floats = (1 - centers) * ends[:, [1]] + centers * ends[:, [0]] - within[:, np.newaxis]
     return scores

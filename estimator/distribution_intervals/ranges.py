@@ -8,7 +8,7 @@ for every population. With counts, whose points are the answers, F is constant o
 same holds.
 
 The scores are the inverse of the channel with the least variance for evenly spread answers
-(generalised least squares; Aitken 1936, "On least squares and linear combinations of
+(generalized least squares; Aitken 1936, "On least squares and linear combinations of
 observations").
 
 Each mean of scores has a limit that holds at every truth: the expectation of a score, given each

@@ -1,7 +1,7 @@
 """Maximum likelihood on the simplex: the shares, of sum 1, that make a tally likeliest.
 
 They are biased where the simplex cuts (near 0 and 1), so they are reported beside the unbiased
-estimates and labelled.
+estimates and labeled.
 
 If every symbol supports one value the solution is exact: by the conditions of Karush, Kuhn and
 Tucker, the share of a value above a common level is linear in its count and the others are 0, as in

@@ -2,7 +2,7 @@
 
 Every sum is the most that may have been charged by a day, whatever order the answers come in and on
 whichever days of their windows. It holds each window that has begun, also in each month that the
-window touches. Of drawn questions the dearest stand for all. So within the ceilings an answer is
+window touches. Of drawn questions the costliest count for all. So within the ceilings an answer is
 surely paid for, and beyond them it may not be.
 """
 

@@ -212,7 +212,7 @@ def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int)
 
 def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
     observation = analysis_of(metric).observation
-    assert observation is not None  # noqa: S101 whoever asks knows the kind
+    assert observation is not None  # noqa: S101 callers know the kind
     places, _ = observation.read(answer)
     features = zip(observation.features, places, strict=True)
     return [float(each) for feature, place in features for each in feature.scaled(place)]

@@ -1,4 +1,4 @@
-"""The crowd of a rehearsal: how many devices give each answer, and what is therefore true.
+"""The population of a rehearsal: how many devices give each answer, and what is therefore true.
 
 An answer is read from a text, and has the law by which a device makes an input of it. The truths
 stand beside the figures of a report, and tell how often its intervals hold them.
@@ -188,7 +188,7 @@ class Population:
 
     @classmethod
     def counted(cls, metric: Metric, counts: dict[TrueAnswer, int]) -> Population:
-        """Return a crowd whose devices were counted by their answer."""
+        """Return a population whose devices were counted by their answer."""
         at_hand = np.array(list(counts.values()), dtype=np.int64)
         devices = int(at_hand.sum())
         return cls(metric, tuple(counts), at_hand / max(devices, 1), devices, at_hand)
@@ -275,7 +275,7 @@ def _mean(numbers: Sequence[tuple[float, float]]) -> float:
 
 
 _Truth = Callable[[Population, Floats | Counts, Sequence[Any]], Sequence[float]]
-"""From a crowd, the weights of its answers, and what each figure is of, to the truth of each."""
+"""From a population, weights of its answers, and what each figure is of, to the truth of each."""
 
 
 def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:

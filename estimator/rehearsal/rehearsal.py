@@ -189,16 +189,16 @@ def rehearse(  # noqa: PLR0913 what a rehearsal is made of
     window_of: Callable[[WindowKind], Window] = _same_window,
     keep: Callable[[Tally], object] = lambda _: None,
 ) -> Rehearsal:
-    """Let every device of every crowd report once, and estimate; then measure coverage.
+    """Let every device of every population report once, and estimate; then measure coverage.
 
     Args:
         truth: the true answers.
         seed: of all randomness. The same seed gives the same result with the same version of numpy.
         rounds: how many times everything is drawn anew to measure coverage.
         ranges: of answers to numbers whose shares are wanted: the metric, the start and the end.
-        after_round: called after each round of each crowd.
+        after_round: called after each round of each population.
         window_of: returns the window in which devices report.
-        keep: called with the tally of each crowd, which is estimated.
+        keep: called with the tally of each population, which is estimated.
 
     """
     generators = np.random.default_rng(seed).spawn(len(truth.populations))  # so that rounds change no estimate

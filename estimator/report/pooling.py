@@ -60,5 +60,5 @@ def _pool_group(metric: Metric, windows: list[MetricEstimate], groups: list[Figu
         sums = sums.unbounded()
     means = sums.figures(first.figures, 0, scale.inner_ends(ends))
     if scale.is_relative:
-        means = Figures.from_rows(scale.shown(mean, ends).labelled(mean.value) for mean in means)
+        means = Figures.from_rows(scale.shown(mean, ends).labeled(mean.value) for mean in means)
     return replace(first, figures=means)

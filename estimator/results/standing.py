@@ -50,7 +50,7 @@ class DevicesTakingPart(Record, frozen=True):
 
     window: Annotated[str, says("its name.")]
     devices: Annotated[float, says("the estimate of the question with the most.")]
-    low: Annotated[float, says("the lower end of the interval, of 99.8 % confidence.")]
+    low: Annotated[float, says("the lower end of the interval, of 99.8% confidence.")]
     high: Annotated[float, says("the upper end.")]
 
 

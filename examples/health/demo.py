@@ -171,7 +171,7 @@ def command(package: str, *arguments: str, **settings: str) -> str:
 def environment(**settings: str) -> dict[str, str]:
     """Return the environment of a command, whose settings are these alone.
 
-    Whoever runs a collector may have exported others, such as the URL of its store.
+    An operator of a collector may have exported others, such as the URL of its store.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("HEARSAY_")}
     return inherited | settings

@@ -21,7 +21,7 @@ from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.embedded.store import server_program
 from collector.store.redis_store import RedisStore, agree_on_settings
 from tests.support.services.collecting import judged, report, upload
-from tests.support.services.composed import FOLDER, initialised, project
+from tests.support.services.composed import FOLDER, initialized, project
 from tests.support.services.processes import free_port, run_command, running_collector, started, wait_until
 from tests.support.services.wire import post
 
@@ -51,7 +51,7 @@ class Files:
 def running_store(folder: Path, configuration: str) -> Iterator[int]:
     """Run the store of a compose file on its settings and users; yield its port."""
     files = Files(folder, free_port())
-    for secret in (initialised(folder) / "secrets").iterdir():
+    for secret in (initialized(folder) / "secrets").iterdir():
         shutil.copy(secret, folder / secret.name)
     for name in ("valkey.conf", "valkey.cluster.conf"):
         files.written(name)

@@ -97,8 +97,8 @@ def test_a_page_of_reference_has_what_the_code_says(site: Path, page: str, says:
 
 def test_the_site_is_dark_where_the_system_is(site: Path) -> None:
     with chromium() as browser:
-        colours = [background(browser, site / "index.html", scheme) for scheme in SCHEMES]
-    assert len(set(colours)) == len(SCHEMES)
+        colors = [background(browser, site / "index.html", scheme) for scheme in SCHEMES]
+    assert len(set(colors)) == len(SCHEMES)
 
 
 def background(browser: Browser, page: Path, scheme: Scheme) -> str:

@@ -68,7 +68,7 @@ class Slowly(BaseHTTPRequestHandler):
 def test_a_service_whose_store_is_full_has_started(
     short_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Otherwise systemd would end it after a while, and start it again, for ever."""
+    """Otherwise systemd would end it after a while, and start it again, without end."""
     Slowly.statuses = [503]
     with HTTPServer(("127.0.0.1", 0), Slowly) as server, listening_manager(short_folder) as manager:
         monkeypatch.setenv("NOTIFY_SOCKET", manager.environment["NOTIFY_SOCKET"])

@@ -130,7 +130,7 @@ def coverage(
 
 @pytest.mark.parametrize("is_sampled", [False, True])
 @pytest.mark.parametrize("asked_text", [BOOLEAN, ONE_BIT], ids=["share", "mean"])
-def test_bounds_hold_the_truth_of_all_whoever_takes_part(asked_text: str, *, is_sampled: bool) -> None:
+def test_bounds_contain_the_truth_of_all_for_any_participants(asked_text: str, *, is_sampled: bool) -> None:
     for taking_part in range(INSTALLS + 1):
         for yeses, others in product(range(taking_part + 1), range(INSTALLS - taking_part + 1)):
             population = Population(taking_part, yeses, others)

@@ -136,7 +136,7 @@ METRICS = {
 @pytest.mark.long
 @for_each("who", [SAME, OPPOSITE, OTHERS])
 @for_each("name", METRICS)
-def test_no_change_is_held_as_often_as_promised_whoever_answers_again(name: str, who: str) -> None:
+def test_no_change_is_covered_as_often_as_promised_for_any_people_who_answer_again(name: str, who: str) -> None:
     """Half of the people are at either end.
 
     If the windows were taken for independent, people who answer the other way round would be held

@@ -37,7 +37,7 @@ FEATURES = Toml(
     '{ name = "health", values = ["good", "fair", "poor"] }, { name = "visits", low = 0, high = 20 }]'
 )
 POPULATIONS = ("alike", "opposed", "rare", "nothing")
-"""How features and label go together.
+"""How features and label are associated.
 
 All the same way, against each other, with few yes, and not at all.
 """
@@ -140,8 +140,8 @@ def covered(metric: Metric, name: str, model: ProductsModel) -> tuple[np.ndarray
     """
     truth, moments = Covariances.from_moments(true_moments(metric, name)), true_moments(metric, name)
     ridge, shares = model.ridge(), model.coefficients()
-    penalised = truth.features + ridge.penalty * np.eye(len(ridge.coefficients))
-    expected = np.linalg.solve(penalised, truth.with_label) / 2 / model.norm
+    penalized = truth.features + ridge.penalty * np.eye(len(ridge.coefficients))
+    expected = np.linalg.solve(penalized, truth.with_label) / 2 / model.norm
     score = ridge.coefficients
     spread = score @ truth.features @ score * (1 - moments.label**2)
     said = model.skill().correlation

@@ -32,13 +32,13 @@ from tests.support.laws.sampling import accepts_each
 
 METRICS = parsed(
     yes=BOOLEAN | {"epsilon": "ln 3"},
-    colour=CATEGORY | {"values": ["red", "green", "blue", "grey"]},
+    color=CATEGORY | {"values": ["red", "green", "blue", "gray"]},
     usual=CATEGORY | {"permanent_epsilon": 2},
     mood=ORDINAL,
     languages=SET,
     crashes=COUNT | {"max": 4},
     seconds=NUMBER | {"low": 10, "high": 20},
-    metres=NUMBER | {"low": -1, "high": 1, "mechanism": "laplace", "epsilon": 2},
+    meters=NUMBER | {"low": -1, "high": 1, "mechanism": "laplace", "epsilon": 2},
     visits=COUNT | {"max": 6, "statistic": "quantiles", "mechanism": "hierarchical"},
 ).values()
 
@@ -122,7 +122,7 @@ def test_an_honest_tally_is_rejected_no_more_often_than_is_said_whatever_the_tru
         law = matrix(channel) @ np.array([share, (1 - share) / 2, (1 - share) / 2])
         chances = ways * np.prod(law ** np.array(tallies), axis=1)
         for level in (0.05, 0.2):
-            # a p-value from draws strays by its own standard error; five of them are beyond doubt
+            # a p-value from draws deviates by its own standard error; five of them are beyond doubt
             deviation = level + 5 * (level * (1 - level) / DRAWN_AT_MOST) ** 0.5
             assert float(chances[p_values <= level].sum()) <= deviation
 

@@ -226,7 +226,7 @@ def most_likely(events: int, rounds: int) -> float:
 
 
 @pytest.mark.long
-def test_false_alarms_are_as_rare_as_promised_whoever_answers_again() -> None:
+def test_false_alarms_are_as_rare_as_promised_for_any_people_who_answer_again() -> None:
     """The same estimates with windows taken for those of other people raise too many."""
     rounds = {who: unchanged(who, SEEDS // len(WHO), seed) for seed, who in enumerate(WHO)}
     assert most_likely(sum(map(alarms, rounds.values())), SEEDS) <= MOST_ALARMS

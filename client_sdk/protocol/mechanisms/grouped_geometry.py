@@ -1,8 +1,8 @@
 """Grouped geometry: the input's cell in a drawn group goes through a projective geometry.
 
 An input has a cell in every group, all from 0 to K - 1. The group is drawn here, by coins that know
-nothing of the input, and stands in the symbol in the clear. Were it chosen by whoever encodes an
-answer, it could tell the answer, and no ratio of probabilities would be finite.
+nothing of the input, and stands in the symbol in the clear. If the encoder of an answer chose
+it, it could tell the answer, and no ratio of probabilities would be finite.
 
 A group of a level hears of a text's leading bits; a confirming group hears of all bits. Of what a
 group hears, a device reports the cell of the group's own hash. Groups, weights and hashes follow

@@ -64,13 +64,13 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
         sums = list(_sums(budget, ceiling, unexpired))
         cost = max(sum(term.within(most) for term in terms) for _, terms in sums)
         if ceiling in budget.exceeded(Spent(), Cost(0, cost) if ceiling is Ceiling.DELTA else Cost(cost)):
-            when, terms = max(sums, key=lambda pair: _total(pair[1]))  # whoever pays for it can pay for all
+            when, terms = max(sums, key=lambda pair: _total(pair[1]))  # a device that can pay for it can pay for all
             sentences.append(_sentence(budget, ceiling, most, when, terms))
     return sentences
 
 
 def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
-    """Yield what a first window costs, with its kind, for each kind that may be the dearest."""
+    """Yield what a first window costs, with its kind, for each kind that may be the costliest."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
         yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]

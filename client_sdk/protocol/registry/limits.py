@@ -6,7 +6,7 @@ day* (Desfontaines, "A list of real-world uses of differential privacy"), which 
 with the parameters of Chrome reveals 1.07 by one report and 4.39 by all reports of an answer that
 never changes (Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash functions, f = 1/2,
 p = 1/2 and q = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees"
-(2025), names no number, and asks whoever chooses one to justify it: `accept` holds that reason.
+(2025), names no number, and asks for a justification of the one chosen: `accept` holds that reason.
 """
 
 from __future__ import annotations

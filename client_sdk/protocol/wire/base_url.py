@@ -14,7 +14,7 @@ _THIS_MACHINE = re.compile(rf"localhost|127(\.{_BYTE}){{3}}|::1", re.ASCII)
 section 2.5.3).
 
 RFC 6761 has ``app.localhost`` and ``localhost.`` stay here, too. But glibc asks the network's name
-server for them, as for ``127.0.0.999``, and whoever answers names the machine.
+server for them, as for ``127.0.0.999``, and its answer names the machine.
 """
 
 

@@ -55,8 +55,8 @@ export function afterWindow(endDay: number, coins: Coins): number {
 /**
  * Return the upload that is to be sent now, which is a new one only if none waits for its answer.
  *
- * Reports of one group travel together: those of questions with the same purposes, so that whoever withdraws one of
- * them takes no other report along.
+ * Reports of one group travel together: those of questions with the same purposes, so that withdrawing one of them
+ * takes no other report along.
  */
 export function nextUpload(state: State, nowS: number, coins: Coins, hurried: boolean): Sent | undefined {
   if (state.sent) return nowS >= (hurried ? state.sent.pausedS : state.sent.retryS) ? state.sent : undefined;

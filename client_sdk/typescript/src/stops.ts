@@ -16,7 +16,7 @@ export const STOPPED = "Hearsay-Stopped";
 const MOST_ENTRIES = 64;
 const MOST_CHARS = 2048;
 
-/** Return the entries of the header that name a question; whoever answers can only silence with it. */
+/** Return the entries of the header that name a question; a collector can only silence with it. */
 export function decodeStopped(header?: string | null): string[] {
   if (!header || header.length > MOST_CHARS) return [];
   const entries = header.split(",", MOST_ENTRIES);

@@ -167,7 +167,7 @@ test("a report that is refused for now is offered again alone; for good, it is d
   });
 });
 
-test("a report that is refused for ever is offered four times more, at times of its own", async () => {
+test("a report that is always refused is offered four times more, at times of its own", async () => {
   const days = new Set<number>();
   for (let life = 0; life < 6; life++) {
     const device = new Device(registry(["a"]), { coins: seeded(BigInt(life)) });

@@ -9,7 +9,7 @@ so for that of the honest reports; the penalty lambda and the noise s are those 
   |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y) and, in Frobenius' norm,
   |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. To lift small eigenvalues is to project on a
   convex set, which makes no distance longer.
-* With A the inverse of the penalised covariance, A* that of the other mean, and b = A k:
+* With A the inverse of the penalized covariance, A* that of the other mean, and b = A k:
   A* - A = -A* dC A, so that |db| <= |A*| (|dk| + |dC| |b|). Lifted eigenvalues are at least
   lambda / 2, and move by |dC| at most (Weyl 1912): |A*| <= 2 / lambda, and
   |A*| <= 1 / (1 / |A| - |dC|) if that is above 0.
@@ -104,7 +104,7 @@ class _Models(Analysis[K]):
             self.check(tally)
             coefficients, learned = self.learn(tally, simultaneous=request.simultaneous)
             of_skill = None if learned is None else learned.auc
-            auc = () if of_skill is None or of_skill.estimate is None else (of_skill.labelled(),)
+            auc = () if of_skill is None or of_skill.estimate is None else (of_skill.labeled(),)
             yield self._estimated(
                 tally,
                 groups=(
@@ -133,7 +133,7 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
     mean_name = "product mean"
 
     def __init__(self, metric: Metric) -> None:
-        """Analyse a model by products."""
+        """Analyze a model by products."""
         super().__init__(metric)
         self.observation = self.kind.observation
 
@@ -164,7 +164,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
     mean_name = "cell share"
 
     def __init__(self, metric: Metric) -> None:
-        """Analyse a model by crosses."""
+        """Analyze a model by crosses."""
         super().__init__(metric)
         self.observation = self.kind.observation
 

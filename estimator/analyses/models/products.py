@@ -1,4 +1,4 @@
-"""A linear model from the mean of products: ridge regression, penalised by the known noise.
+"""A linear model from the mean of products: ridge regression, penalized by the known noise.
 
 The vector's mean holds E[y z], E[z z'], E[z] and E[y] of the label y and the features z. From them
 follow the covariance of the features and that of each with the label. The noise of the former is a
@@ -50,7 +50,7 @@ MOST_STEPS: Final = 1000.0
 
 
 class Moments(NamedTuple):
-    """The parts of a mean of products, or of how far blocks stray from it, with any leading axes.
+    """The parts of a mean of products, or of how far blocks deviate from it, with any leading axes.
 
     Attributes:
         products: E[y z], shape (..., d).
@@ -99,7 +99,7 @@ class Covariances:
 
     @classmethod
     def from_deviations(cls, deviations: Moments, moments: Moments) -> Covariances:
-        """Return how far blocks stray from them, to first order, shape (blocks, ...)."""
+        """Return how far blocks deviate from them, to first order, shape (blocks, ...)."""
         mean = moments.features
         crossed = deviations.features[:, :, np.newaxis] * mean
         return cls(
@@ -115,7 +115,7 @@ class Ridge:
     Attributes:
         penalty: lambda.
         coefficients: shape (d,).
-        inverse: of the penalised covariance, shape (d, d).
+        inverse: of the penalized covariance, shape (d, d).
 
     """
 

@@ -67,7 +67,7 @@ MOST_CORRELATION: Final = 0.99
 
 
 class Skilled(NamedTuple):
-    """The figures of a fold: `along` and `spread` of `Skill`, and how far the mean label strays."""
+    """The figures of a fold: `along` and `spread` of `Skill`, and the mean label's deviation."""
 
     along: float
     spread: float
@@ -76,14 +76,14 @@ class Skilled(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skill:
-    """How a score goes together with yes and no, which are 1 and -1.
+    """How a score is associated with yes and no, which are 1 and -1.
 
     Attributes:
         label: the mean of the label.
         mean: of the score.
         along: the covariance of score and label.
         spread: the variance of the score.
-        deviations_along: how far the folds stray from `along`, shape (folds,), as the two below.
+        deviations_along: how far the folds deviate from `along`, shape (folds,), as the two below.
         deviations_spread: from `spread`.
         deviations_label: from `label`.
 

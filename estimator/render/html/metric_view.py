@@ -15,7 +15,7 @@ from client_sdk.protocol.window import Window
 from estimator.render.html.chart_data import MetricData, ShownGroup, data_of, groups_of
 from estimator.render.html.headlines import Headline, also_of, headline_of
 from estimator.render.html.tables import Extra, JointView, effects_table, extras_of, joint_view
-from estimator.render.html.wording import WordedConclusion, labelled_changes, too_few, verdict_of
+from estimator.render.html.wording import WordedConclusion, labeled_changes, too_few, verdict_of
 from estimator.render.rounding import Unit, within
 from estimator.render.words import HARDLY_POSSIBLE, exact_loss, short_loss, with_titles
 from estimator.report.changes import untested_figures
@@ -172,7 +172,7 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
         left_out="" if values is None or not highlight.left_out else values.more(highlight.left_out),
         joint=joint,
         extras=(*extras_of(shown, positions), *([effects_table(of_window)] if of_window else [])),
-        changes=labelled_changes(changes),
+        changes=labeled_changes(changes),
         spark=None if followed is None else sparkline(_over_time(windows, followed, calendar)),
         spark_label=f"{with_reports} windows, {windows[0].window} to {windows[-1].window}",
         facts=tuple(facts_of(metric, windows, shown.central)),

@@ -49,8 +49,8 @@ of this page.
 OURS: Final = (STYLE, "numbers.js", "charts.js", "tables.js", "report.js")
 """They go into a page without indentation and lines of comments."""
 
-LICENCES: Final = ("d3.LICENSE", "plot.LICENSE")
-"""Both licences require that every copy includes them."""
+LICENSES: Final = ("d3.LICENSE", "plot.LICENSE")
+"""Both licenses require that every copy includes them."""
 
 STYLE_OF_CHARTS: Final = """:where(.chart) {
   --plot-background: white;
@@ -355,7 +355,7 @@ def filled(template: str, page: Page, **more: object) -> str:
             page=page,
             policy=policy(scripts, [style, STYLE_OF_CHARTS]),
             scripts=[Markup(script) for script in scripts],  # noqa: S704 files of this package
-            licences=[asset(name) for name in LICENCES],
+            licenses=[asset(name) for name in LICENSES],
             style=Markup(style),  # noqa: S704 a file of this package
             data=_embedded(page.data),
             **more,

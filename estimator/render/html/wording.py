@@ -52,7 +52,7 @@ CODES: Final[dict[StrEnum, str]] = {
     ChangeVerdict.NO_CHANGE: "same",
     ChangeVerdict.TOO_FEW: "unknown",
 }
-"""The class of each conclusion on the page, by which it is coloured and sorted."""
+"""The class of each conclusion on the page, by which it is colored and sorted."""
 
 PERMANENT_NOTE: Final = (
     " Answers are permanent here: the same noise may be in both windows, so the real uncertainty is smaller than shown."
@@ -193,7 +193,7 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
     return WordedConclusion(code, brief, f"{words}.{note}", f"{sentence}.")
 
 
-def labelled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
+def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
     """Return label, unit and change of everything that was compared, the clearest first.
 
     A figure that changed, or may have, is shown by what shows it most clearly, any other by the

@@ -1,4 +1,4 @@
-"""The look of a table: its width, its bars, its colours and its characters."""
+"""The look of a table: its width, its bars, its colors and its characters."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ class Style:
 
     Attributes:
         width: of a line, in columns.
-        is_coloured: whether it may contain escape sequences.
+        is_colored: whether it may contain escape sequences.
         is_ascii: whether it may contain only ASCII.
 
     """
 
     width: int = LEAST_WIDTH
-    is_coloured: bool = False
+    is_colored: bool = False
     is_ascii: bool = False
 
     @classmethod
@@ -81,14 +81,14 @@ class Style:
     ) -> Style:
         """Return the style of a stream, at least ``narrowest`` columns wide.
 
-        Colours follow https://no-color.org.
+        Colors follow https://no-color.org.
         """
         is_ascii = not _can_show(stream.encoding or "ascii", ALL_SIGNS)
         if not stream.isatty():
             return cls(is_ascii=is_ascii)
         width = shutil.get_terminal_size().columns
-        is_coloured = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
-        return cls(min(MOST_WIDTH, max(narrowest, width)), is_coloured, is_ascii)
+        is_colored = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+        return cls(min(MOST_WIDTH, max(narrowest, width)), is_colored, is_ascii)
 
     @property
     def has_likeliest(self) -> bool:
@@ -157,7 +157,7 @@ class Style:
         if shown.filled is None or room < SHORTEST_BAR:
             return line
         bar = self.bar(shown.filled, min(room, max(BAR_WIDTH, self.width // 5)))
-        return f"{line}  {self.coloured(bar, 'cyan')}" if bar else line
+        return f"{line}  {self.colored(bar, 'cyan')}" if bar else line
 
     def bar(self, part: float, cells: int) -> str:
         """Return a bar that fills a part of a number of cells, to an eighth of a cell.
@@ -184,17 +184,17 @@ class Style:
         """Return a text that is exactly ``columns`` wide."""
         return padded(self.cut(text, columns), columns)
 
-    def coloured(self, text: str, colour: str) -> str:
-        """Return a text in a colour, where colours may be used."""
-        return click.style(text, fg=colour) if self.is_coloured else text
+    def colored(self, text: str, color: str) -> str:
+        """Return a text in a color, where colors may be used."""
+        return click.style(text, fg=color) if self.is_colored else text
 
     def quiet(self, text: str) -> str:
         """Return a text that steps back, where that may be used."""
-        return click.style(text, dim=True) if self.is_coloured else text
+        return click.style(text, dim=True) if self.is_colored else text
 
     def strong(self, text: str) -> str:
         """Return a text in bold, where that may be used."""
-        return click.style(text, bold=True) if self.is_coloured else text
+        return click.style(text, bold=True) if self.is_colored else text
 
     def shown(self, text: str) -> str:
         """Return a text in characters that can be shown, with escapes for others.

@@ -186,7 +186,7 @@ def _longest_label(rows: Sequence[ShownFigure], style: Style) -> int:
 def _bar(row: ShownFigure, room: int, style: Style) -> str:
     if row.filled is None or room < SHORTEST_BAR:
         return ""
-    return f"  {style.coloured(style.bar(row.filled, min(room, LONGEST_BAR)), 'cyan')}"
+    return f"  {style.colored(style.bar(row.filled, min(room, LONGEST_BAR)), 'cyan')}"
 
 
 def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:

@@ -6,7 +6,7 @@ it is injected: the path, random bytes (of each thread), both clocks, where the 
 born, and SQLite's own generator, which salts the write-ahead log. Nothing is taken out of what was
 left, except the numbers that `logging` puts into every record itself, the times of files, and
 what Python reads while it imports. A file's time must lie within the step that changed it, and
-whoever sets it is heard (`EVENTS`).
+anything that sets it is noticed (`EVENTS`).
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class World:
 
     @contextlib.contextmanager
     def _printing(self) -> Iterator[None]:
-        """Let everything that is printed end in one file, whoever prints it."""
+        """Let everything that is printed end in one file, from any process."""
         sys.stdout.flush()
         sys.stderr.flush()
         before = os.dup(1), os.dup(2)

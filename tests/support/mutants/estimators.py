@@ -51,9 +51,9 @@ SUPPORTS: dict[str, Callable[[Support, int], Support]] = {
 
 def _wilson(count: int, reports: int, z: float) -> tuple[float, float]:
     frequency = count / reports
-    centre = (frequency + z * z / (2 * reports)) / (1 + z * z / reports)
+    center = (frequency + z * z / (2 * reports)) / (1 + z * z / reports)
     half = z * math.sqrt(frequency * (1 - frequency) / reports + (z / (2 * reports)) ** 2) / (1 + z * z / reports)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return max(0.0, center - half), min(1.0, center + half)
 
 
 def _wald(count: int, reports: int) -> tuple[float, float]:

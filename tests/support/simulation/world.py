@@ -26,7 +26,7 @@ QUIET_DAYS: Final = 5
 """In these last days everything arrives that still can: windows are taken for three days."""
 
 MOST_ATTEMPTS: Final = 12
-"""In one step, so that a wrong device does not send for ever."""
+"""In one step, so that a wrong device does not send without end."""
 
 CLOSE_EVERY_S: Final = 6 * 3600
 """How often the collector looks for windows to close."""

@@ -325,7 +325,7 @@ OCCASIONS: dict[Recorded, Callable[[Telemetry], Recorded]] = {
     Recorded.NO_CONSENT: after_forgetting,
     Recorded.SUPPRESSED: while_suppressed,
     Recorded.EXPIRED: lambda device: device.record("old", value=True),
-    Recorded.UNKNOWN: lambda device: device.record("colour", value=True),
+    Recorded.UNKNOWN: lambda device: device.record("color", value=True),
     Recorded.WAITING: while_the_ledger_thread_hangs,
     Recorded.BUSY: while_too_many_wait,
     Recorded.UNAVAILABLE: with_no_ledger,

@@ -115,7 +115,7 @@ def test_an_upload_of_every_window_there_is_is_looked_for_in_few_places() -> Non
     ],
 )
 def test_an_id_is_left_until_a_day_after_the_last_window_that_was_counted_can_close(other: Report) -> None:
-    """A report that is refused does not lengthen it: whoever sends uploads chooses its window."""
+    """A report that is refused does not lengthen it: the sender chooses its window."""
     judgement = judged(upload(report(), other, report(window="2026-11-19")))
     assert judgement.latest_end == Window.parse(TODAY).ends_at
     assert judgement.remember_until == Window.parse(TODAY).ends_at + GRACE_S + IDS_OUTLIVE_S

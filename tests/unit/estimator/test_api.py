@@ -107,7 +107,7 @@ def test_a_notebook_shows_a_table_in_which_names_are_nothing_but_text(folder: Pa
 
 def test_shares_are_printed_with_their_intervals() -> None:
     shares = Figures.from_rows(
-        [Estimate(0.3, 0.02, 0.26, 0.34).labelled("dark"), Estimate(0.7, 0.02, 0.66, 0.74).labelled("light")]
+        [Estimate(0.3, 0.02, 0.26, 0.34).labeled("dark"), Estimate(0.7, 0.02, 0.66, 0.74).labeled("light")]
     )
     assert repr(shares) == "Figures(dark 0.26 to 0.34, light 0.66 to 0.74)"
 

@@ -92,7 +92,7 @@ OF_VALUES: dict[str, list[Field]] = {
     "persist": [False, 1],
     "permanent_epsilon": [1],
     "utility": [Toml("[[0, -1, -3], [-2, 0, -1], [-3, -2, 0]]"), 1],
-    "colour": ["red"],
+    "color": ["red"],
 }
 """Values to try for each key, right and wrong ones."""
 

@@ -19,8 +19,8 @@ CHANGES: dict[str, tuple[dict[str, Field], str]] = {
     "a value more": (THEME | {"values": ["light", "dark", "auto"]}, '"auto" was added to values'),
     "values more": (THEME | {"values": ["light", "dark", "a", "b"]}, '"a" and "b" were added to values'),
     "a value less": (
-        THEME | {"values": ["light", "grey"]},
-        '"grey" was added to values and "dark" was removed from values',
+        THEME | {"values": ["light", "gray"]},
+        '"gray" was added to values and "dark" was removed from values',
     ),
     "another order": (THEME | {"values": ["dark", "light"]}, "the values are in a different order"),
     "another epsilon": (THEME | {"epsilon": 2}, "epsilon went from 1 to 2"),

@@ -217,7 +217,7 @@ KEPT = "* What your device keeps for that: "
         (ACTIVITY, "the days themselves, until they are counted no more or you opt out"),
         (
             BOOLEAN | PERMANENT,
-            "what shows to whoever reads it which answers you gave, until you opt out",
+            "what shows anyone who reads it which answers you gave, until you opt out",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Whoever watches the network sees the same of a device that answers and of one that does not."""
+"""An observer of the network sees the same of a device that answers and of one that does not."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_a_batch_holds_a_thousand_uploads() -> None:
         assert batch.add(str(number), b"", number)
     assert batch.is_full
     assert not batch.add("one more", b"", 0)
-    assert batch.add("0", b"", 1), "whoever waits for an upload of the batch needs no room"
+    assert batch.add("0", b"", 1), "a request that waits for an upload of the batch needs no room"
 
 
 @pytest.mark.parametrize(("beyond", "fits"), [(0, True), (1, False)])

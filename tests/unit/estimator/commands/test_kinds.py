@@ -126,7 +126,7 @@ def test_two_metrics_have_groups_differences_and_a_test(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["system", "step", "tools", "visits", "both"])
-def test_intervals_together_are_wider_and_labelled(tmp_path: Path, name: str) -> None:
+def test_intervals_together_are_wider_and_labeled(tmp_path: Path, name: str) -> None:
     content = tally(name, 10**4)
     alone, together = only_metric(tmp_path, content), only_metric(tmp_path, content, "--with", "simultaneous")
     for single, joint in zip(listed(alone, "share"), listed(together, "share"), strict=True):

@@ -154,7 +154,7 @@ def test_a_file_without_an_end_is_refused_as_soon_as_it_is_too_long() -> None:
         ("a\u2028b\x0bc\x85d\rzebra\r\n".encode(), ("a\u2028b\x0bc\x85d\rzebra",)),
     ],
 )
-def test_a_line_is_a_text_whoever_wrote_the_file(tmp_path: Path, content: bytes, texts: tuple[str, ...]) -> None:
+def test_a_line_is_a_text_in_files_of_every_origin(tmp_path: Path, content: bytes, texts: tuple[str, ...]) -> None:
     path = tmp_path / "words.txt"
     path.write_bytes(content)
     assert read_candidates(path) == texts

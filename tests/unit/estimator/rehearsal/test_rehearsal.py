@@ -137,9 +137,9 @@ def test_a_miss_is_marked(registry: Path, answers: Path) -> None:
 
 
 def test_a_metric_without_a_column_is_named_and_skipped(registry: Path, answers: Path) -> None:
-    answers.write_text("os,colour,os2\na,red,\n")
+    answers.write_text("os,color,os2\na,red,\n")
     result = _run("--registry", registry, "--csv", answers, "--format", "json")
-    assert "ignored columns, which are no metrics: 'colour', 'os2'" in result.stderr
+    assert "ignored columns, which are no metrics: 'color', 'os2'" in result.stderr
     assert "skipped dark_mode, startup_ms: no column has its name" in result.stderr
     document = json.loads(result.stdout)
     assert [entry["metric"] for entry in document["metrics"]] == ["os"]
@@ -184,7 +184,7 @@ def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
         ("os,startup_ms\na\n", "row 2: has 1 cells where the heading has 2"),
         (f"os,startup_ms\na,1\n\na,1,{WRONG_CELL}\n", "row 4: has 3 cells where the heading has 2"),
         ("os,os\na,a\n", "row 1, column os: stands twice"),
-        ("colour\nred\n", "row 1: no column is a metric; name them dark_mode, os, startup_ms"),
+        ("color\nred\n", "row 1: no column is a metric; name them dark_mode, os, startup_ms"),
         ("", "row 1: there is none"),
         ("os\n", "row 2: there is none"),
         (f'os\n"{WRONG_CELL}\n', "row 2 is not CSV"),

@@ -103,10 +103,10 @@ def plain_report() -> EstimateReport:
 
 def report_with(share: Estimate, mean: Estimate) -> EstimateReport:
     """Return a report whose share of yes and whose mean have these figures, in each window."""
-    shares = Figures.from_rows([share.labelled(value) for value in (False, True)])
+    shares = Figures.from_rows([share.labeled(value) for value in (False, True)])
     groups = {
         "dark_mode": (FigureGroup("share", shares, "", SHARES),),
-        "startup_ms": (FigureGroup("mean", Figures.from_rows([mean.labelled()]), "", (LEAST, MOST)),),
+        "startup_ms": (FigureGroup("mean", Figures.from_rows([mean.labeled()]), "", (LEAST, MOST)),),
     }
     given = plain_report()
     metrics = tuple(replace(each, groups=groups[each.metric]) for each in given.metrics)

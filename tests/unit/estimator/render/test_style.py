@@ -1,4 +1,4 @@
-"""A table fits where it is shown: its width, its characters, and colours only on request."""
+"""A table fits where it is shown: its width, its characters, and colors only on request."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def lengths(text: str) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("style", [PLAIN, Style(is_ascii=True), Style(is_coloured=True), Style(91), Style(160)])
+@pytest.mark.parametrize("style", [PLAIN, Style(is_ascii=True), Style(is_colored=True), Style(91), Style(160)])
 def test_every_kind_fits_the_width(report: EstimateReport, style: Style) -> None:
     assert max(lengths(as_table(report, style))) <= style.width
 
@@ -108,10 +108,10 @@ def test_a_longer_bar_is_never_of_less() -> None:
     [
         (_Stream("utf-8", is_terminal=False), {}, Style()),
         (_Stream("ascii", is_terminal=False), {}, Style(is_ascii=True)),
-        (_Stream("latin-1", is_terminal=True), {}, Style(100, is_coloured=True, is_ascii=True)),
-        (_Stream("utf-8", is_terminal=True), {}, Style(100, is_coloured=True)),
+        (_Stream("latin-1", is_terminal=True), {}, Style(100, is_colored=True, is_ascii=True)),
+        (_Stream("utf-8", is_terminal=True), {}, Style(100, is_colored=True)),
         (_Stream("utf-8", is_terminal=True), {"NO_COLOR": "1"}, Style(100)),
-        (_Stream("utf-8", is_terminal=True), {"NO_COLOR": ""}, Style(100, is_coloured=True)),
+        (_Stream("utf-8", is_terminal=True), {"NO_COLOR": ""}, Style(100, is_colored=True)),
         (_Stream("utf-8", is_terminal=True), {"TERM": "dumb"}, Style(100)),
         (_Stream("no-such", is_terminal=False), {}, Style(is_ascii=True)),
     ],

@@ -59,12 +59,12 @@ def test_four_metrics_with_fakes_and_pool_are_shorter_than_a_screen() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("style", [PLAIN, Style(60), Style(60, is_ascii=True), Style(80, is_coloured=True)])
+@pytest.mark.parametrize("style", [PLAIN, Style(60), Style(60, is_ascii=True), Style(80, is_colored=True)])
 def test_every_kind_fits_the_width(every_kind: EstimateReport, style: Style) -> None:
     text = as_summary(every_kind, style)
     assert max(len(ESCAPES.sub("", line)) for line in text.splitlines()) <= style.width
     assert text.isascii() or not style.is_ascii
-    assert ("\x1b" in text) == style.is_coloured
+    assert ("\x1b" in text) == style.is_colored
     assert "\N{NO-BREAK SPACE}" not in text
 
 

@@ -99,7 +99,7 @@ def test_what_a_window_reveals_counts_former_metrics_too() -> None:
 
 
 def test_two_changes_that_were_released_on_one_day_keep_two_names() -> None:
-    third = Registry.parse(registry_text(theme=CATEGORY | {"values": ["grey", "pink"]}))
+    third = Registry.parse(registry_text(theme=CATEGORY | {"values": ["gray", "pink"]}))
     day = date(2026, 11, 9)
     registry = with_former(third, [Release(date(2026, 11, 1), OLD), Release(day, NOW), Release(day, third)])
     report = reported(registry, *OF_BOTH[:2])

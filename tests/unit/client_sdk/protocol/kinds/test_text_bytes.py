@@ -1,4 +1,4 @@
-"""Texts of any characters, spelt by bytes of UTF-8: what is heard of them, how they are shown."""
+"""Texts of any characters, spelled by bytes of UTF-8: what is heard of them, how they are shown."""
 
 from __future__ import annotations
 

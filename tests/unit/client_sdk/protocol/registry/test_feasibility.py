@@ -172,7 +172,7 @@ def test_paced_metrics_of_which_some_is_never_asked_are_short(ceilings: str, sho
 
 @for_each("one_kind", [True, False])
 @for_each("seed", range(40))
-def test_whoever_follows_the_advice_once_needs_no_more(seed: int, one_kind: bool) -> None:  # noqa: FBT001 a case
+def test_following_the_advice_once_is_enough(seed: int, one_kind: bool) -> None:  # noqa: FBT001 a case
     registry = drawn(seed, one_kind=one_kind)
     raised: dict[str, Any] = {
         f"{ceiling}_nanos": int(Decimal(total) * NANOS)

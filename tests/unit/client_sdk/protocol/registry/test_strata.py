@@ -92,5 +92,5 @@ def test_a_metric_has_at_most_32_strata() -> None:
 
 
 def test_a_variable_that_the_registry_lacks_is_a_mistake_of_the_program() -> None:
-    with pytest.raises(ValueError, match="no public variable 'colour'"):
-        reading('strata = ["platform"]').for_strata({"colour": "red"})
+    with pytest.raises(ValueError, match="no public variable 'color'"):
+        reading('strata = ["platform"]').for_strata({"color": "red"})
