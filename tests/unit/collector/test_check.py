@@ -156,7 +156,9 @@ def test_a_node_of_a_cluster_that_takes_no_write_is_a_failure(cluster: Cluster) 
     cluster.empty()
     store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
     for full in [node for node in cluster.nodes if node.is_master()]:
-        assert of(list(check_store(store, ON_DISK, None)), "write") == [(Level.OK, "the store accepted a write")]
+        assert texts_about(list(check_store(store, ON_DISK, None)), "write") == [
+            (Level.OK, "the store accepted a write")
+        ]
         full.client.config_set("min-replicas-to-write", 5)
         try:
             results = list(check_store(store, ON_DISK, None))
