@@ -206,7 +206,7 @@ def test_an_address_that_does_not_exist_shows_a_page_with_styles_from_which_a_se
     with served(site) as address, chromium() as browser:
         page = browser.new_page()
         failed: list[str] = []
-        page.on("response", lambda response: failed.extend([response.url] * (not response.ok)))
+        page.on("response", lambda response: failed.extend([response.url] * (response.status >= 400)))
         page.goto(f"{address}/no/such/page.html")
         assert page.locator("h1").inner_text() == "Page not found"
         assert failed == [f"{address}/no/such/page.html"]
