@@ -129,8 +129,9 @@ def list_pages_for_models(app: Sphinx, exception: Exception | None) -> None:
 
 def first_sentence(app: Sphinx, page: str) -> str:
     """Return the first sentence of a page."""
-    paragraph = next(app.env.get_doctree(page).findall(nodes.paragraph)).astext().replace("\n", " ")
-    return re.split(r"(?<=[.?!]) (?=[A-Z`])", paragraph)[0]
+    paragraph = next(app.env.get_doctree(page).findall(nodes.paragraph))
+    words = "".join(text for text in paragraph.findall(nodes.Text) if not isinstance(text.parent, nodes.raw))
+    return re.split(r"(?<=[.?!])\s", words)[0].replace("\n", " ")
 
 
 def setup(app: Sphinx) -> None:
