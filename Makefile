@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo check test system lint style types layers spelling quick whole architecture bench faults \
 	programs with-system typescript test-browsers assets vendored screenshots golden schemas docs images requirements \
-	test-images release clean
+	test-images release clean mutants
 
 setup: $(DEV_READY)
 
@@ -177,6 +177,10 @@ docs: $(DOCS_READY)
 
 bench: setup programs
 	$(BIN)/python -m benchmarks
+
+# Small faults in the trusted core, the protocol, the ledger and what counts: which of them the tests refuse. An hour.
+mutants: setup
+	$(BIN)/python -m tools.mutants
 
 faults: setup programs
 	$(BIN)/python -m pytest tests/faults --rounds 20
