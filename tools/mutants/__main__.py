@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-import sys
-from pathlib import Path
 from typing import Final
 
 from tools.mutants.covering import Record
-from tools.mutants.mutant import ROOT, Mutant, draw, files
-from tools.mutants.page import PAGE, page
+from tools.mutants.mutant import Mutant, draw, files
+from tools.mutants.page import PAGE, also_run, page
 from tools.mutants.trial import Results, Trial
+from tools.trusted_core import ROOT
 
 SUITES: Final = ("tests/contract", "tests/exact", "tests/unit/client_sdk", "tests/unit/collector")
 """Whose quick tests run: those of the measured packages."""
@@ -26,8 +25,8 @@ CONTROL_S: Final = 1800.0
 
 
 def measured_commit() -> str:
-    """Return the last commit that changed a measured package."""
-    command = ["git", "log", "-1", "--format=%h", "--", "client_sdk", "collector"]
+    """Return the last commit that changed what is measured."""
+    command = ["git", "log", "-1", "--format=%h", "--", *files()]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -46,13 +45,15 @@ def main() -> None:
     for mutant in draw(options.seed, options.number, ROOT, files()):
         mutants.append(mutant)
         if not results.is_killed(mutant):
-            result = trial.run(mutant)
+            result = trial.run(mutant, also_run().get(mutant.key, ()))
             results.append(mutant, result)
             print(f"{len(mutants)}/{options.number} {result.outcome}, {result.seconds:.0f} s: {mutant.key}", flush=True)
     results.doubt(mutants, set(trial.refused(mutants[0].file, results.tests(mutants), CONTROL_S)))
-    PAGE.write_text(page(options.seed, commit, [results.latest(mutant) for mutant in mutants]), encoding="utf-8")
-    print(f"wrote {PAGE.relative_to(Path.cwd())}" if PAGE.is_relative_to(Path.cwd()) else PAGE)
+    PAGE.write_text(
+        page(options.seed, options.seconds, commit, [results.latest(mutant) for mutant in mutants]), encoding="utf-8"
+    )
+    print(f"wrote {PAGE.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -20,7 +20,7 @@ FOLDER: Final = "--mutants-folder"
 LINES, DURATIONS = "lines", "durations.jsonl"
 QUICK: Final = "not slow and not long and not system"
 
-MOST_SECONDS, MOST_FILES = 6.0, 12
+MOST_SECONDS, MOST_FILES = 30.0, 12
 """How much of the tests is run: their files must be imported, too."""
 
 
@@ -41,8 +41,12 @@ class Tracer:
     """Traces the lines of the packages, with the running test as coverage's context."""
 
     def __init__(self, folder: Path) -> None:
+        """Start."""
         self._coverage = Coverage(
-            data_file=str(folder / "lines"), data_suffix=True, source_pkgs=["client_sdk", "collector"], config_file=False
+            data_file=str(folder / "lines"),
+            data_suffix=True,
+            source_pkgs=["client_sdk", "collector"],
+            config_file=False,
         )
         # tests that trace on their own are not traced meanwhile
         self._coverage.set_option("run:disable_warnings", ["trace-changed", "module-not-imported", "no-data-collected"])
@@ -66,6 +70,7 @@ class Durations:
     """Writes how long each test took, set-up included; of failed ones, nothing."""
 
     def __init__(self, folder: Path) -> None:
+        """Open the file."""
         self._file = (folder / DURATIONS).open("w", encoding="utf-8")
         self._seconds: dict[str, float] = defaultdict(float)
 
@@ -130,7 +135,17 @@ class Record:
             if numbers:
                 by_line = self._by_line(path)
                 found.update(test for number in numbers for test in by_line.get(number, ()))
-        return found
+        return found | self._mentioning(names)
+
+    def _mentioning(self, names: re.Pattern[str]) -> set[str]:
+        """Return tests that use a name themselves, and may run no line of the module."""
+        functions = set[str]()
+        for file in {test.partition("::")[0] for test in self._seconds}:
+            text = (self._root / file).read_text("utf-8")
+            body = ast.parse(text).body if names.search(text) else ()
+            uses = (node for node in body if names.search(ast.get_source_segment(text, node) or ""))
+            functions.update(f"{file}::{node.name}" for node in uses if isinstance(node, ast.FunctionDef))
+        return {test for test in self._seconds if test.partition("[")[0] in functions}
 
     def _fastest(self, tests: AbstractSet[str]) -> list[str]:
         return sorted(tests & self._seconds.keys(), key=lambda test: (self._seconds[test], test))
@@ -154,11 +169,11 @@ def _statement(source: str, line: int) -> tuple[range, set[str]]:
     """Return the lines of the statement at a line, and its names if it runs at import."""
     best: ast.stmt | None = None
     function = False
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.stmt) and _first(node) <= line <= (node.end_lineno or 0):
-            if best is None or _first(node) >= _first(best):
-                function = function or isinstance(best, ast.FunctionDef | ast.AsyncFunctionDef)
-                best = node
+    around = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt))
+    for node in around:  # the outer ones first
+        if _first(node) <= line <= (node.end_lineno or 0):
+            function = function or isinstance(best, ast.FunctionDef | ast.AsyncFunctionDef)
+            best = node
     if best is None:
         return range(line, line + 1), set()
     body = getattr(best, "body", None)

@@ -1,4 +1,4 @@
-"""The mutants: lines of the measured modules, each with one small fault of cosmic-ray's or of ours."""
+"""The mutants: lines of the measured modules, each with a small fault of cosmic-ray's or ours."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ IN_TEXT: Final = {
 }  # fmt: skip
 """What the operator for SQL and Lua puts in the place of a word."""
 
-STRUCTURE: Final = set(
-    "name newline endmarker file_input suite funcdef classdef parameters param simple_stmt expr_stmt import_from "
-    "atom atom_expr trailer arglist argument return_stmt annassign decorated".split()
+STRUCTURE: Final = re.compile(
+    "name|newline|endmarker|file_input|suite|funcdef|classdef|parameters|param|simple_stmt|expr_stmt|import_from|"
+    "atom|atom_expr|trailer|arglist|argument|return_stmt|annassign|decorated"
 )
 """Nodes that no operator changes."""
 
@@ -112,7 +112,7 @@ class Fault(NamedTuple):
 
     operator: str
     node: NodeOrLeaf
-    index: int
+    place: int
     at: tuple[int, int]
 
 
@@ -165,15 +165,15 @@ def _faults(source: str, line: int) -> Iterator[Fault]:
 
 
 def _occurrence(source: str, fault: Fault) -> int:
-    """Return how often the operator can be applied before, which is how cosmic-ray names a fault."""
+    """Return how often the operator can be applied before: so cosmic-ray names a fault."""
     positions = OPERATORS[fault.operator].mutation_positions
     before = takewhile(lambda node: node is not fault.node, _nodes(source))
-    return fault.index + sum(len([*positions(node)]) for node in before)
+    return fault.place + sum(len([*positions(node)]) for node in before)
 
 
 def _may_change(node: NodeOrLeaf) -> bool:
     """Return whether some operator may apply: asking all of them takes long."""
-    return node.type not in STRUCTURE and getattr(node, "value", "") not in PUNCTUATION
+    return not STRUCTURE.fullmatch(node.type) and getattr(node, "value", "") not in PUNCTUATION
 
 
 def _is_skipped(node: NodeOrLeaf) -> bool:
@@ -195,7 +195,7 @@ def _is_skipped(node: NodeOrLeaf) -> bool:
     return False
 
 
-OPERATORS: Final = {
-    name: OperatorProvider()[name]() for name in OperatorProvider() if name not in NEEDS_ARGUMENTS
-} | {"TextReplacer": TextReplacer()}
+OPERATORS: Final = {name: OperatorProvider()[name]() for name in OperatorProvider() if name not in NEEDS_ARGUMENTS} | {
+    "TextReplacer": TextReplacer()
+}
 """All operators by name, without a state."""

@@ -9,7 +9,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Final
 
-from tools.mutants.mutant import ROOT
+from tools.trusted_core import ROOT
 
 PAGE: Final = ROOT / "docs" / "privacy" / "mutation-score.md"
 SURVIVORS: Final = Path(__file__).with_name("survivors.toml")
@@ -34,19 +34,25 @@ def package(file: str) -> str:
 
 def explained() -> Mapping[str, str]:
     """Return why each survivor is one, by its key."""
-    texts: dict[str, str] = tomllib.loads(SURVIVORS.read_text("utf-8"))
+    texts: dict[str, str] = tomllib.loads(SURVIVORS.read_text("utf-8"))["explained"]
     return texts
 
 
-def score(seed: int, commit: str, results: Sequence[Mapping[str, str]]) -> str:
+def also_run() -> Mapping[str, list[str]]:
+    """Return tests that the record leaves out, and that are run first, by the key of a mutant."""
+    tests: dict[str, list[str]] = tomllib.loads(SURVIVORS.read_text("utf-8"))["also_run"]
+    return tests
+
+
+def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str, str]]) -> str:
     """Return the tables: killed mutants by package, and each survivor with its explanation."""
     rows = defaultdict[str, list[bool]](list)
     for result in results:
         is_killed = result["outcome"] == "killed"
         rows[package(result["file"])].append(is_killed)
         rows["all"].append(is_killed)
-    text = f"Seed {seed}, commit `{commit}`.\n\n| code | mutants | killed | score | 95% interval |\n"
-    text += "| --- | ---: | ---: | ---: | --- |\n"
+    text = f"Seed {seed}, commit `{commit}`, at most {seconds:.0f} s for a mutant.\n\n"
+    text += "| code | mutants | killed | score | 95% interval |\n| --- | ---: | ---: | ---: | --- |\n"
     for name, killed in sorted(rows.items(), key=lambda row: (row[0] == "all", row)):
         low, high = wilson(sum(killed), len(killed))
         share = sum(killed) / len(killed)
@@ -64,7 +70,7 @@ def _cell(code: str) -> str:
     return code.replace("|", "\\|")
 
 
-def page(seed: int, commit: str, results: Sequence[Mapping[str, str]]) -> str:
+def page(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str, str]]) -> str:
     """Return the page with its tables as the results stand."""
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    return f"{before}{BEGIN}\n{score(seed, commit, results)}\n{END}{rest.partition(END)[2]}"
+    return f"{before}{BEGIN}\n{score(seed, seconds, commit, results)}\n{END}{rest.partition(END)[2]}"

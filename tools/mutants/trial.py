@@ -67,10 +67,10 @@ class Trial:
         for name in PRELOADED:
             import_module(name)
 
-    def run(self, mutant: Mutant) -> Result:
+    def run(self, mutant: Mutant, also: Sequence[str] = ()) -> Result:
         """Run the tests of its line. Running out of time counts if the right product does not."""
         began = time.monotonic()
-        tests = self._record.tests(mutant.file, mutant.line)
+        tests = [*also, *self._record.tests(mutant.file, mutant.line)]
         by = self._failures(mutant.file, mutant.source, tests, self._seconds, "-x")[:1]
         outcome = Outcome.KILLED if by else Outcome.SURVIVED
         if by == [TIMEOUT] and self.refused(mutant.file, tests, self._seconds):

@@ -68,6 +68,7 @@ OF_VALUES: dict[str, list[Field]] = {
         Toml('{ "" = "1 2", b = "2 1" }'),
         "a",
     ],
+    "features": [Toml('[{ name = "a", values = ["x", "y"] }]'), Toml("[]"), "a"],
     "title": ["Dark mode", "", 3, "t" * 60, "t" * 61],
     "public": [True, False, "yes"],
     "approved": [["zebra"], [], "zebra", ["zebra", "zebra"], Toml("[3]")],

@@ -75,3 +75,7 @@ def test_what_has_no_bytes_is_refused_without_being_named(answer: object) -> Non
         metric.perturb(answer, SteadyCoins(0.5))
     assert "secret" not in str(caught.value)
     assert metric.edition != metric_of(TEXT).edition
+
+
+def test_the_extremes_of_a_text_are_the_shortest_the_longest_and_the_first_and_last_letter() -> None:
+    assert [answer.value for answer in Text("abc", 3).extremes()] == ["", "a", "aaa", "c"]
