@@ -6,6 +6,7 @@ import pytest
 
 from client_sdk.labels import reported
 from client_sdk.protocol.channel import MOST_LIKELIEST
+from client_sdk.protocol.kinds.words import either
 from client_sdk.protocol.sentences import shipped
 from tests.support.core.tables import for_each
 from tests.support.devices.definitions import (
@@ -105,3 +106,11 @@ def test_a_range_is_named_by_its_ends() -> None:
     metric = metric_of(NUMBER | {"mechanism": "optimal-mean", "low": 0, "high": 5000, "epsilon": 4})
     low, _, high = reported(metric, metric.channel.symbols // 2, shipped()).partition(" to ")
     assert 0 < float(low.replace(",", "")) < float(high.replace(",", "")) < 5000
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [("a", "a"), ("ab", "a or b"), ("abc", "a, b or c"), ("abcd", "a, b, c or others")],
+)
+def test_three_answers_are_named_and_more_are_not(answers: str, words: str) -> None:
+    assert either(answers, shipped()) == words

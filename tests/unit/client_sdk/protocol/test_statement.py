@@ -306,3 +306,13 @@ def test_for_browsers_the_page_says_what_holds_per_window_and_per_life_of_the_st
     assert year is not None
     assert year[1] == odds(366 * NANOS, shipped())
     assert "the day, week or month in which it was made" in " ".join(web.split())
+
+
+@pytest.mark.parametrize(("strategy", "alone"), [("pace", ["39", "39"]), ("split", [])])
+def test_the_page_says_how_many_more_answers_are_sent_if_other_questions_are_left_out(
+    strategy: str, alone: list[str]
+) -> None:
+    metric = BOOLEAN | {"epsilon": 1, "expires": Toml("2027-12-31")}
+    text = registry_text(a=metric, b=metric).replace("per_window = 20", f'strategy = "{strategy}"\nper_window = 2')
+    page = " ".join(_page(text.replace("lifetime = 400", "lifetime = 40")).split())
+    assert re.findall(r"If other questions are stopped .*? up to (\d+) times a year", page) == alone

@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk import Recorded, Registry
+from client_sdk.answers.schedule import Schedule
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.cli import main
 from client_sdk.ledger import outbox, queue, registries
 from client_sdk.ledger.file import FILE_NAME, open_file, open_memory
@@ -74,6 +76,13 @@ def test_a_stopped_metric_is_neither_recorded_nor_charged_nor_sent_and_others_go
     assert {metric for metric, _ in sent(transport)} == {"n"}
     assert len({window for _, window in sent(transport)}) == 2
     assert rows(tmp_path, "SELECT DISTINCT metric FROM charges") == [("n",)]
+
+
+def test_every_edition_can_be_stopped_once_a_device_has_done_what_is_due() -> None:
+    with closing(open_memory("acme")) as connection:
+        Schedule(PLAIN, SystemCoins()).catch_up(connection, NOON)
+        named = connection.execute("SELECT metric, edition FROM editions WHERE stopped = 0 ORDER BY metric").fetchall()
+    assert named == [(name, PLAIN.metric(name).edition) for name in ("m", "n")]
 
 
 def test_unsent_reports_of_a_stopped_metric_are_dropped_and_counted(tmp_path: Path) -> None:

@@ -162,6 +162,8 @@ def test_the_most_features_fill_the_longest_vector() -> None:
         (NUMBER_LABEL | {"mechanism": "crosses"}, "mechanism", "'crosses' is for a label of yes or no"),
         ({"label": "yes"}, "label", 'must be "boolean", or the ends of a number'),
         ({"label": Toml("{ low = 1, high = 1 }")}, "label", 'must be "boolean", or the ends of a number'),
+        ({"label": Toml("{ low = '0', high = 1 }")}, "label", 'must be "boolean", or the ends of a number'),
+        ({"label": Toml("{ low = 0, high = inf }")}, "label", 'must be "boolean", or the ends of a number'),
         ({"features": Toml("[]")}, "features", "must list features"),
         ({"features": Toml('[{ name = "a", low = 0, high = 1 }, { name = "b" }]')}, "features", "must list features"),
         ({"features": Toml('[{ name = "label", low = 0, high = 1 }]')}, "features", "must have different names"),
