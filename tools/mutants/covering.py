@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
@@ -120,10 +120,11 @@ class Record:
         by_line = self._by_line(path)
         statement, names = _statement((self._root / file).read_text("utf-8"), line)
         own = {test for number in statement for test in by_line.get(number, ())}
-        if names:
-            own |= self._of_names(re.compile(rf"\b(?:{'|'.join(names)})\b"))
-        others = {test for tests in by_line.values() for test in tests} - own
-        return self._affordable([*self._fastest(own), *self._fastest(others)])
+        named = self._of_names(re.compile(rf"\b(?:{'|'.join(names)})\b")) if names else set()
+        others = {test for tests in by_line.values() for test in tests}
+        return self._affordable(
+            dict.fromkeys([test for tests in (own, named, others) for test in self._fastest(tests)])
+        )
 
     def _by_line(self, path: str) -> Mapping[int, Sequence[str]]:
         return self._data.contexts_by_lineno(path)
@@ -150,7 +151,7 @@ class Record:
     def _fastest(self, tests: AbstractSet[str]) -> list[str]:
         return sorted(tests & self._seconds.keys(), key=lambda test: (self._seconds[test], test))
 
-    def _affordable(self, tests: Sequence[str]) -> list[str]:
+    def _affordable(self, tests: Iterable[str]) -> list[str]:
         """Return the first tests, up to a number of seconds and of files."""
         chosen: list[str] = []
         files, seconds = set[str](), 0.0

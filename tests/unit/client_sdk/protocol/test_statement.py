@@ -313,6 +313,6 @@ def test_the_page_says_how_many_more_answers_are_sent_if_other_questions_are_lef
     strategy: str, alone: list[str]
 ) -> None:
     metric = BOOLEAN | {"epsilon": 1, "expires": Toml("2027-12-31")}
-    text = registry_text(a=metric, b=metric).replace("per_window = 20", f'strategy = "{strategy}"\nper_window = 2')
+    text = registry_text(a=metric, b=metric).replace("per_window = 20", f'strategy = "{strategy}"\nper_window = 3')
     page = " ".join(_page(text.replace("lifetime = 400", "lifetime = 40")).split())
     assert re.findall(r"If other questions are stopped .*? up to (\d+) times a year", page) == alone
