@@ -284,3 +284,8 @@ def test_the_status_names_the_window_in_which_the_budget_ends() -> None:
     assert ends("2026-11", 0) == "2027-01"
     assert ends("2026-12-30", 0, window_nanos=3 * 10**9) == "2026-12-30"
     assert ends("2026-12-30", 0, window_nanos=1) is None
+
+
+def test_the_numbers_of_states_are_those_that_stand_in_files() -> None:
+    """An update of an app reads what an earlier release wrote."""
+    assert {slot.name: slot.value for slot in Slot} == {"OPEN": 0, "REPORTED": 1, "FILLED": 2, "AWAITED": 3}

@@ -316,3 +316,9 @@ def test_the_page_says_how_many_more_answers_are_sent_if_other_questions_are_lef
     text = registry_text(a=metric, b=metric).replace("per_window = 20", f'strategy = "{strategy}"\nper_window = 3')
     page = " ".join(_page(text.replace("lifetime = 400", "lifetime = 40")).split())
     assert re.findall(r"If other questions are stopped .*? up to (\d+) times a year", page) == alone
+
+
+@pytest.mark.parametrize(("odds", "printed"), [("9.51", "9.6"), ("10.4", "11")])
+def test_odds_above_ten_are_rounded_up_to_whole_ones(odds: str, printed: str) -> None:
+    page = " ".join(_page(registry_text(m=BOOLEAN | {"epsilon": f"ln {odds}"})).split())
+    assert f"One answer: even odds can become at most {printed} to 1" in page
