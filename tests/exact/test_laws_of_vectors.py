@@ -121,7 +121,7 @@ def best_share(epsilon: int) -> float:
     """The share of favored axes of least variance (Isik et al. 2023); a half if epsilon is 0."""
     if epsilon == 0:
         return 0.5
-    return norm.sf(brentq(lambda t: norm.pdf(t) / t - norm.sf(t) - 1 / expm1(epsilon), 1e-9, 99))
+    return float(norm.sf(brentq(lambda t: norm.pdf(t) / t - norm.sf(t) - 1 / expm1(epsilon), 1e-9, 99)))
 
 
 def test_the_shares_of_favored_axes_are_those_of_least_variance() -> None:

@@ -177,14 +177,14 @@ def _statement(source: str, line: int) -> tuple[range, set[str]]:
             best = node
     if best is None:
         return range(line, line + 1), set()
-    body = getattr(best, "body", None)
-    is_head = function and body
-    last = max(line, _first(body[0]) - 1) if is_head else best.end_lineno or line
+    body: list[ast.stmt] = getattr(best, "body", [])
+    last = max(line, _first(body[0]) - 1) if function and body else best.end_lineno or line
     return range(_first(best), last + 1), set() if function else _names(best)
 
 
 def _first(node: ast.stmt) -> int:
-    return min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 def _names(node: ast.stmt) -> set[str]:

@@ -35,8 +35,8 @@ NEEDS_ARGUMENTS: Final = {"VariableReplacer", "VariableInserter"}
 LOGGING: Final = re.compile(r"(_log\.\w+|warn)\(")
 
 IN_TEXT: Final = {
-    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "~=", "~=": "==", "+": "-", "DESC": "ASC", "MIN": "MAX",
-    "AND": "OR", "OR": "AND", "and": "or", "or": "and", "NOT": "", "not": "", "0": "1", "1": "0", "NX": "", "XX": "",
+    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "~=", "~=": "==", "+": "-", "DESC": "ASC",
+    "AND": "OR", "OR": "AND", "and": "or", "or": "and", "NOT": "", "not": "", "0": "1", "1": "0",
 }  # fmt: skip
 """What the operator for SQL and Lua puts in the place of a word."""
 

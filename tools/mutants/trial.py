@@ -165,7 +165,8 @@ class Results:
 
     def latest(self, mutant: Mutant) -> Mapping[str, str]:
         """Return what is known of a mutant."""
-        return self._rows[mutant.key]
+        row: dict[str, str] = self._rows[mutant.key]
+        return row
 
     def tests(self, mutants: Iterable[Mutant]) -> list[str]:
         """Return the tests that refused mutants."""

@@ -79,3 +79,7 @@ def test_what_has_no_bytes_is_refused_without_being_named(answer: object) -> Non
 
 def test_the_extremes_of_a_text_are_the_shortest_the_longest_and_the_first_and_last_letter() -> None:
     assert [answer.value for answer in Text("abc", 3).extremes()] == ["", "a", "aaa", "c"]
+
+
+def test_a_cell_of_a_table_holds_what_is_expected_of_an_answer() -> None:
+    assert Text("abc", 3).expected_in_cell == Text("abc", 3).expected
