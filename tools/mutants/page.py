@@ -57,8 +57,16 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
         low, high = wilson(sum(killed), len(killed))
         share = sum(killed) / len(killed)
         text += f"| {name} | {len(killed)} | {sum(killed)} | {share:.1%} | {low:.1%} to {high:.1%} |\n"
-    text += "\n| survivor | explanation |\n| --- | --- |\n"
     reasons = explained()
+    left = [reasons.get(result["key"], "not explained") for result in results if result["outcome"] != "killed"]
+    equivalent = sum(reason.startswith("Equivalent:") for reason in left)
+    low, high = wilson(len(results) - len(left), len(results) - equivalent)
+    share = (len(results) - len(left)) / (len(results) - equivalent)
+    text += (
+        f"\n{equivalent} of the survivors are equivalent: no test can tell them from the right line. Of the others\n"
+    )
+    text += f"{share:.1%} are killed (95% interval {low:.1%} to {high:.1%}).\n"
+    text += "\n| survivor | explanation |\n| --- | --- |\n"
     for result in results:
         if result["outcome"] != "killed":
             change = f"`{_cell(result['right'])}` became `{_cell(result['wrong'])}`"
