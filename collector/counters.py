@@ -1,8 +1,8 @@
 """The counters of the workers: rows of 64-bit cells in shared memory, one row for each worker.
 
 To count is to add in memory that both processes share, without a message or a system call. A worker
-has its row of the sheet for as long as it lives, and the next worker takes over the row of one that
-died. So counters never go back, and there are never more rows than workers at one time.
+has its row of the shared counters for as long as it lives, and the next worker takes over the row
+of one that died. So counters never go back, and there are never more rows than workers at one time.
 
 The multiprocess mode of prometheus_client would do this with a folder of files, which a collector
 that is killed leaves behind; these cells have no file name. Its files are holes at first: on a full
@@ -10,8 +10,8 @@ disk a worker that counts is killed (SIGBUS), where here it only is missing from
 would also cost more: 3.56 us for each upload, against 1.10 us here.
 
 Only perturbed reports and transport are counted, never a symbol, a metric or a device. A relay
-counts on the same sheet, and changes what it knows of uploads only when a batch leaves or ends: its
-metrics say no more of when an upload came than the collector sees.
+counts in the same memory, and changes what it knows of uploads only when a batch leaves or ends:
+its metrics say no more of when an upload came than the collector sees.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SharedCounters:
         self._descriptor = unlinked_file() if descriptor is None else descriptor
 
     def __reduce__(self) -> tuple[Callable[..., SharedCounters], tuple[Any, ...]]:
-        """Pass the sheet to a process that is being started."""
+        """Pass the counters to a process that is being started."""
         return _adopt, (self._row_bytes, DupFd(self._descriptor))
 
     def row(self) -> mmap.mmap:
@@ -152,7 +152,7 @@ class WorkerCounters:
     def __init__(self, shared_counters: SharedCounters | None = None) -> None:
         """Take a row that no living process has.
 
-        Without a sheet, count in this process's memory only.
+        Without shared counters, count in this process's memory only.
         """
         self._lock = threading.Lock()
         self._cells = memoryview(_memory(shared_counters)).cast("q")
@@ -199,7 +199,7 @@ class WorkerCounters:
 
 
 class Totals:
-    """The sums over all processes, living and dead, that counted on a sheet."""
+    """The sums over all processes, living and dead, that counted in shared counters."""
 
     def __init__(self, shared_counters: SharedCounters) -> None:
         """Read the present sums."""
@@ -225,7 +225,7 @@ def worker_pids(shared_counters: SharedCounters) -> list[int]:
 
 
 def new_shared_counters() -> SharedCounters:
-    """Return a new sheet for the counters of all processes that receive it.
+    """Return new counters for all processes that receive them.
 
     Raises:
         ConfigError: if its file cannot be created.

@@ -80,7 +80,7 @@ class SharedState:
 
     @classmethod
     def with_state(cls, served: Served) -> SharedState:
-        """Return a new board with a state.
+        """Return a new shared state.
 
         Raises:
             ConfigError: if no temporary file can be made or filled.

@@ -124,7 +124,7 @@ def relay_families(
     """Yield every metric of a relay.
 
     Args:
-        shared_counters: the sheet on which its worker counts.
+        shared_counters: those in which its worker counts.
         clock_ns: the worker's clock: monotonic, in nanoseconds.
 
     """
@@ -147,7 +147,7 @@ def families(shared_counters: SharedCounters, health: Health) -> Iterator[Metric
     """Yield every metric of a collector.
 
     Args:
-        shared_counters: the sheet on which all processes have counted.
+        shared_counters: those in which all processes have counted.
         health: the store's health when it was last looked at.
 
     """

@@ -141,7 +141,7 @@ def serve(config: RelayConfig) -> None:
 
 @contextlib.contextmanager
 def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
-    """Serve metrics if the operator wants them, and yield the sheet on which the worker counts."""
+    """Serve metrics if the operator wants them, and yield the counters of the worker."""
     if config.metrics_bind is None:
         yield None
         return

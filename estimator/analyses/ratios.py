@@ -125,8 +125,8 @@ class Ratios:
         """Return the ratios with intervals that also hold where few people decide.
 
         With little noise and few people of an outcome, or of all others, in a group, a tally may
-        lack them, as it may lack rare answers in a mean. Fieller's 95% interval is then stretched
-        to the ends of one by betting. At other levels it is stretched as much.
+        lack them, as it may lack rare answers in a mean. Fieller's 95% interval is then widened
+        to the ends of one by betting. At other levels it is widened as much.
         """
         groups, outcomes = self.pairs.shape
         can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))
@@ -235,7 +235,7 @@ class Ratios:
         return variance
 
     def _fieller(self, group: Place, outcome: Place, z: Floats | float) -> tuple[Floats, Floats]:
-        """Return both ends of the intervals of groups that could not be empty, stretched."""
+        """Return both ends of the intervals of groups that could not be empty, widened."""
         share, total = self.pairs[group, outcome], self.sums[group]
         square = total**2 - z**2 * self.of_sums[group, group]
         middle = share * total - z**2 * self.of_both[group, outcome, group]

@@ -1,6 +1,6 @@
 """The audit: play, observe, attack.
 
-A contest says which lives are told apart, and what is claimed of them. Each horizon has a function.
+A game says which lives are told apart, and what is claimed of them. Each horizon has a function.
 The answers that are told apart are the ends of a domain, and a few between them.
 """
 
@@ -86,7 +86,7 @@ class Game:
 
 @dataclass(frozen=True, slots=True)
 class GameGroup:
-    """Contests that share lives.
+    """Games that share lives.
 
     Attributes:
         games: between these lives.
@@ -117,7 +117,10 @@ class GameGroup:
 
 
 def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
-    """Return all scenes. Each answer to a single metric is reported at least ``reports`` times."""
+    """Return all groups of games.
+
+    Each answer to a single metric is reported at least ``reports`` times.
+    """
     lifetime = registry.budget.lifetime_nanos
     played = [
         game_group for metric in registry.metrics.values() for game_group in _of_metric(metric, reports, lifetime)
@@ -343,7 +346,7 @@ def _finding(game: Game, bound: LowerBound) -> Finding:
 
 
 def observations(game: Game, devices: list[list[Observation]]) -> list[Observation]:
-    """Return what a contest sees of devices: each window, or its windows together."""
+    """Return what a game sees of devices: each window, or its windows together."""
     if game.by_window:
         return [window for windows in devices for window in windows]
     return [

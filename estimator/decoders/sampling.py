@@ -51,7 +51,7 @@ class Blocks:
         size: how many symbols a block has.
         symbol_of: returns the symbol at a place of an input's block. Symbols at different places
             differ.
-        weights: of equal stretches of the symbols, and of equal stretches of the places. Only one
+        weights: of equal ranges of the symbols, and of equal ranges of the places. Only one
             if all are alike.
 
     """

@@ -1,24 +1,24 @@
 """Intervals of what a distribution tells: shares of ranges, the band, quantiles and moments.
 
 **Ranges.** A share is a difference of the distribution function between two points. An upper limit
-takes a stretch after the range and one before it, so that the range lies between them. A lower
-limit takes stretches within the range. They hold whether or not an answer at an end of the range
-belongs to it. The cell between two neighboring points contains no two stretches: rounded answers
+takes a range of the grid after the one asked for and one before it, so that it lies between them. A
+lower limit takes ranges within it. They hold whether or not an answer at an end of the range
+belongs to it. The cell between two neighboring points contains no two ranges: rounded answers
 cannot show that an answer lies within it, so its lower limit is 0.
 
 **The band** holds at all points of the grid together. Between two points the function lies between
 the lower limit of the one before and the upper limit of the next, because it never falls.
 
-**Quantiles.** The interval holds the answers at which no stretch of the range rejects them. From
-the lowest point up, each is tested: is F surely below the probability there? The first point that
-is not ends the search, so that only one true hypothesis is ever at stake (fixed-sequence testing;
+**Quantiles.** The interval holds the answers at which no range of the grid rejects them. From the
+lowest point up, each is tested: is F surely below the probability there? The first point that is
+not ends the search, so that only one true hypothesis is ever at stake (fixed-sequence testing;
 Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence Bonferroni procedure for testing
-multiple endpoints"). The upper end is found in the same way from the highest point down. All
-stretches at a point test it at once, and no fit chooses among them. With few reports their errors
-add up to half of the interval's (Bonferroni). With more, their level makes each end err in at
-most 5% of all tallies (`Ranges.tests`). That both ends together err in at most 5% is not
-proved: inside the range an end errs only if the tests of all points beyond it err, too. It is
-measured, over populations that have a quantile beside a gap.
+multiple endpoints"). The upper end is found in the same way from the highest point down. All ranges
+at a point test it at once, and no fit chooses among them. With few reports their errors add up to
+half of the interval's (Bonferroni). With more, their level is such that each end errs in at most 5%
+of all tallies (`Ranges.tests`). That both ends together err in at most 5% is not proved: inside the
+range an end errs only if the tests of all points beyond it err, too. It is measured, over
+populations that have a quantile beside a gap.
 
 **Moments** are the variance of the answers, and the mean of those within a range.
 """
@@ -43,7 +43,7 @@ class Edges:
     Attributes:
         below: a score whose expectation is not above F just below the point, shape (m, points).
         above: one whose expectation is not below F at the point.
-        reach_below: the cells of the stretch of each score of ``below``, shape (points,).
+        reach_below: the cells of the range of each score of ``below``, shape (points,).
         reach_above: the same of ``above``.
 
     """
@@ -75,7 +75,7 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
     """Return the limits of the shares of ranges of answers, each of shape (ranges,), within 0..1.
 
     Args:
-        tally: its stretches.
+        tally: its ranges.
         firsts: the point at which each range begins; of counts, its first count.
         lasts: the point at which it ends, above the first; of counts, its last count.
         family: the number of intervals that are to hold together.
@@ -98,7 +98,7 @@ def place_before(tally: TallyRanges, firsts: Places) -> Places:
 
 
 def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> Floats:
-    """Return the scores of the chosen stretch at some points, shape (m, points)."""
+    """Return the scores of the chosen range at some points, shape (m, points)."""
     widths = chosen[places]
     integrals = tally.ranges.scores.integrals
     sums = integrals[:, side.stops[widths, places]] - integrals[:, side.starts[widths, places]]
@@ -122,7 +122,7 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
     """Return the limits of F at some points, which hold together, each of shape (places,).
 
     Args:
-        tally: its stretches.
+        tally: its ranges.
         places: of the points, rising.
         family: the number of bands or intervals that are to hold together with this one.
 
@@ -145,7 +145,7 @@ def quantile_intervals(
     """Return the intervals of quantiles, on the scale of the domain.
 
     Args:
-        tally: its stretches.
+        tally: its ranges.
         probabilities: above 0 and below 1.
         family: the number of intervals that are to hold together.
 
@@ -178,7 +178,7 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
     squared cell to the mean square.
 
     Args:
-        tally: its stretches.
+        tally: its ranges.
         family: the number of intervals that are to hold together.
 
     """
@@ -207,7 +207,7 @@ def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> t
     is, by parts, (b - c) F(b) + (c - a) F(a) less the integral of F from a to b.
 
     Args:
-        tally: its stretches.
+        tally: its ranges.
         first: the point a at which the range begins; of counts, its first count.
         last: the point b at which it ends; of counts, its last count.
         family: the number of intervals that are to hold together.

@@ -1,4 +1,4 @@
-"""The stretches of a grid, and the mean of the distribution function over each from a tally.
+"""The ranges of a grid, and the mean of the distribution function over each from a tally.
 
 The scores of the integral of the distribution function are unbiased. An answer between two grid
 points is rounded at random to one of them. The probability that it is rounded to point j or a lower
@@ -41,7 +41,7 @@ SILENT = 1e-12
 """A variance below it is rounding error: the score is the same for every symbol."""
 
 WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
-"""Cells of a stretch. Finer steps gained less than 2% of an interval's width."""
+"""Cells of a range. Finer steps gained less than 2% of an interval's width."""
 
 Places = NDArray[np.int64]
 
@@ -192,13 +192,13 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """The stretches on one side of each point, of each width: arrays of shape (widths, points).
+    """The ranges on one side of each point, of each width: arrays of shape (widths, points).
 
     Attributes:
-        starts: where a stretch begins, from 0 to k.
+        starts: where a range begins, from 0 to k.
         stops: where it ends, from 0 to k.
         beyond: its cells beyond the last point, where F is 1. (Before the first point F is 0.)
-        noise: of the score for the mean over the stretch.
+        noise: of the score for the mean over the range.
 
     """
 
@@ -209,7 +209,7 @@ class Side:
 
     @classmethod
     def from_places(cls, histogram: Histogram, firsts: Places) -> Side:
-        """Return the stretches that begin at some places, shape (widths, points)."""
+        """Return the ranges that begin at some places, shape (widths, points)."""
         integrals = Scores.from_histogram(histogram).integrals
         last = integrals.shape[1] - 1
         stops = firsts + WIDTHS[:, np.newaxis]
@@ -221,13 +221,13 @@ class Side:
         return cls(starts, stops, beyond, Noise(*columns))
 
     def means(self, integrals: Floats) -> Floats:
-        """Return the mean of F over each stretch from its integrals, shape (k + 1,)."""
+        """Return the mean of F over each range from its integrals, shape (k + 1,)."""
         sums = integrals[self.stops] - integrals[self.starts] + self.beyond
         means: Floats = sums / WIDTHS[:, np.newaxis]
         return means
 
     def variances(self, covariance: Floats) -> Floats:
-        """Return the variance of each stretch's score from the covariance of the integrals'."""
+        """Return the variance of each range's score from the covariance of the integrals'."""
         own = np.diag(covariance)
         sums = own[self.starts] + own[self.stops] - 2 * covariance[self.starts, self.stops]
         variances: Floats = np.maximum(sums, 0.0) / WIDTHS[:, np.newaxis] ** 2
@@ -235,22 +235,22 @@ class Side:
 
 
 def _scores(integrals: Floats, starts: Places, stops: Places, beyond: Places) -> Iterator[Floats]:
-    """Yield the scores of the stretches of each width, shape (m, points)."""
+    """Yield the scores of the ranges of each width, shape (m, points)."""
     for width, start, stop, more in zip(WIDTHS, starts, stops, beyond, strict=True):
         yield (integrals[:, stop] - integrals[:, start] + more) / width
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
-    """All stretches of a histogram's grid.
+    """All ranges of a histogram's grid.
 
     Attributes:
         points: the answers at the k points, rising.
         scores: of the channel.
-        after: the stretches that begin at each point. Their means are not below F there.
+        after: the ranges that begin at each point. Their means are not below F there.
         before: those that end at each point; of counts, one cell later, because F keeps its value
             until the next count. Their means are not above F there.
-        tests: how many independent tests those of all stretches at a point are worth.
+        tests: how many independent tests those of all ranges at a point are worth.
 
     """
 
@@ -264,7 +264,7 @@ class Ranges:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_histogram(histogram: Histogram) -> Ranges:
-        """Return the stretches of a histogram, cached for the next window."""
+        """Return the ranges of a histogram, cached for the next window."""
         scores = Scores.from_histogram(histogram)
         points = histogram.points
         places = np.arange(points.size)
@@ -280,9 +280,9 @@ class Ranges:
 
 
 def joint_tests(integrals: Floats, law: Floats) -> float:
-    """Return how many independent tests those of the stretches at the first point are worth.
+    """Return how many independent tests those of the ranges at the first point are worth.
 
-    No other point has more stretches within the range. Where F stays at one value the largest of
+    No other point has more ranges on the grid. Where F stays at one value the largest of
     their deviations, in standard errors, is that of correlated normal variables. As many one-sided
     tests of half the interval's error reject as often as it exceeds its 95% quantile.
 
@@ -301,10 +301,10 @@ def joint_tests(integrals: Floats, law: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """One side's stretches in a tally; arrays of shape (widths, points).
+    """One side's ranges in a tally; arrays of shape (widths, points).
 
     Attributes:
-        fitted: the mean of F over each stretch if the fitted histogram were the truth.
+        fitted: the mean of F over each range if the fitted histogram were the truth.
         means: the unbiased estimate.
         variances: of a report's score.
         noise: of the scores.
@@ -337,7 +337,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TallyRanges:
-    """The stretches of one tally."""
+    """The ranges of one tally."""
 
     ranges: Ranges
     counts: Counts
@@ -346,12 +346,12 @@ class TallyRanges:
 
     @classmethod
     def from_counts(cls, histogram: Histogram, counts: Counts, smoothed: Floats) -> TallyRanges:
-        """Return the stretches of a tally with reports.
+        """Return the ranges of a tally with reports.
 
         Args:
             histogram: its bins, and the law of the mechanism given each bin.
             counts: of each symbol, shape (symbols,).
-            smoothed: the fitted shares of the bins, which choose among stretches, shape (bins,).
+            smoothed: the fitted shares of the bins, which choose among ranges, shape (bins,).
 
         """
         ranges = Ranges.from_histogram(histogram)

@@ -32,7 +32,7 @@ The bound is not below the variance of the sum, except for the error of estimati
 * Permanent answers take no part in O: those of different answers are independent, and those of
   equal answers are the same, which makes the error of a difference smaller.
 
-Each window's error is stretched as far as its interval is wider than that of a normal estimate
+Each window's error is widened as far as its interval is wider than that of a normal estimate
 (Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
 section 2). Where the noise is too small for a normal interval (see `LEAST_NOISE`), all of the error
 is taken to be lasting: a few people at an end of the range remain a few in every window.
@@ -61,7 +61,7 @@ from estimator.statistics.confidence import EXACT_BELOW, Z, student_of
 
 FARTHEST: Final = 5.0
 """Standard errors, more than any corrected p-value needs (6 in 10 million). Fieller's interval of a
-ratio grows faster than in proportion to z. Intervals of ratios are stretched to what it is here.
+ratio grows faster than in proportion to z. Intervals of ratios are widened to what it is here.
 """
 
 
@@ -159,7 +159,7 @@ class Windows:
         )
 
     def _error(self, more: Floats, less: Floats, widening: Floats, widening_of_less: Floats) -> Floats:
-        """Return the bound of the errors, with the errors of windows stretched.
+        """Return the bound of the errors, with the errors of windows widened.
 
         Args:
             more: the positive weights.

@@ -1,5 +1,5 @@
-"""The walk of all paths against the tests' own: small draws value by value, large ones stretch by
-stretch.
+"""The walk of all paths against the tests' own: small draws value by value, large ones range by
+range.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def test_a_draw_that_is_not_used_has_one_path() -> None:
 
 
 def range_law(channel: Channel, value: int) -> Chances[int]:
-    """Return a law whose one draw has an outcome on as many stretches as the declared law has
+    """Return a law whose one draw has an outcome on as many ranges as the declared law has
     symbols.
     """
     declared = {symbol: channel.probability(symbol, value) for symbol in range(channel.symbols)}

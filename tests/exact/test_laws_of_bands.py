@@ -1,4 +1,4 @@
-"""The law of square waves: small channels draw by draw, the real ones stretch by stretch."""
+"""The law of square waves: small channels draw by draw, the real ones range by range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exponential mechanism: small totals draw by draw, the real ones stretch by stretch, scales
+"""The exponential mechanism: small totals draw by draw, the real ones range by range, scales
 and utility tables.
 """
 

@@ -1,4 +1,4 @@
-"""Laplace noise on a grid: small channels draw by draw, the real ones stretch by stretch, and the
+"""Laplace noise on a grid: small channels draw by draw, the real ones range by range, and the
 closed form.
 """
 

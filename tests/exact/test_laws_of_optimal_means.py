@@ -1,7 +1,7 @@
 """The law of optimal means, whose scores are unbiased exactly.
 
 Small channels go draw by draw, the real ones draw by draw of the first coin's sides and of the
-second coin's stretches.
+second coin's ranges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stretches: what their scores expect of every answer, and how often intervals from them hold."""
+"""Ranges: what their scores expect of every answer, and how often intervals from them hold."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ FEW = 8
 
 
 def drawn(grid: Histogram, inputs: Floats, reports: int) -> Iterator[list[TallyRanges]]:
-    """Yield the stretches of batch after batch of tallies, from a population's shares of inputs."""
+    """Yield the ranges of batch after batch of tallies, from a population's shares of inputs."""
     for tallies in drawn_tallies(grid.law.symbol_law(inputs), reports, 4, FEW):
         smoothed = shares_of(grid, tallies / reports, smooth=True)
         yield [TallyRanges.from_counts(grid, *each) for each in zip(tallies, smoothed, strict=True)]

@@ -140,7 +140,7 @@ def _up_to(epsilon: float, rows: Sequence[tuple[float, T]]) -> T:
 def _next(lowest: float, first: int) -> tuple[float, int, tuple[Table, Table]]:
     """Return the next two tables' reach, the first factor to try after them, and the tables.
 
-    Stretches become shorter, so those much longer than the last one are not tried again.
+    Factors become smaller, so those much larger than the last one are not tried again.
     """
     for index, factor in enumerate(FACTORS[first:], first):
         greatest = min(lowest * factor, GREATEST)

@@ -217,7 +217,7 @@ def exact_law_of_one_draw(procedure: Callable[[Coins], T], ends: Sequence[int]) 
     between two ``ends``.
 
     2**64 draws cannot be replayed individually. ``ends`` rise from 0 to the bound of the draw. The
-    outcome is computed at both ends and in the middle of every stretch: a wrong division or
+    outcome is computed at both ends and in the middle of every range: a wrong division or
     comparison would show at an end.
     """
     ways: defaultdict[T, int] = defaultdict(int)

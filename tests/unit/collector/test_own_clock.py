@@ -15,7 +15,7 @@ FUTURE, CLOSED = Refusal.WINDOW_IN_FUTURE, Refusal.WINDOW_CLOSED
 
 
 class Collector:
-    """Counts uploads of one report on a sheet, and looks at its clock."""
+    """Counts uploads of one report in shared counters, and looks at its clock."""
 
     def __init__(self) -> None:
         shared_counters = new_shared_counters()

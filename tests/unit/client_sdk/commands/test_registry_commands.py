@@ -154,7 +154,7 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         registry_text(**KINDS, **orders)
         + '[metric."class"]\npurpose = "Quote: \'\'\'"\nkind = "boolean"\nepsilon = 1\n'
     )
-    assert main(["codegen", "--registry", str(write(folder, text)), "--output", str(folder / "questions.py")]) == 0
+    assert main(["codegen", "--registry", str(write(folder, text)), "--output", str(folder / "metrics.py")]) == 0
     return folder
 
 
@@ -191,7 +191,7 @@ metrics.theme.record("dark")
 
 @pytest.mark.long
 def test_mypy_refuses_every_wrong_answer_and_no_right_one(typed: Path) -> None:
-    head = "from client_sdk import Telemetry\nfrom questions import Metrics\n\n\ndef ask(metrics: Metrics) -> None:\n"
+    head = "from client_sdk import Telemetry\nfrom metrics import Metrics\n\n\ndef ask(metrics: Metrics) -> None:\n"
     body = "".join(f"    {line}\n" for line in (RIGHT + WRONG).splitlines())
     (typed / "app.py").write_text(head + body, encoding="utf-8")
     # In a process of its own: mypy raises the limit of recursion of the process that imports it.
@@ -201,7 +201,7 @@ def test_mypy_refuses_every_wrong_answer_and_no_right_one(typed: Path) -> None:
         "--no-error-summary",
         "--follow-imports=silent",
         "app.py",
-        "questions.py",
+        "metrics.py",
     ]
     shown = subprocess.run(
         [sys.executable, "-m", "mypy", *options], cwd=typed, capture_output=True, text=True, check=False
@@ -234,7 +234,7 @@ def test_odd_names_and_long_lists_make_a_module_all_the_same() -> None:
     values = [f"v{index}" for index in range(MOST_LITERALS + 1)]
     metrics = {name: BOOLEAN for name in (*keyword.kwlist, "class_") if name.islower()}
     text = module_of(SameRegistry.parse(registry_text(**metrics, many=CATEGORY | {"values": values})))
-    compile(text, "questions.py", "exec")
+    compile(text, "metrics.py", "exec")
     assert "self.many: Metric[str]" in text
     assert "self.class__: " in text
 
@@ -313,6 +313,6 @@ def test_codegen_has_a_type_of_the_purposes_if_there_are_any() -> None:
     metrics = {"a": BOOLEAN | {"consent": "usage"}, "b": BOOLEAN | {"consent": "crashes"}, "c": BOOLEAN}
     text = module_of(SameRegistry.parse(registry_text(**metrics)))
     written: dict[str, Any] = {}
-    exec(compile(text, "questions.py", "exec"), written)  # noqa: S102 as an app imports it
+    exec(compile(text, "metrics.py", "exec"), written)  # noqa: S102 as an app imports it
     assert get_args(written["Purpose"]) == ("crashes", "usage")
     assert "Purpose" not in module_of(SameRegistry.parse(registry_text(a=BOOLEAN)))
