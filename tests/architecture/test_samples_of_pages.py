@@ -22,15 +22,15 @@ HELPS = helps()
 
 
 def samples(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 CONSOLES = [
-    line.removeprefix("$ ")
+    line.strip().removeprefix("$ ")
     for page in sorted(DOCS.rglob("*.md"))
     for sample in samples(page, "console")
     for line in sample.splitlines()
-    if line.startswith("$ hearsay-")
+    if line.strip().startswith("$ hearsay-")
 ]
 
 
@@ -60,7 +60,7 @@ def test_the_settings_and_queries_of_prometheus_name_what_is_exposed() -> None:
 
 
 def test_the_keys_of_a_retired_metric_are_some() -> None:
-    stopped, retained = samples(DOCS / "how-to" / "retiring.md", "toml")
+    retained, stopped = samples(DOCS / "how-to" / "changing.md", "toml")
     starter = (ROOT / "client_sdk" / "commands" / "starter.toml").read_text(encoding="utf-8")
     changed = Registry.parse(stopped + starter.replace("[metric.dark_mode]\n", retained))
     assert changed.metric("dark_mode").retention_days == 365
