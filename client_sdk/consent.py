@@ -267,7 +267,7 @@ def choose(
     registry = registry_of(registry)
     folder, agreed = app_folder(data_dir), consent_of(consent)
     if folder is None or agreed is SUPPRESSED:
-        raise ValueError("a choice is True, False or a set of purposes, and needs a data_dir to be stored in")
+        raise ValueError("a choice must be True, False or a set of purposes, and needs a data_dir that stores it")
     host, before = _host(collector), _read(folder)
     metrics = {name: metric for name, metric in registry.metrics.items() if about is None or name in about}
     yes = {name: terms(metric) for name, metric in metrics.items() if covers(agreed, metric)}
@@ -381,7 +381,7 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
     try:
         choose(registry, consent=answer, collector=collector, data_dir=data_dir, about=about)
     except OSError as error:  # which must not end the app
-        warn("the user's choice cannot be stored, and they will be asked again: %s", error.strerror)
+        warn("cannot store the user's choice, so they will be asked again: %s", error.strerror)
     return current(registry, collector=collector, data_dir=data_dir, variable=variable)
 
 

@@ -204,7 +204,7 @@ class Provider:
                     try:
                         (self._look if each.call is None else self._conclude)(each)
                     except Exception as error:  # noqa: BLE001 the thread must outlive any failure, such as a clock's
-                        warn("a function that is provided could not be called: %s", type(error).__name__)
+                        warn("a provided function could not be called: %s", type(error).__name__)
                         each.look_s = time.monotonic() + LOOK_AGAIN_S
 
     def _look(self, each: _Provided) -> None:
@@ -267,7 +267,7 @@ class Provider:
         try:
             randomized = self._randomized(each.definition, function, call)
         except BaseException as error:  # noqa: BLE001 it would be printed with its frames, which hold the answer
-            warn("the function that provides %s raised %s", each.definition.name, type(error).__name__)
+            warn("the function provided for %s raised %s", each.definition.name, type(error).__name__)
         with self._changed:
             call.randomized = None if call.is_over else randomized
             call.has_returned, each.is_running = True, False
@@ -298,7 +298,7 @@ class Provider:
                 return
             definition, call = self._over(each)
             if not call.has_returned:
-                warn("the function that provides %s took more than %d s", definition.name, CALL_S)
+                warn("the function provided for %s took more than %d s", definition.name, CALL_S)
         self._store(definition, call, LEDGER_DEADLINE_S)
 
     def _store(self, definition: Metric, call: _Asked, timeout_s: float) -> None:

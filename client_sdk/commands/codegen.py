@@ -90,13 +90,13 @@ def codegen(path: Path, output: Path | None) -> Outcome:
     if output is None:
         return Outcome(text)
     if is_same_file(output, path):
-        return Outcome(problems=(f"{output} is the registry, and the module would replace it; name another file",))
+        return Outcome(problems=(f"{output} is the registry itself; name another file",))
     if replaces_another_kind(output, lambda head: head.startswith(_FIRST_LINE.encode())):
-        return Outcome(problems=(f"{output} was not written by codegen, and is left as it is; name another file",))
+        return Outcome(problems=(f"{output} was not written by codegen and was not changed; name another file",))
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        return Outcome(problems=(f"{output} cannot be written: {error.strerror}; name another file",))
+        return Outcome(problems=(f"{output} cannot be written: {error.strerror}; name a writable file",))
     return Outcome(f"wrote {output}: {len(registry.metrics)} questions\n")
 
 

@@ -72,8 +72,8 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     if clock_s < seen_s - CLOCK_BACK_S:
         day = Window.at(WindowKind.DAY, seen_s).text
         raise ClockError(
-            f"the device's clock stands before {day}, until when answers were recorded; nothing is recorded until it "
-            "gets there: set the clock"
+            f"the device's clock is before {day}, the day of the latest answer; nothing is recorded until that day: "
+            "set the clock"
         )
     if clock_s // NOTED_S > seen_s // NOTED_S:
         connection.execute("UPDATE device SET latest_s = ?", (int(clock_s),))

@@ -209,4 +209,4 @@ def empty_log(connection: sqlite3.Connection) -> None:
 
     """
     if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-        raise LedgerBusyError("another process uses the ledger, so its log still holds what was wiped; call again")
+        raise LedgerBusyError("another process is using the ledger, so its log still contains erased data; call again")

@@ -79,7 +79,7 @@ def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | Non
     """Return the letters, which a preset may name; None if they have a mistake."""
     preset, letters = table.text("preset"), table.take(key.name)
     if preset and letters is not None:
-        table.mistake("preset", "must not stand beside letters; keep one of them")
+        table.mistake("preset", "cannot be combined with letters; keep one of them")
         return None
     if preset and preset not in PRESETS:
         table.mistake("preset", f"must be one of: {', '.join(PRESETS)}{suggestion(preset, PRESETS)}")
@@ -134,41 +134,41 @@ class Text(Kind):
         Key(
             "letters",
             text(MAX_LETTERS),
-            "of a text: the letters that are told apart",
+            "of a text: the letters that are distinguished",
             required=False,
             read=_read_letters,
         ),
         Key(
             "preset",
             {"enum": list(PRESETS)},
-            "of a text: letters by a name",
+            "of a text: a named list of letters",
             required=False,
             read=lambda *_: None,  # read with the letters
         ),
         OTHER._replace(read=lambda table, key, _: table.text(key.name, most=1) or None),
         Key("max_length", whole(MAX_TEXT_LENGTH), "of a text: the most letters; longer ones are cut"),
         MAX_ITEMS._replace(narrower=whole(MAX_TEXTS), required=False),
-        Key("discover", FLAG, "of a text: whether texts can be found that nobody names"),
+        Key("discover", FLAG, "of a text: whether unlisted texts can be discovered"),
         Key(
             "cells",
             {"enum": list(CELLS_ALLOWED)},
-            "of a text: about how many cells a group's table has",
+            "of a text: the approximate number of cells in a group's table",
             required=False,
             read=_read_cells,
         ),
         Key(
             "approved",
             listing(text(), 1, MOST_APPROVED) | {"uniqueItems": True},
-            "of a public text: the found texts that may be published",
+            "of a public text: the discovered texts that may be published",
             required=False,
             read=_read_approved,
         ),
     )
     rule: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["letters"]}, {"required": ["preset"]}]}
     refused: ClassVar[Mapping[str, str]] = refused(
-        permanent_epsilon="is not for a text: of a permanent answer about many cells nothing is left",
+        permanent_epsilon="is not for a text: a permanent answer about many cells would be too noisy",
         fill_in="is not for this text; record an answer in every window instead",
-        strata="is not for a text: each stratum would have tallies of its own, and find less",
+        strata="is not for a text: each stratum would have its own tallies, and find fewer texts",
     )
     is_named: ClassVar[bool] = False
     shapes: ClassVar[tuple[str, ...]] = ("cells",)
@@ -202,7 +202,7 @@ class Text(Kind):
         """Return the text, unless its letters or their number make no sense."""
         letters, other, cells = values["letters"], values["other"], values["cells"] or CELLS
         if other and letters == BYTES:
-            table.mistake("other", "is not for bytes, which spell every text; remove it")
+            table.mistake("other", "is not for bytes, which can spell every text; remove it")
             return None
         if other and other not in letters:
             table.mistake("other", "must be one of letters")
@@ -210,7 +210,7 @@ class Text(Kind):
         most, is_found = values["max_items"] or 1, values["discover"]
         kind = cls(letters, values["max_length"], other=other, discover=is_found, max_items=most, cells=cells)
         if 2**kind.bits <= cells:
-            table.mistake("max_length", 'leaves so few texts that all can be listed; let kind = "category"')
+            table.mistake("max_length", 'allows so few texts that all can be listed; use kind = "category"')
             return None
         return kind._with_approved(table, values["approved"] or ())
 
@@ -219,7 +219,7 @@ class Text(Kind):
         try:
             shown = [self.label_of(self.number_of(text.removesuffix(CUT))) for text in texts]
         except DomainError:
-            table.mistake("approved", f"must hold texts of {self.alphabet}")
+            table.mistake("approved", f"must contain texts of {self.alphabet}")
             return None
         return replace(self, approved=tuple(dict.fromkeys(shown)))
 

@@ -44,7 +44,9 @@ def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | N
     """Return the greatest length of a vector; None if it is missing or mistaken."""
     norm = table.number(key.name, required=key.required)
     if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
-        table.mistake(key.name, f"must be from {float(LEAST_NORM):g} to {float(GREATEST_NORM):g}: longer are shortened")
+        table.mistake(
+            key.name, f"must be from {float(LEAST_NORM):g} to {float(GREATEST_NORM):g}; longer ones are clipped"
+        )
         return None
     return norm
 
@@ -52,7 +54,7 @@ def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | N
 NORM: Final = Key(
     "norm",
     {"type": "number", "minimum": float(LEAST_NORM), "maximum": float(GREATEST_NORM)},
-    "of a vector or the features of a model: the greatest length; longer ones are shortened",
+    "of a vector or the features of a model: the maximum length; longer ones are clipped",
     read=_read_norm,
 )
 

@@ -106,8 +106,8 @@ def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | Non
             return f"the collector refused a report: {sentences[0]}" if sentences else None
         case Rejected(status):
             return (
-                f"the collector rejected an upload with status {status}, and its reports are dropped: "
-                "has it the version of this SDK or a later one?"
+                f"the collector rejected an upload with status {status}, and its reports are lost: "
+                "check that its version is not older than the SDK's"
             )
         case Transient():
             return _why_again(reply)

@@ -113,7 +113,7 @@ class Nearest(Category):
         ),
     )
     refused: ClassVar[Mapping[str, str]] = refused()
-    cross_refusal: ClassVar[str] = "this SDK finds the nearest of vectors only outside a cross"
+    cross_refusal: ClassVar[str] = "the SDK for browsers and Node cannot cross this kind"
 
     points: tuple[Point, ...] = field(repr=False)
     _squares: tuple[int, ...] = field(init=False, repr=False, compare=False)

@@ -53,7 +53,7 @@ class OrdinalMean(Grid):
 
     name: ClassVar[str] = Ordinal.name
     statistics: ClassVar[tuple[str, ...]] = ("mean",)
-    unshared: ClassVar[str] = "gives every value a share; remove statistic, or let auto choose"
+    unshared: ClassVar[str] = "estimates the share of every value; remove statistic, or let auto choose"
     statistic: ClassVar[str] = "mean"  # type: ignore[misc] # of each question of the others
     refused: ClassVar[Mapping[str, str]] = Ordinal.refused
     takes_fill_value: ClassVar[bool] = False
@@ -114,4 +114,4 @@ class OrdinalMean(Grid):
     @property
     def browser_refusal(self) -> str:
         """Why the SDK of browsers does not take the question."""
-        return "statistic is not for the ordinals of this SDK; remove it"
+        return "the SDK for browsers and Node has no statistic for an ordinal; remove it"

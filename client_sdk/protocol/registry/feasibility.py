@@ -122,7 +122,7 @@ def _sentence(budget: Budget, ceiling: Ceiling, most: int, when: WindowKind, ter
     costs = f"the first {when} of a device may cost"
     consequence = _CONSEQUENCES[budget.strategy]
     if any(term.times > 1 for term in terms):
-        consequence = "the answer that comes last may be out_of_budget"
+        consequence = "the last answers may be out_of_budget"
     if budget.strategy is Strategy.SAMPLE and _for_life(ceiling):
         costs = "one answer to each question costs"
         consequence = f"no device ever answers more than {_answers_within(most, terms)} of {len(terms)} questions"
@@ -148,9 +148,9 @@ def _written_sum(terms: _Terms, ceiling: Ceiling) -> str:
 
 
 _CONSEQUENCES = {
-    Strategy.SPLIT: "the answer that comes last is out_of_budget on every device",
-    Strategy.SAMPLE: "a question that is drawn together with dear ones is not asked",
-    Strategy.PACE: "not every question is ever asked",
+    Strategy.SPLIT: "the last answer is out_of_budget on every device",
+    Strategy.SAMPLE: "a question drawn together with expensive ones is not asked",
+    Strategy.PACE: "some questions are never asked",
 }
 
 

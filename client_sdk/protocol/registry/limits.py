@@ -62,11 +62,11 @@ def remarks(registry: Asked, today: date) -> list[str]:
     if accept:
         over = [sentence.split(":")[0] for sentence in excesses(registry, today)]
         places = " and ".join(over) if over else "nothing"
-        sentences.append(f"above the limits, {places}; the reason given: {accept}")
+        sentences.append(f"above the limits: {places}; accepted because: {accept}")
     if web_year is not None:
         year = most_nanos(_still_asked(registry, today), Horizon.YEAR)
         sentences.append(
-            f"a browser whose storage is wiped again and again reveals up to epsilon {as_float(year):.9g} within a "
+            f"a browser whose storage is deleted again and again reveals up to epsilon {as_float(year):.9g} within a "
             f"year; web_year states {as_float(web_year):.9g}"
         )
     return sentences

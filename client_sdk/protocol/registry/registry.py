@@ -184,7 +184,7 @@ class Registry:
         sentences = []
         for name, metric in self.metrics.items():
             if metric.has_expired(Window.on(metric.window, today)):
-                sentences.append(f"metric.{name} expired on {metric.expires}: remove it, or set a later day")
+                sentences.append(f"metric.{name} expired on {metric.expires}: remove it, or set a later date")
             if not metric.owner:
                 sentences.append(f"metric.{name} has no owner: name one in it, or in [app]")
         return sentences
@@ -244,7 +244,7 @@ class Registry:
         try:
             file = Path(path)
         except TypeError:
-            message = f"registry must be the path of its file, such as 'metrics.toml', not {type(path).__name__}"
+            message = f"registry must be the path of a file, such as 'metrics.toml', not {type(path).__name__}"
             raise TypeError(message) from None
         try:
             text = file.read_text(encoding="utf-8")
@@ -278,7 +278,7 @@ class Registry:
         import tomllib  # noqa: PLC0415 importing the SDK must stay quick
 
         if text.startswith("\ufeff"):
-            raise RegistryError(WHOLE, "begins with a byte order mark; save it as UTF-8 without one")
+            raise RegistryError(WHOLE, "starts with a byte order mark; save it as UTF-8 without one")
         try:
             document = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:
@@ -326,7 +326,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     top = TomlTable(document, "", mistakes)
     schema = top.take("schema", required=True)
     if schema is not None and (type(schema) is not int or schema != SCHEMA):
-        top.mistake("schema", f"must be {SCHEMA}, the schema that this version reads")
+        top.mistake("schema", f"must be {SCHEMA}, the only schema that this version reads")
     app = TomlTable(top.take("app", required=True) or {}, "app", mistakes)
     name, owner = app.text("name", required=True), app.text("owner")
     population = app.whole("population", MOST_DEVICES, required=False)
@@ -356,7 +356,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
     """Return a mistake for each permanent answer that a browser could be made to draw again."""
-    problem = "needs a secret that outlives the storage of a browser, for which [budget] web_year is"
+    problem = "needs a secret, which browsers may delete; remove it, or remove web_year from [budget]"
     permanent = [name for name, metric in metrics.items() if metric.channel.permanent_nanos]
     return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
 
@@ -378,7 +378,7 @@ def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEve
     if raw is None:
         return ()
     if not isinstance(raw, dict):
-        mistakes.append(("event", 'must hold a table for each day: [event.2027-03-02] title = "2.3 released"'))
+        mistakes.append(("event", 'must contain a table for each day: [event.2027-03-02] title = "2.3 released"'))
         return ()
     events = []
     for name, fields in raw.items():
@@ -386,7 +386,7 @@ def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEve
         day, title = _day(name), table.text("title", required=True, most=MAX_TITLE)
         table.nothing_else()
         if day is None:
-            table.mistake("", "must be a day, such as event.2027-03-02")
+            table.mistake("", "must be a date, such as event.2027-03-02")
         else:
             events.append(DatedEvent(day, title))
     return tuple(sorted(events))
@@ -449,7 +449,7 @@ def _read_metrics(
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not raw:
-        mistakes.append(("metric", "must hold at least one metric: [metric.dark_mode]"))
+        mistakes.append(("metric", "must contain at least one metric: [metric.dark_mode]"))
         return {}
     read: dict[str, Metric] = {}
     kinds: dict[str, Kind | None] = {}
@@ -467,7 +467,7 @@ def _read_metrics(
 def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
     """Return a mistake for each title that is that of another question, or its name."""
     known: dict[str, str] = {}
-    problem = "is that of metric.{}, too, so that readers would confuse them; choose another title"
+    problem = "is also the title of metric.{}; choose another"
     return [
         (f"metric.{metric.name}.title", problem.format(first))
         for metric in sorted(metrics, key=lambda metric: metric.title != metric.name)
@@ -478,7 +478,7 @@ def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
 def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
     """Return a mistake for each public question that crosses a sensitive one."""
     return [
-        (f"metric.{name}.public", f"must not stand here: metric.{part} is sensitive, and is part of its answers")
+        (f"metric.{name}.public", f"is not allowed: metric.{part} is sensitive, and part of its answers")
         for name, metric in read.items()
         for part in metric.kind.crossed
         if metric.is_public and read[part].is_sensitive
@@ -490,13 +490,13 @@ def read_sentences(raw: object, metrics: Collection[str], mistakes: list[tuple[s
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not all(isinstance(table, dict) for table in raw.values()):
-        mistakes.append(("sentences", "must hold a table for each language: [sentences.de]"))
+        mistakes.append(("sentences", "must contain a table for each language: [sentences.de]"))
         return {}
     read = {}
     for language, table in raw.items():
         place = f"sentences.{language}"
         if LANGUAGE.fullmatch(language) is None:
-            mistakes.append((place, "is no language; write its tag, such as de or pt-BR"))
+            mistakes.append((place, "is not a language tag; write one, such as de or pt-BR"))
             continue
         own = dict(flattened(table))
         mistakes += [(f"{place}.{key}", problem) for key, problem in _problems(own, metrics)]

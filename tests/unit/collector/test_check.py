@@ -59,7 +59,7 @@ def test_a_registry_is_looked_through_metric_by_metric(registry_file: Path) -> N
     assert registry == Registry.parse(REGISTRY_TEXT)
     assert [level for level, _ in texts_about(results, "channels")] == [Level.OK]
     warnings = [text for level, text in texts_about(results, "registry") if level is Level.WARNING]
-    assert "metric.old expired on 2026-11-10: remove it, or set a later day" in warnings
+    assert "metric.old expired on 2026-11-10: remove it, or set a later date" in warnings
     assert sum("has no owner" in text for text in warnings) == len(REGISTRY.metrics)
     assert not [text for text in warnings if "metric.os expired" in text]
 

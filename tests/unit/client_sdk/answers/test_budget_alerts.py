@@ -152,7 +152,7 @@ def test_a_ledger_that_is_busy_is_looked_at_later(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("warn_at", [(0,), (-0.5,), (0.5, 1.5), (float("nan"),)])
 def test_a_fraction_that_is_none_is_refused_at_once(warn_at: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="above 0, at most 1"):
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
         telemetry(None, on_budget=Host(), warn_at=warn_at)
 
 

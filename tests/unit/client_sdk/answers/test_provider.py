@@ -201,7 +201,7 @@ def test_the_log_names_the_type_of_what_was_raised_and_nothing_else(
         with device(tmp_path / answer) as app:
             app.provide("m", function)
         logs.append([(record.getMessage(), record.exc_info, record.stack_info) for record in caplog.records])
-    assert logs[0] == logs[1] == [("the function that provides m raised ValueError", None, None)]
+    assert logs[0] == logs[1] == [("the function provided for m raised ValueError", None, None)]
 
 
 def test_without_consent_nothing_is_called_and_an_agreement_calls_at_once(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_check_passes_until_the_registry_says_something_else(
     assert run(tmp_path, text, *options, "--check") == 1
     assert "compile it again" in capsys.readouterr().err
     assert run(tmp_path, text, *options) == 0
-    assert "162 per year" in capsys.readouterr().out
+    assert "162 a year" in capsys.readouterr().out
     assert "dark_mode: boolean;" in (tmp_path / "hearsay.d.ts").read_text(encoding="utf-8")
     assert run(tmp_path, text, *options, "--check") == 0
     assert run(tmp_path, text.replace('"ln 3"', '"ln 2"'), *options, "--check") == 1
@@ -107,7 +107,7 @@ REFUSED = {
     ),
     "vector": (
         HEAD + YEAR + '[metric.v]\npurpose = "?"\nkind = "vector"\nlength = 3\nnorm = 1\nepsilon = 1',
-        r"metric\.v: this SDK does not know the kind vector",
+        r"metric\.v: the SDK for browsers and Node lacks the kind vector",
     ),
     "a cross with vectors": (
         HEAD
@@ -115,13 +115,13 @@ REFUSED = {
         + DARK_MODE
         + '[metric.n]\npurpose = "?"\nkind = "nearest"\nprototypes = { a = "0", b = "1" }\nepsilon = 1\n'
         + '[metric.c]\npurpose = "?"\ncross = ["n", "dark_mode"]\nepsilon = 1',
-        r"metric\.c: this SDK finds the nearest of vectors only outside a cross",
+        r"metric\.c: the SDK for browsers and Node cannot cross this kind",
     ),
     "the mean of an ordinal": (
         HEAD
         + YEAR
         + '[metric.o]\npurpose = "?"\nkind = "ordinal"\nvalues = ["a", "b"]\nstatistic = "mean"\nepsilon = 1',
-        r"metric\.o: statistic is not for the ordinals",
+        r"metric\.o: the SDK for browsers and Node has no statistic",
     ),
     "strategy": (HEAD + YEAR + 'strategy = "sample"\nanswers = 1' + DARK_MODE, r'strategy = "sample" needs a secret'),
 }
@@ -193,9 +193,9 @@ def test_a_kind_or_mechanism_that_the_sdk_lacks_is_refused(monkeypatch: pytest.M
     registry = Registry.parse(HEAD + YEAR + DARK_MODE)
     assert not list(refusals(registry, Target.WEB))
     monkeypatch.setattr("client_sdk.commands.compile.MECHANISMS", ("one-bit",))
-    assert "does not have the mechanism randomized-response" in "".join(refusals(registry, Target.WEB))
+    assert "lacks the mechanism randomized-response" in "".join(refusals(registry, Target.WEB))
     monkeypatch.setattr(Boolean, "typescript_type", "")
-    assert "does not know the kind boolean" in "".join(refusals(registry, Target.WEB))
+    assert "lacks the kind boolean" in "".join(refusals(registry, Target.WEB))
 
 
 def test_a_pair_whose_part_the_sdk_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_a_pair_whose_part_the_sdk_lacks_is_refused(monkeypatch: pytest.MonkeyPa
     )
     assert refusal(registry.metric("c")) is None
     monkeypatch.setattr(Category, "typescript_type", "")
-    assert refusal(registry.metric("c")) == "this SDK does not know the kind category"
+    assert refusal(registry.metric("c")) == "the SDK for browsers and Node lacks the kind category"
 
 
 def test_every_kind_and_mechanism_of_the_compiler_is_exported_by_the_sdk() -> None:

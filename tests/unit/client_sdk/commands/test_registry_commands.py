@@ -67,8 +67,8 @@ def test_check_says_that_a_registry_is_sound(tmp_path: Path, capsys: pytest.Capt
     path = write(tmp_path, registry_text(a=BOOLEAN))
     assert main(["check", "--registry", str(path)]) == 0
     assert capsys.readouterr().out == (
-        f"{path} is sound: 1 question of acme; a device can pay for a first answer to each\n"
-        f"{path}: above the limits, budget; the reason given: It exists in tests only.\n"
+        f"{path} is valid: 1 question in acme; the budget pays for a first answer to each\n"
+        f"{path}: above the limits: budget; accepted because: It exists in tests only.\n"
     )
 
 
@@ -105,7 +105,7 @@ def test_init_writes_a_registry_that_works_and_never_replaces_a_file(
     assert {day.year - datetime.now(UTC).year for day in expires if day} == {1}
     written = path.read_text(encoding="utf-8")
     assert main(["init", "--registry", str(path)]) == 1
-    assert f"{path} exists" in capsys.readouterr().err
+    assert f"{path} already exists" in capsys.readouterr().err
     assert path.read_text(encoding="utf-8") == written
     assert main(["init", "--registry", str(tmp_path / "none" / "metrics.toml")]) == 1
     assert "cannot be written: No such file" in capsys.readouterr().err
@@ -243,7 +243,7 @@ def test_codegen_names_the_mistakes_of_a_registry(tmp_path: Path, capsys: pytest
     with pytest.raises(SystemExit) as refused:
         main(["codegen", "--registry", str(write(tmp_path, "schema = 3"))])
     assert refused.value.code == 2
-    assert "schema: must be 1, the schema" in capsys.readouterr().err
+    assert "schema: must be 1, the only schema" in capsys.readouterr().err
     assert main(["codegen", "--registry", str(STARTER)]) == 0
     assert "self.startup_ms: " in capsys.readouterr().out
     assert main(["codegen", "--registry", str(STARTER), "--output", str(tmp_path)]) == 1
@@ -260,7 +260,7 @@ def test_a_module_never_replaces_its_registry(
     link(tmp_path / "questions.d.ts", path)
     for output in (path, tmp_path / "questions.d.ts"):
         assert main([*arguments, "--registry", str(path), "--output", str(output)]) == 1
-        assert "is the registry, and the module would replace it" in capsys.readouterr().err
+        assert "is the registry itself" in capsys.readouterr().err
     assert path.read_text() == text
 
 
@@ -280,7 +280,7 @@ def test_a_module_replaces_only_what_its_command_wrote(
     for content in ("schema = 1\n", "-----BEGIN PRIVATE KEY-----\n", "export const mine = 1;\n", "import os\n"):
         other.write_text(content)
         assert main([*arguments, "--registry", str(path), "--output", str(output)]) == 1
-        assert f"{other} was not written by {arguments[0]}, and is left as it is" in capsys.readouterr().err
+        assert f"{other} was not written by {arguments[0]} and was not changed" in capsys.readouterr().err
         assert other.read_text() == content
     other.write_text("")
     for _ in range(2):
@@ -291,7 +291,7 @@ def test_types_never_replace_the_registry(tmp_path: Path, capsys: pytest.Capture
     path = tmp_path / "metrics.d.ts"
     path.write_text(registry_text(m=BOOLEAN))
     assert main(["compile", "--registry", str(path), "--target", "node", "--output", str(tmp_path / "metrics.js")]) == 1
-    assert "is the registry, and the module would replace it" in capsys.readouterr().err
+    assert "is the registry itself" in capsys.readouterr().err
     assert path.read_text() == registry_text(m=BOOLEAN)
     assert not (tmp_path / "metrics.js").exists()
 
@@ -306,7 +306,7 @@ def test_a_metric_that_has_expired_is_named(tmp_path: Path, capsys: pytest.Captu
     path = tmp_path / "metrics.toml"
     path.write_text(registry_text(m=BOOLEAN | {"expires": Toml("2020-01-01")}), encoding="utf-8")
     assert main(["check", "--registry", str(path)]) == 0
-    assert "metric.m expired on 2020-01-01: remove it, or set a later day\n" in capsys.readouterr().out
+    assert "metric.m expired on 2020-01-01: remove it, or set a later date\n" in capsys.readouterr().out
 
 
 def test_codegen_has_a_type_of_the_purposes_if_there_are_any() -> None:

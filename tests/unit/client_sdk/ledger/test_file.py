@@ -143,7 +143,7 @@ def of_another_app(path: Path) -> None:
     open_file(path, "another-app", create=True).close()
 
 
-DAMAGED = "damaged or is no ledger"
+DAMAGED = "damaged or not a ledger"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ DAMAGED = "damaged or is no ledger"
         (overwritten, DAMAGED),
         (deviceless, DAMAGED),
         (of_another_program, DAMAGED),
-        (newer, "written by a newer version; it is left unchanged: update the app"),
+        (newer, "written by a newer version and was not changed; update the app"),
         (of_another_app, "the ledger of the app 'another-app', not 'acme'"),
     ],
 )
@@ -204,7 +204,7 @@ def sqlite_error(code: int) -> sqlite3.OperationalError:
     ("error", "sentence"),
     [
         (sqlite_error(sqlite3.SQLITE_FULL), "the disk is full; free some space"),
-        (sqlite_error(sqlite3.SQLITE_READONLY), r"cannot be used \(SQLITE_SOMETHING\); give this program the right"),
+        (sqlite_error(sqlite3.SQLITE_READONLY), r"cannot be used \(SQLITE_SOMETHING\); allow this program to write"),
         (sqlite_error(sqlite3.SQLITE_IOERR_FSYNC), r"cannot be used \(SQLITE_SOMETHING\)"),
         (sqlite_error(sqlite3.SQLITE_CORRUPT_INDEX), DAMAGED),
         (RuntimeError("text that may hold anything"), r"cannot be used \(RuntimeError\)"),
@@ -265,8 +265,10 @@ def test_a_copy_of_a_ledger_spends_nothing(path: Path, tmp_path: Path) -> None:
     transport = ScriptedTransport()
     with telemetry(tmp_path / "copy", transport=transport) as device:
         assert device.record("sound", value=True) is Recorded.UNAVAILABLE
-        assert "is a copy of a ledger" in (device.problem or "")
-        assert "put the original back, let this program read the id, or delete it by hand" in (device.problem or "")
+        assert "is a copied or restored ledger" in (device.problem or "")
+        assert "put the original back, let this program read the id, or delete the file by hand" in (
+            device.problem or ""
+        )
         assert not device.flush(timeout_s=60)
     assert transport.bodies == []
     with telemetry(path.parent) as device:
@@ -280,7 +282,7 @@ def test_a_ledger_that_is_deleted_while_it_is_in_use_is_not_created_again(path: 
             file.unlink()
         for _ in range(2):
             assert device.record("sound", value=True) is Recorded.UNAVAILABLE
-            assert "was deleted or replaced while it was in use" in (device.problem or "")
+            assert "was deleted or replaced while in use" in (device.problem or "")
     assert list(path.parent.iterdir()) == []
 
 

@@ -40,7 +40,7 @@ def test_a_file_of_another_origin_is_a_copy(path: Path, monkeypatch: pytest.Monk
     open_file(path, "acme", create=True).close()
     set_origin(monkeypatch, HERE._replace(**other))
     before = path.read_bytes()
-    with pytest.raises(LedgerError, match="is a copy of a ledger"):
+    with pytest.raises(LedgerError, match="is a copied or restored ledger"):
         open_file(path, "acme", create=True)
     assert path.read_bytes() == before
 

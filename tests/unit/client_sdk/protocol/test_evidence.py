@@ -123,16 +123,16 @@ def test_odds_after_a_report_are_as_is_said_at_most_and_reached(name: str) -> No
 @pytest.mark.parametrize(
     ("epsilon", "strength", "share"),
     [
-        (0.75, "weak", "about 68 of 100 reports say the truth"),
-        ("ln 3", "weak", "about 75 of 100 reports say the truth"),
-        (1, "weak", "about 73 of 100 reports say the truth"),
-        (4, "strong", "about 98 of 100 reports say the truth"),
-        (12, "known", "about 99,999 of 100,000 reports say the truth"),
+        (0.75, "weak", "about 68 of 100 reports are true"),
+        ("ln 3", "weak", "about 75 of 100 reports are true"),
+        (1, "weak", "about 73 of 100 reports are true"),
+        (4, "strong", "about 98 of 100 reports are true"),
+        (12, "known", "about 99,999 of 100,000 reports are true"),
     ],
 )
 def test_the_sentence_is_chosen_by_epsilon(epsilon: float | str, strength: str, share: str) -> None:
     said = evidence([metric_of(BOOLEAN, epsilon=epsilon)], shipped())
-    assert {"weak": "weak evidence", "strong": "strong evidence", "known": "as good as knowing"}[strength] in said
+    assert {"weak": "weak evidence", "strong": "strong evidence", "known": "practically reveals"}[strength] in said
     assert share in said
     assert ("nobody can be sure" in said) == (strength == "weak")
 
@@ -147,13 +147,15 @@ def test_the_page_to_sign_says_the_same_figures() -> None:
 
 @pytest.mark.parametrize(("epsilon", "share"), [(0.75, "7 in 10"), (1, "7 in 10"), ("ln 3", "75 in 100")])
 def test_odds_are_said_in_tenths_where_that_is_close(epsilon: float | str, share: str) -> None:
-    assert f"a chance of about {share} at most." in evidence([metric_of(NUMBER, epsilon=epsilon)], shipped())
+    assert f"the chance of one of them to at most about {share}." in evidence(
+        [metric_of(NUMBER, epsilon=epsilon)], shipped()
+    )
 
 
 def test_the_most_revealing_metric_decides() -> None:
     metrics = parsed(a=BOOLEAN | {"epsilon": 1}, b=BOOLEAN | {"epsilon": 12}, c=NUMBER).values()
-    assert "as good as knowing" in evidence(metrics, shipped())
-    assert " b," in evidence(metrics, shipped())
+    assert "practically reveals" in evidence(metrics, shipped())
+    assert " b:" in evidence(metrics, shipped())
 
 
 @for_each("language", SHIPPED)

@@ -282,9 +282,9 @@ def test_show_says_what_its_collector_has_stopped(tmp_path: Path, capsys: pytest
         device.flush(timeout_s=60)
     edition = PLAIN.metric("m").edition
     assert main(["show", "--data-dir", str(tmp_path)]) == 0
-    assert "Stopped by its collector, and asked no more: m\n" in capsys.readouterr().out
+    assert "Stopped by the collector: m\n" in capsys.readouterr().out
     assert main(["show", "--data-dir", str(tmp_path), "--all"]) == 0
-    assert f"Stopped by its collector, and asked no more: m (edition {edition})" in capsys.readouterr().out
+    assert f"Stopped by the collector: m (edition {edition})" in capsys.readouterr().out
     assert main(["show", "--data-dir", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["stopped"] == [["m", edition]]
 

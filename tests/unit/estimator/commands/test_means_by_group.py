@@ -237,11 +237,11 @@ def test_the_exact_audit_proves_its_epsilon(folder: Path) -> None:
 def test_the_statement_says_what_is_rounded_and_that_other_texts_stay() -> None:
     text = registry_text(**ASKED | {"os": CATEGORY | {"other": "c"}})
     said = statement(Registry.parse(text))
-    assert "os and startup\\_ms together; startup\\_ms is first rounded by chance to 3 points of its range\n" in said
+    assert "os and startup\\_ms together; startup\\_ms is first rounded at random to 3 points of its range\n" in said
     assert said.count("is not on the list counts as “c”") == 2
     at_ends = registry_text(**ASKED | {"by_os": MEAN_BY_GROUP | {"epsilon": 1}})
     ends = statement(Registry.parse(at_ends))
-    assert "rounded by chance to the ends of its range" in ends
+    assert "rounded at random to the ends of its range" in ends
 
 
 def test_a_report_is_shown_as_a_group_with_a_point() -> None:

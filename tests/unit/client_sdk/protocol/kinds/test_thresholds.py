@@ -11,14 +11,14 @@ from client_sdk.protocol.kinds.number import Thresholds
 from client_sdk.protocol.sentences import shipped
 from tests.support.devices.definitions import THRESHOLDS, Field, Toml, metric_of, mistakes
 
-RISE = "must rise, from above low to high at most"
+RISE = "must increase, from above low to at most high"
 LISTED = "must be a list of 1 to 10 numbers"
 
 
 @pytest.mark.parametrize(
     ("changes", "key", "problem"),
     [
-        ({"statistic": "mean"}, "thresholds", 'is for statistic = "quantiles"; ask for that, or remove thresholds'),
+        ({"statistic": "mean"}, "thresholds", 'is only for statistic = "quantiles"; use that, or remove thresholds'),
         ({"thresholds": Toml("[]")}, "thresholds", LISTED),
         ({"thresholds": 3}, "thresholds", LISTED),
         ({"thresholds": Toml('["3"]')}, "thresholds", LISTED),

@@ -55,16 +55,18 @@ def test_a_file_of_that_name_comes_first_and_has_its_history_too(app: Path) -> N
 @pytest.mark.usefixtures("app")
 def test_a_registry_that_a_revision_lacks_is_new_and_a_revision_that_is_unknown_is_refused() -> None:
     for place in ("HEAD:./other.toml", "HEAD:lost/metrics.toml"):
-        with pytest.raises(RegistryError, match=r"is no file of that revision, and there is none here"):
+        with pytest.raises(RegistryError, match=r"exists neither in that revision nor here"):
             differences.read(Path(place))
     Path("new.toml").touch()
     assert differences.read(Path("HEAD:./new.toml")) is None
-    with pytest.raises(RegistryError, match=r"^HEAD: names no file; write REVISION:FILE, such as HEAD:metrics.toml"):
+    with pytest.raises(
+        RegistryError, match=r"^HEAD: does not name a file; write REVISION:FILE, such as HEAD:metrics.toml"
+    ):
         differences.read(Path("HEAD"))
     with pytest.raises(RegistryError, match=r"^HEAD:: names no file"):
         differences.read(Path("HEAD:"))
     for place in ("nowhere:metrics.toml", "--help:metrics.toml"):
-        with pytest.raises(RegistryError, match=f"^{place}: is no file, and git knows no such revision here"):
+        with pytest.raises(RegistryError, match=f"^{place}: is neither a file nor a revision in git"):
             differences.read(Path(place))
     with pytest.raises(RegistryError, match=r"^other\.toml: cannot be read"):
         differences.read(Path("other.toml"))
@@ -99,7 +101,7 @@ def test_a_former_edition_that_left_the_history_is_a_difference(app: Path) -> No
     released = history.read(app / "metrics.toml")
     edition = Registry.parse(OLD).metric("theme").edition
     (lost,) = differences.between(released, Registry.parse(NEW))
-    assert lost.startswith(f"metric.theme: its former edition {edition} is in no history any more")
+    assert lost.startswith(f"metric.theme: its former edition {edition} is no longer in a history")
     assert differences.between(released, released) == []
 
 

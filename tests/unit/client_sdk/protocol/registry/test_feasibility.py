@@ -98,7 +98,7 @@ def test_a_first_day_that_costs_more_than_its_ceiling_is_said_with_the_sum() -> 
     (sentence,) = registry.shortages(TODAY)
     assert sentence == (
         "budget.per_window: the first day of a device may cost 4 (theme) + 1.1 (sound) + 1 (os) + 1 (start) "
-        "= 7.1, more than 6: the answer that comes last is out_of_budget on every device; "
+        "= 7.1, more than 6: the last answer is out_of_budget on every device; "
         "raise per_window to 7.1, or ask less"
     )
     assert set(refused(registry)) == {"sound", "theme"}
@@ -188,7 +188,7 @@ def test_the_advice_is_what_all_answers_of_a_first_month_cost() -> None:
     (sentence,) = metrics("lifetime = 20", fields).shortages(TODAY)
     assert sentence == (
         "budget.lifetime: the first month of a device may cost 31 times 1 (daily) + 1 (monthly) = 32, more than 20: "
-        "the answer that comes last may be out_of_budget; raise lifetime to 32, or ask less"
+        "the last answers may be out_of_budget; raise lifetime to 32, or ask less"
     )
     assert metrics("lifetime = 32", fields).shortages(TODAY) == []
 

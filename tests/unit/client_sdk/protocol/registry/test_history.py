@@ -83,7 +83,7 @@ def test_every_stratum_that_a_release_listed_is_known_however_the_list_changed(t
 
 def test_the_history_of_another_app_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, FIRST.replace("acme", "other"), now=FIRST)
-    with pytest.raises(RegistryError, match=r":\d+: release 1: is of other.*, and the registry of acme"):
+    with pytest.raises(RegistryError, match=r":\d+: release 1: is from other.*, but the registry is from acme"):
         history.read(path)
 
 
@@ -92,7 +92,7 @@ def test_releases_are_kept_in_the_order_of_their_days(tmp_path: Path) -> None:
     assert history.with_release((new,), old) == (old, new)
     path = written(tmp_path, now=FIRST)
     history.path_of(path).write_text(history.written((new, old)))
-    with pytest.raises(RegistryError, match="in the order of their days"):
+    with pytest.raises(RegistryError, match="must list its releases by date"):
         history.read(path)
 
 
@@ -112,12 +112,12 @@ LATE = SOUND.replace("08", "01")
     ("text", "mistake"),
     [
         ("schema = ", ": is not TOML: Invalid value (at end of document); restore it"),
-        ("# mine\nschema = 2", ":2: must hold schema = 1"),
-        ("schema = 1\nrelease = 3", ":2: must hold schema = 1 and a list of [[release]]; restore it"),
-        ("schema = 1\n\nother = 3", ":3: must hold schema = 1"),
-        (f"schema = 1\n{SOUND}{LATE}", f":{2 + SOUND.count(chr(10))}: must have its releases in the order"),
-        ("schema = 1\n[[release]]\nday = 2026-11-01", ":2: release 1: must have a day, such as"),
-        (f"schema = 1\n{SOUND}\n[[release]]", f":{3 + SOUND.count(chr(10))}: release 2: must have a day, such as"),
+        ("# mine\nschema = 2", ":2: must contain schema = 1"),
+        ("schema = 1\nrelease = 3", ":2: must contain schema = 1 and a list of [[release]]; restore it"),
+        ("schema = 1\n\nother = 3", ":3: must contain schema = 1"),
+        (f"schema = 1\n{SOUND}{LATE}", f":{2 + SOUND.count(chr(10))}: must list its releases by date"),
+        ("schema = 1\n[[release]]\nday = 2026-11-01", ":2: release 1: must have a date, such as"),
+        (f"schema = 1\n{SOUND}\n[[release]]", f":{3 + SOUND.count(chr(10))}: release 2: must have a date, such as"),
         ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'x'", ":4: release 1: registry: is not TOML"),
         ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'schema = 1'", ":4: release 1: app: is missing"),
     ],
