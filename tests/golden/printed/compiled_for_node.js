@@ -1,7 +1,7 @@
 // Written by `hearsay-client compile` from the registry: do not edit.
 import { boolean, category, count, cross, number, ordinal, set, balancedDesign, cyclicDesign, exponential, kAryRandomizedResponse, optimalMean, projectiveGeometry, randomizedResponse } from "hearsay-ldp/spec";
 
-const questions = {
+const registry = {
  "format": 1,
  "target": "node",
  "app": "golden-web",
@@ -332,7 +332,7 @@ const questions = {
    "consent.suppressed": "Die Telemetrie ist für diesen Lauf unterdrückt, weil {by} gesetzt ist.",
    "consent.machine": "Die Telemetrie ist auf diesem Rechner unterdrückt, weil es {by} gibt.",
    "consent.changed": "Seit Ihrer Zustimmung am {by} hat {app} die Grenze dessen erhöht, was verraten werden darf, oder sendet die Meldungen an eine andere Adresse. Bis Sie entscheiden, wird nichts gemeldet. Gefragt wird:",
-   "consent.withheld": "Ausgeschaltet, bis Sie zustimmen: {questions}.",
+   "consent.withheld": "Ausgeschaltet, bis Sie zustimmen: {metrics}.",
    "consent.stored": "Ihre Entscheidung ist gespeichert.",
    "consent.forgotten": "Was über Ihre Antworten gespeichert war, ist gelöscht.",
    "consent.again": "Sie haben am {by} den Fragen von {app} zugestimmt. Diese Fragen sind neu oder haben sich geändert; die anderen laufen weiter, was immer Sie jetzt antworten:",
@@ -376,7 +376,7 @@ const questions = {
    "outcome.first_window": "der Speicher ist neu",
    "history.caption": "Was dieses Gerät verlassen hat",
    "history.window": "Wann",
-   "history.question": "Frage",
+   "history.metric": "Frage",
    "history.reported": "Was gemeldet wurde",
    "history.outcome": "Was daraus wurde",
    "history.randomized": "Was gemeldet wurde, hat der Zufall ausgehend von Ihrer Antwort bestimmt.",
@@ -407,7 +407,7 @@ const questions = {
    "consent.suppressed": "Telemetry is suppressed for this run, because {by} is set.",
    "consent.machine": "Telemetry is suppressed on this computer, because {by} exists.",
    "consent.changed": "Since you agreed on {by}, {app} has raised a limit or sends its reports to another address. It reports nothing until you decide about these questions:",
-   "consent.withheld": "Off until you agree: {questions}.",
+   "consent.withheld": "Off until you agree: {metrics}.",
    "consent.stored": "Your choice is stored.",
    "consent.forgotten": "The data about your answers has been erased.",
    "consent.again": "You agreed to the questions of {app} on {by}. These questions are new or have changed. The others continue, whatever you answer now:",
@@ -451,7 +451,7 @@ const questions = {
    "outcome.first_window": "the storage is new",
    "history.caption": "What left this device",
    "history.window": "When",
-   "history.question": "Question",
+   "history.metric": "Question",
    "history.reported": "What was reported",
    "history.outcome": "What became of it",
    "history.randomized": "Each report contains a randomized answer, which may differ from yours.",
@@ -466,4 +466,4 @@ const questions = {
  }
 };
 
-export default { ...questions, kinds: { "boolean": boolean, "category": category, "count": count, "cross": cross, "number": number, "ordinal": ordinal, "set": set }, mechanisms: { "balanced-design": balancedDesign, "cyclic-design": cyclicDesign, "exponential": exponential, "k-ary-randomized-response": kAryRandomizedResponse, "optimal-mean": optimalMean, "projective-geometry": projectiveGeometry, "randomized-response": randomizedResponse } };
+export default { ...registry, kinds: { "boolean": boolean, "category": category, "count": count, "cross": cross, "number": number, "ordinal": ordinal, "set": set }, mechanisms: { "balanced-design": balancedDesign, "cyclic-design": cyclicDesign, "exponential": exponential, "k-ary-randomized-response": kAryRandomizedResponse, "optimal-mean": optimalMean, "projective-geometry": projectiveGeometry, "randomized-response": randomizedResponse } };
