@@ -108,7 +108,7 @@ export function conclude(
     const others = refused ? "accepted" : "rejected";
     sent.reports.forEach((report, index) => settle(state, report, codes.get(index) ?? others, nowS, coins));
     if (refused) stop(state, decodeStopped(reply!.headers.get(STOPPED)));
-    if (!refused) return ["refused", `the collector rejected an upload with status ${reply!.status}, and its reports are lost: check that its version is not older than the SDK's`];
+    if (!refused) return ["refused", `the collector rejected an upload with status ${reply!.status}, and its reports are lost: is it older than this SDK?`];
     return refused[0] ? ["refused", `the collector refused a report: ${refused[0].code}`] : ["sent", undefined];
   }
   const backoffS = pick(coins, 1 + Math.min(HOUR_S, 2 ** sent.failures));

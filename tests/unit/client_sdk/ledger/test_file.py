@@ -182,7 +182,7 @@ def test_a_directory_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with telemetry(tmp_path / "file" / "data") as device:
         assert device.record("dark_mode", value=True) is Recorded.UNAVAILABLE
-        assert "cannot be used: Not a directory; name a directory" in (device.problem or "")
+        assert "cannot be used: Not a directory; name a writable folder" in (device.problem or "")
 
 
 def test_a_problem_that_passes_is_a_problem_no_more(tmp_path: Path) -> None:
@@ -330,5 +330,5 @@ def test_where_there_are_no_hard_links_a_file_that_another_process_made_is_kept_
 
 
 def test_a_path_that_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
-    with pytest.raises(LedgerError, match="cannot be used: File name too long; name a directory"):
+    with pytest.raises(LedgerError, match="cannot be used: File name too long; name a writable folder"):
         ledger_file.exists(tmp_path / ("x" * 300))

@@ -221,7 +221,7 @@ def test_a_model_of_another_schema_is_refused(tmp_path: Path) -> None:
     run(tmp_path, line("crosses", "2026-01-01", 60), model="crosses")
     file = tmp_path / "model.json"
     file.write_text(file.read_text().replace('"schema": 1', '"schema": 2'))
-    with pytest.raises(ReportError, match="must have schema 1"):
+    with pytest.raises(ReportError, match="has not the schema 1"):
         estimator.load_model(file)
 
 

@@ -63,7 +63,7 @@ def test_a_registry_that_a_revision_lacks_is_new_and_a_revision_that_is_unknown_
         RegistryError, match=r"^HEAD: does not name a file; write REVISION:FILE, such as HEAD:metrics.toml"
     ):
         differences.read(Path("HEAD"))
-    with pytest.raises(RegistryError, match=r"^HEAD:: names no file"):
+    with pytest.raises(RegistryError, match=r"^HEAD:: does not name a file"):
         differences.read(Path("HEAD:"))
     for place in ("nowhere:metrics.toml", "--help:metrics.toml"):
         with pytest.raises(RegistryError, match=f"^{place}: is neither a file nor a revision in git"):
@@ -83,7 +83,7 @@ def test_without_git_no_revision_is_known(app: Path, monkeypatch: pytest.MonkeyP
     [
         ("metrics.toml", OLD.replace('"light"', "7"), r"^HEAD:metrics\.toml:\d+: metric\.theme\.values: "),
         ("metrics.toml", "\x00", r"^HEAD:metrics\.toml: is not TOML"),
-        ("metrics.history.toml", "schema = 2", r"^HEAD:metrics\.history\.toml:1: must hold"),
+        ("metrics.history.toml", "schema = 2", r"^HEAD:metrics\.history\.toml:1: must contain"),
     ],
 )
 def test_mistakes_in_a_revision_are_named_with_it(

@@ -126,13 +126,13 @@ def test_a_change_of_them_is_named_and_makes_no_new_edition() -> None:
     counted = "reports are still counted together"
     assert told == [
         f'metric.dark_mode: its title is now "Dark mode"; {counted}',
-        f"metric.dark_mode: its figures may be published from now on; {counted}",
+        f"metric.dark_mode: its figures may now be published; {counted}",
         f'metric.os: its title is now "System"; {counted}',
-        f"metric.word: its figures may be published from now on; {counted}",
+        f"metric.word: its figures may now be published; {counted}",
         f"metric.word: other texts may now be published; {counted}",
         "event: the labels in charts changed; no question has a new edition",
     ]
-    assert f"metric.word: its figures may not be published from now on; {counted}" in differences.between(after, before)
+    assert f"metric.word: its figures may now not be published; {counted}" in differences.between(after, before)
 
 
 def test_users_read_titles_in_their_language(tmp_path: Path) -> None:
