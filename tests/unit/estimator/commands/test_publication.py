@@ -95,7 +95,7 @@ def test_only_public_metrics_have_a_file_a_card_and_a_line(folder: Path) -> None
     assert done.exit_code == NEW, done.stderr
     assert f"published {folder / 'public'}" in done.stdout
     files = contents(folder / "public")
-    assert set(files) == {"index.html", "index.json", *(f"questions/{name}.json" for name in SHOWN)}
+    assert set(files) == {"index.html", "index.json", *(f"metrics/{name}.json" for name in SHOWN)}
     index = json.loads(files["index.json"])
     assert [each["metric"] for each in index["metrics"]] == list(SHOWN)
     dark_mode = index["metrics"][0]
@@ -104,7 +104,7 @@ def test_only_public_metrics_have_a_file_a_card_and_a_line(folder: Path) -> None
     assert (dark_mode["first"], dark_mode["last"]) == (DAYS[0], DAYS[-1])
     page = files["index.html"].decode()
     assert set(re.findall(r'<article [^>]*id="q-([^"]+)"', page)) == set(SHOWN)
-    assert set(re.findall(r'href="(questions/[^"]+)"', page)) == set(files) - {"index.html", "index.json"}
+    assert set(re.findall(r'href="(metrics/[^"]+)"', page)) == set(files) - {"index.html", "index.json"}
     assert "Figures describe the participating devices." in page
     assert "About 1,200 devices participate" in page
     report = load_report(folder / "public" / "metrics" / "dark_mode.json")
@@ -239,7 +239,7 @@ def test_a_figure_within_a_small_group_is_unknown(
     assert run(folder, text, line(metric, DAYS[0], counts)).exit_code == NEW
     exact, shown = (
         load_report(folder / path).metrics[0].figures
-        for path in (f"reports/{DAYS[0]}/report.json", "public/questions/m.json")
+        for path in (f"reports/{DAYS[0]}/report.json", "public/metrics/m.json")
     )
 
     def value_of(figure: Figure) -> tuple[Any, ...]:
@@ -298,7 +298,7 @@ def test_a_metric_that_becomes_public_brings_its_history_and_one_that_ceases_to_
     tallies = lines(Registry.parse(shown), dict.fromkeys(SHOWN, 1000))
     run(folder, hidden, tallies)
     without = contents(folder / "public")
-    assert "questions/os.json" not in without
+    assert "metrics/os.json" not in without
     published = run(folder, shown, tallies)
     assert (published.exit_code, "wrote" in published.stdout) == (NEW, False)
     assert len(load_report(folder / "public" / "metrics" / "os.json").metrics) == len(DAYS)
