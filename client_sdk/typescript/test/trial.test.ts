@@ -38,7 +38,7 @@ test("a trial tells what an ordinary collector answers, and that none answers", 
   const device = new Device(TRIED, HERE);
   device.collector.script.push("lost");
   await device.telemetry.record("a", true);
-  assert.match(lines.at(-1)!, /^hearsay trial: a: sent for 2026-11-18; no answer yet: reports are waiting: the collector/);
+  assert.match(lines.at(-1)!, /^hearsay trial: a: sent for 2026-11-18; no answer yet: reports wait: the collector/);
   device.collector.refuses = () => "unknown_edition";
   await device.telemetry.flush();
   assert.match(lines.at(-1)!, /answer: refused: .*serve --trial/);
