@@ -306,3 +306,19 @@ def test_for_browsers_the_page_says_what_holds_per_window_and_per_life_of_the_st
     assert year is not None
     assert year[1] == odds(366 * NANOS, shipped())
     assert "the day, week or month in which it was created" in " ".join(web.split())
+
+
+@pytest.mark.parametrize(("strategy", "alone"), [("pace", ["39", "39"]), ("split", [])])
+def test_the_page_says_how_many_more_answers_are_sent_if_other_metrics_are_left_out(
+    strategy: str, alone: list[str]
+) -> None:
+    metric = BOOLEAN | {"epsilon": 1, "expires": Toml("2027-12-31")}
+    text = registry_text(a=metric, b=metric).replace("per_window = 20", f'strategy = "{strategy}"\nper_window = 3')
+    page = " ".join(_page(text.replace("lifetime = 400", "lifetime = 40")).split())
+    assert re.findall(r"If other questions are stopped .*? up to (\d+) times a year", page) == alone
+
+
+@pytest.mark.parametrize(("odds", "printed"), [("9.51", "9.6"), ("10.4", "11")])
+def test_odds_above_ten_are_rounded_up_to_whole_ones(odds: str, printed: str) -> None:
+    page = " ".join(_page(registry_text(m=BOOLEAN | {"epsilon": f"ln {odds}"})).split())
+    assert f"One answer: even odds can become at most {printed} to 1" in page
