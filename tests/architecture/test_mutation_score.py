@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tools.mutants.mutant import Mutant, draw
-from tools.mutants.page import PAGE, explained, wilson
+from tools.mutants.page import PAGE, also_run, explained, wilson
 
 ROOT = Path(__file__).parents[2]
 
@@ -116,3 +116,8 @@ def test_every_survivor_on_the_page_is_explained_and_nothing_else() -> None:
     survivors = {line.split(" | ")[1].removesuffix(" |") for line in text.splitlines() if "` became `" in line}
     assert survivors == set(explained().values())
     assert re.findall("not explained", text) == []
+
+
+def test_every_test_that_a_mutant_names_exists() -> None:
+    named = {tuple(test.split("::")) for tests in also_run().values() for test in tests}
+    assert [name for file, name in named if f"\ndef {name}(" not in (ROOT / file).read_text(encoding="utf-8")] == []
