@@ -15,7 +15,7 @@ not ends the search, so that only one true hypothesis is ever at stake (fixed-se
 Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence Bonferroni procedure for testing
 multiple endpoints"). The upper end is found in the same way from the highest point down. All ranges
 at a point test it at once, and no fit chooses among them. With few reports their errors add up to
-half of the interval's (Bonferroni). With more, their level is such that each end errs in at most 5%
+half of the interval's (Bonferroni). With more, their level makes each end err in at most 5%
 of all tallies (`Ranges.tests`). That both ends together err in at most 5% is not proved: inside the
 range an end errs only if the tests of all points beyond it err, too. It is measured, over
 populations that have a quantile beside a gap.
