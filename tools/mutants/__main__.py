@@ -37,6 +37,8 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=200, help="how many lines")
     parser.add_argument("--seconds", type=float, default=15.0, help="how long a mutant may take")
     options = parser.parse_args()
+    if options.number < 1 or options.seconds <= 0:
+        parser.error("--number must be at least 1, and --seconds more than 0")
     commit = measured_commit()
     folder = ROOT / "build" / "mutants" / commit
     trial = Trial(ROOT, Record.made(ROOT, folder, SUITES), options.seconds)
