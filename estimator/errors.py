@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from client_sdk.protocol.errors import HearsayError, UnknownMetricError
-from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.toml_table import suggestion
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.metric import Metric
+    from client_sdk.protocol.registry.registry import Registry
 
 
 class TalliesError(HearsayError):

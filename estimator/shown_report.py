@@ -72,7 +72,7 @@ def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
     from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
 
     windows = groupby(titled(report).metrics, key=lambda each: each.metric)
-    shown = [first_shown(list(of_question)) for _, of_question in windows]
+    shown = [first_shown(list(estimates)) for _, estimates in windows]
     answers = [
         _Answer(
             each.target,

@@ -33,11 +33,11 @@ def refusals() -> str:
     return table(("code", "means", "a device sends it"), rows)
 
 
-def outcomes(of: str) -> str:
+def outcomes(group: str) -> str:
     """Return the outcomes that the vectors call ``recorded``, ``flushed`` or ``history``."""
     rows = [
         (f"`{name}`", each["means"], SDKS[tuple(each["sdks"])])
-        for name, each in json.loads(OUTCOMES.read_text(encoding="utf-8"))[of].items()
+        for name, each in json.loads(OUTCOMES.read_text(encoding="utf-8"))[group].items()
     ]
     return table(("outcome", "means", "in"), rows)
 

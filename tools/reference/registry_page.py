@@ -260,9 +260,9 @@ def _table(name: str, keys: Mapping[str, Key]) -> str:
 def _row(schema: Mapping[str, Any], key: Key) -> tuple[str, ...]:
     default = key.default.strip("()") if key.default.startswith("(") else f"`{key.default.partition(' = ')[2]}`"
     stated = default if default.startswith("required") else f"default: {default}"
-    said, of = schema["description"], OF_A_KIND.match(schema["description"])
-    if of and {*of.groups()} <= {None, *KINDS}:
-        said = said[of.end() :]  # the table has a column of kinds
+    said, prefix = schema["description"], OF_A_KIND.match(schema["description"])
+    if prefix and {*prefix.groups()} <= {None, *KINDS}:
+        said = said[prefix.end() :]  # the table has a column of kinds
     return said, f"{key.values or kind_of(schema)}; {stated}", f"`{key.example}`"
 
 

@@ -379,7 +379,7 @@ def test_a_public_folder_is_not_the_archive_and_needs_a_public_metric(folder: Pa
     assert not (folder / "public" / "metrics").exists()
 
 
-def test_a_question_of_which_all_is_withheld_is_not_said_to_have_no_reports(folder: Path) -> None:
+def test_a_metric_whose_tallies_are_all_withheld_is_not_said_to_have_no_reports(folder: Path) -> None:
     text = registry_text(**SHOWN)
     registry = Registry.parse(text)
     done = run(folder, text, lines(registry, {"dark_mode": 99}))
