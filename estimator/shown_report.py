@@ -36,7 +36,7 @@ class ShownReport(EstimateReport, frozen=True):
     def _repr_html_(self) -> str:
         """Return the same as a table, which notebooks show."""
         answers, participation = _answers(self)
-        head = Markup().join(Markup("<th>{}</th>").format(name) for name in _Answer._fields)
+        head = Markup().join(Markup("<th>{}</th>").format(name) for name in ("question", *_Answer._fields[1:]))
         rows = Markup().join(
             Markup("<tr>{}</tr>").format(Markup().join(Markup("<td>{}</td>").format(text) for text in each))
             for each in answers

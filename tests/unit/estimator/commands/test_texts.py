@@ -75,7 +75,7 @@ def test_a_table_lists_what_was_found_and_what_the_list_lacks(folder: Path) -> N
     said = " ".join(table.split())
     assert "The list lacks rare texts. A text is found 9 times in 10 from" in said
     assert "if it has 12 letters. With 95% confidence, every text on it occurs." in said
-    assert "An ellipsis ends a beginning of 12 letters" in said
+    assert "An ellipsis marks a text that is longer than 12 letters" in said
 
 
 def test_a_verbose_table_lists_the_texts_of_each_window(folder: Path) -> None:

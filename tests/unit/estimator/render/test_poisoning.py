@@ -62,7 +62,7 @@ def test_a_table_says_it_in_words_and_that_a_pass_proves_nothing() -> None:
     assert ["yes", "2.5", "points", "1.7", "points"] in [row.split() for row in text.splitlines()]
     assert "hardly any population produces such a tally (p = 0.001): do not trust it\n" in text
     assert "no sign of fabrication (p = 1), which does not rule it out\n" in text
-    assert "To pass proves nothing" in text
+    assert "Passing proves nothing" in text
     assert max(len(row) for row in text.splitlines()) <= 80
 
 
