@@ -30,13 +30,13 @@ class ShownReport(EstimateReport, frozen=True):
     def summary(self) -> str:
         """Return the answers, a line for each question, with intervals and numbers of reports."""
         answers, participation = _answers(self)
-        lines = [f"{each.metric}, {each.window}: {each.answer} ({each.reports})" for each in answers]
+        lines = [f"{each.question}, {each.window}: {each.answer} ({each.reports})" for each in answers]
         return "\n".join([*lines, participation] if lines else [NOTHING])
 
     def _repr_html_(self) -> str:
         """Return the same as a table, which notebooks show."""
         answers, participation = _answers(self)
-        head = Markup().join(Markup("<th>{}</th>").format(name) for name in ("question", *_Answer._fields[1:]))
+        head = Markup().join(Markup("<th>{}</th>").format(name) for name in _Answer._fields)
         rows = Markup().join(
             Markup("<tr>{}</tr>").format(Markup().join(Markup("<td>{}</td>").format(text) for text in each))
             for each in answers
@@ -53,14 +53,14 @@ class _Answer(NamedTuple):
     """What is said of one question, in words.
 
     Attributes:
-        metric: its name.
+        question: its name.
         window: the window that the answer is from, with a word if it is still open.
         answer: a sentence or two.
         reports: how many.
 
     """
 
-    metric: str
+    question: str
     window: str
     answer: str
     reports: str
@@ -68,11 +68,10 @@ class _Answer(NamedTuple):
 
 def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
     """Return the answer to each question in its last closed window, and how many took part."""
-    from estimator.render.words import answer_of, participation_of, titled  # noqa: PLC0415 90 ms
+    from estimator.render.words import answer_of, participation_of  # noqa: PLC0415 90 ms
     from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
 
-    windows = groupby(titled(report).metrics, key=lambda each: each.metric)
-    shown = [first_shown(list(estimates)) for _, estimates in windows]
+    shown = [first_shown(list(windows)) for _, windows in groupby(report.metrics, key=lambda each: each.metric)]
     answers = [
         _Answer(
             each.target,

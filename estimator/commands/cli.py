@@ -24,10 +24,7 @@ PROGRAM: Final = "hearsay-estimator"
 SHELLS: Final = ("bash", "zsh", "fish")
 
 
-@click.command(
-    short_help="Install shell completion.",
-    epilog=examples(f"{PROGRAM} completion bash", f"{PROGRAM} completion zsh --install"),
-)
+@click.command(epilog=examples(f"{PROGRAM} completion bash", f"{PROGRAM} completion zsh --install"))
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.option("--install", is_flag=True, help="Install the script for the current user.")
 @click.pass_context
@@ -175,4 +172,4 @@ class Commands(click.Group):
 @click.group(cls=Commands)
 @click.version_option(package_name="hearsay-ldp")
 def command() -> None:
-    """Estimate population statistics from randomized reports."""
+    """Estimate what is true of a population from perturbed reports."""

@@ -94,11 +94,11 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
         reports: n.
 
     """
-    if reports < squares.metrics:
+    if reports < squares.questions:
         return None
     if squares.support is None:
         return _normal(squares, reports)
-    reports //= squares.metrics
+    reports //= squares.questions
     own, other = squares.support
     count = least_count(other, reports)
     if count is None or not _is_reached(count, reports, own):

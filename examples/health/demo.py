@@ -1,4 +1,7 @@
-"""Runs devices, a collector and the estimator, and shows the true value beside each estimate."""
+"""Plays the health example from end to end.
+
+Devices, collector and estimator run, and the truth is shown beside each estimate.
+"""
 
 from __future__ import annotations
 
@@ -54,13 +57,13 @@ Answers = Mapping[str, bool | str | float]
     help="Where to write the report as a page.",
 )
 def main(devices: int | None, html: Path) -> None:
-    """Simulate one device for each person of year 1, and print estimates beside true values."""
+    """Let the people of year 1 report, and print the estimates beside the truth."""
     started_s = time.time()  # one instant for all devices: midnight may pass while they report
     people = read_people()[:devices]
     token = secrets.token_urlsafe(16)
     with tempfile.TemporaryDirectory(prefix="hearsay-demo-") as scratch, collector(Path(scratch), token) as url:
         answered = report_all(people, url, started_s)
-        window = Window.at(WindowKind.DAY, started_s)
+        window = Window.of(WindowKind.DAY, started_s)
         command(
             "collector", "store", "close", "--yes", "--window", window.text, "--data-dir", str(Path(scratch) / "data")
         )
@@ -171,14 +174,14 @@ def command(package: str, *arguments: str, **settings: str) -> str:
 def environment(**settings: str) -> dict[str, str]:
     """Return the environment of a command, whose settings are these alone.
 
-    An operator of a collector may have exported others, such as the URL of its store.
+    Whoever runs a collector may have exported others, such as the URL of its store.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("HEARSAY_")}
     return inherited | settings
 
 
 def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
-    """Print estimates beside true values, and how many intervals contain them."""
+    """Print estimate and truth beside each other, and how many intervals hold the truth."""
     percent = round(100 * report["confidence"])
     click.echo(f"\n{'':34}{'truth':>9}{'estimate':>10}   {percent}% interval")
     held = []
@@ -193,7 +196,7 @@ def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
             interval = f"{shown.low:>8} to {shown.high:>7}"
             missed = "" if holds else "misses"
             click.echo(f"  {label:32}{truth:9.{DECIMALS}f}{shown.estimate:>10}   {interval}  {missed}".rstrip())
-    click.echo(f"\n{sum(held)} of {len(held)} intervals contain the true value; at {percent}%, about 1 in 20 does not.")
+    click.echo(f"\n{sum(held)} of {len(held)} intervals hold the truth; at {percent}% about one in twenty may miss it.")
 
 
 def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, float, Mapping[str, float]]]:

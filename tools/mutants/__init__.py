@@ -1,1 +1,0 @@
-"""The mutation score: how many small faults the tests refuse."""
