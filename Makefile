@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo check test system lint style types layers spelling quick whole architecture bench faults \
 	programs with-system typescript test-browsers assets vendored screenshots golden schemas docs images requirements \
-	test-images release clean
+	test-images release clean mutants
 
 setup: $(DEV_READY)
 
@@ -62,11 +62,10 @@ types:
 layers:
 	$(BIN)/lint-imports
 
-# Pages are in American English, which allows these words, or has them from names of modules.
-NOT_BRITISH := acknowledgement,acknowledgements,catalogue,judgement
+# codespell also refuses British spellings, and our own list of words; proselint refuses clichés and archaisms of pages.
 spelling:
 	$(BIN)/codespell *.md docs $(CODE)
-	$(BIN)/codespell --builtin clear,rare,en-GB_to_en-US --ignore-words-list $(NOT_BRITISH) *.md docs
+	$(BIN)/proselint check --config tools/proselint.json *.md docs client_sdk/*.md client_sdk/typescript/*.md
 
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
@@ -178,6 +177,10 @@ docs: $(DOCS_READY)
 
 bench: setup programs
 	$(BIN)/python -m benchmarks
+
+# Small faults in the trusted core, the protocol, the ledger and what counts: which of them the tests refuse. An hour.
+mutants: setup
+	$(BIN)/python -m tools.mutants
 
 faults: setup programs
 	$(BIN)/python -m pytest tests/faults --rounds 20

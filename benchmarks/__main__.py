@@ -102,7 +102,7 @@ def section(text: str) -> str:
 def write(measured: dict[str, str]) -> None:
     """Put sections into the file, in order, in the place of older ones of the same parts."""
     sections = read(RESULTS.read_text(encoding="utf-8")) | measured
-    head = "# Results\n\nWritten by `make bench`. Clients, servers and store share the cores.\n\n"
+    head = "# Results\n\nWritten by `make bench`. Clients, servers and the store share the cores.\n\n"
     body = (MARK.format(name) + sections[name].strip("\n") + "\n" for name in PARTS if name in sections)
     RESULTS.write_text(head + "\n".join(body), encoding="utf-8")
 

@@ -43,7 +43,7 @@ def measure_bulk() -> str:
             )
     return (
         "## Bulk\n\n"
-        f"One worker; batches as full as a relay sends them; {ROUNDS} rounds of {REPORTS:,} reports on 8 connections;\n"
+        f"One worker; batches as large as a relay sends; {ROUNDS} rounds of {REPORTS:,} reports on 8 connections;\n"
         "worker processor time from `/proc/PID/stat`; `appendfsync always`; median (range).\n\n"
         + table(("reports an upload", "uploads a batch", "reports/s of processor time"), rows)
         + "".join(verdicts)

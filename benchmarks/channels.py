@@ -37,7 +37,7 @@ MOST_BYTES = 2**30
 def measure_channels() -> str:
     """Return the section of the results."""
     parts = (prepared(), client(), estimated(), rehearsed(), variances(), mean_variances(), distances())
-    return "## Accuracy and speed of the channels\n\nOf what `auto` takes.\n\n" + "\n".join(parts)
+    return "## Accuracy and speed of the channels\n\nFor the channels that `auto` chooses.\n\n" + "\n".join(parts)
 
 
 def prepared() -> str:
@@ -103,7 +103,7 @@ def estimated() -> str:
     heading = ("values", "channel", "symbols", "definition, s", "tally → all, first, s", "the next tally, s", "peak")
     return (
         "From the tally of 10^8 reports at epsilon 1 to all shares with errors and intervals, in fresh processes;\n"
-        "the first tally waits for the preparation of the inverse and for what libraries load late:\n\n"
+        "the first tally includes preparing the inverse and loading libraries:\n\n"
         + table(heading, rows)
         + "".join(verdicts)
     )
@@ -168,7 +168,7 @@ def distances() -> str:
     rows, verdicts, times_s = [], [], []
     for epsilon, limit in waves.PROMISED.items():
         channel = waves.wave(epsilon)
-        histogram = Histogram.of(channel, UNIT)
+        histogram = Histogram.from_channel(channel, UNIT)
         tallies = np.random.default_rng(21).multinomial(waves.REPORTS, waves.law_of_beta(channel), size=20)
         errors = []
         for counts in tallies:

@@ -116,7 +116,7 @@ def _commands() -> str:
     more_ms, additions_s = median(on_ms) - median(without_ms), _additions_s()
     scaled_ms = more_ms * REFERENCE_S / additions_s
     return (
-        "`notes add` of examples/notes in a fresh process, its reports sent by a helper; nobody listens.\n\n"
+        "`notes add` of examples/notes in a fresh process, its reports sent by a helper to no collector.\n\n"
         + table(
             ("the app", "ms, median (range)"),
             [
@@ -125,7 +125,7 @@ def _commands() -> str:
                 ["with it, with consent", spread(on_ms)],
             ],
         )
-        + f"\nTelemetry makes a command slower by {more_ms:.0f} ms; 10^7 additions took {additions_s:.2f} s. "
+        + f"\nTelemetry slows a command down by {more_ms:.0f} ms; 10^7 additions took {additions_s:.2f} s. "
         + f"On a machine where they take {REFERENCE_S} s: "
         + verdict(scaled_ms <= WANTED_MS, f"{scaled_ms:.0f} ms", f"≤ {WANTED_MS} ms")
     )

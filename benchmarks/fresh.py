@@ -21,7 +21,7 @@ def measure_fresh() -> str:
         [f"`make {target}`", verdict(times[target] <= limit, f"{times[target]:.0f} s", f"≤ {limit:.0f} s").strip()]
         for target, limit in LIMITS_S.items()
     ]
-    return "## From a fresh clone\n\nEmpty home, no cache, installation included; one run each.\n\n" + table(
+    return "## From a fresh clone\n\nEmpty home, no caches, installation included; one run each.\n\n" + table(
         ("command", "time"), rows
     )
 

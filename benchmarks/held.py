@@ -65,7 +65,7 @@ def measure_held() -> str:
     return (
         "## What a store holds\n\n"
         f"Uploads of {REPORTS} reports on the demo's metrics, of one window, counted by the store's own script;\n"
-        "memory of the server but for its buffers (`INFO memory`), tallies by `MEMORY USAGE`.\n\n"
+        "memory of the server without its buffers (`INFO memory`), tallies by `MEMORY USAGE`.\n\n"
         + table(("upload ids", "reports", "all but ids, bytes", "bytes an id, with everything", "ids a bucket"), rows)
         + f"\n{IDS[-1] * REPORTS:,} reports change tallies and what belongs to them by: "
         + verdict(grown < MOST_TALLY_BYTES, f"{grown:,} bytes", "< 1 MiB")
@@ -112,7 +112,7 @@ def _shapes() -> list[Judgement]:
             Report(
                 metric.name,
                 metric.edition,
-                Window.of(metric.window, now_s).text,
+                Window.at(metric.window, now_s).text,
                 random.randrange(metric.channel.symbols),
             )
             for metric in metrics

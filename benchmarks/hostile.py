@@ -35,10 +35,10 @@ def measure_hostile() -> str:
     most = max(each - BYTES_A_COUNTED_REPORT * HOSTILE[name].counted for name, each in left.items())
     return (
         "## What hostile uploads leave\n\n"
-        f"{UPLOADS:,} uploads of each kind, counted by the store's own script; memory of the server but for its\n"
+        f"{UPLOADS:,} uploads of each kind, counted by the store's own script; memory of the server without its\n"
         "buffers (`INFO memory`), tallies and their index included.\n\n"
         + table(("an upload", "reports counted", "bytes it leaves"), rows)
-        + "\nMost that a hostile one leaves, but for a byte a report that it adds to a tally: "
+        + "\nThe most that a hostile upload leaves, apart from a byte for each counted report: "
         + verdict(most <= honest + ROUNDING_BYTES, f"{most:.1f} bytes", f"≤ the honest one's {honest:.1f}, and 1")
     )
 

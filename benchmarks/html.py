@@ -126,8 +126,8 @@ def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
 
 def standing_seconds(folder: Path) -> list[float]:
     """Return how long `archive` takes for the page of all windows of the usual questions."""
-    questions = many_windows.registry()
-    report = make_report(questions, decode(many_windows.tallies(questions)))
+    metrics = many_windows.registry()
+    report = make_report(metrics, decode(many_windows.tallies(metrics)))
     (folder / "metrics.toml").write_text(many_windows.definitions(), encoding="utf-8")
     (folder / "none.ndjson").touch()
     for window, of_window in groupby(sorted(report.metrics, key=_window), key=_window):
@@ -167,11 +167,11 @@ def mixed_seconds(folder: Path) -> tuple[float, float]:
     return command_seconds([*command(folder, every_kind()), "--output", str(folder / "mixed.html")])
 
 
-def command(folder: Path, questions: str) -> list[str]:
+def command(folder: Path, metrics: str) -> list[str]:
     """Return the command that reports on questions, from files that are written here."""
     registry, lines = folder / "metrics.toml", folder / "tallies.ndjson"
-    registry.write_text(questions, encoding="utf-8")
-    lines.write_bytes(b"".join(many_windows.tallies(Registry.parse(questions))))
+    registry.write_text(metrics, encoding="utf-8")
+    lines.write_bytes(b"".join(many_windows.tallies(Registry.parse(metrics))))
     return [sys.executable, "-m", "estimator", "report", "--registry", str(registry), "--tallies", str(lines)]
 
 

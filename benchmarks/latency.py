@@ -62,8 +62,8 @@ def measure_latency() -> str:
     took = " and ".join(f"{spread(taken)} with {threads} threads" for threads, taken in capacities.items())
     return (
         "## Latency\n\n"
-        f"One worker, asked at Poisson times for {SECONDS:.0f} s on {CONNECTIONS} connections; milliseconds from the\n"
-        "time when a request was to be sent, whatever was in its way; `appendfsync always`;\n"
+        f"One worker, requests by a Poisson process for {SECONDS:.0f} s on {CONNECTIONS} connections; ms from the\n"
+        "scheduled time of each request, so that waiting counts; `appendfsync always`;\n"
         f"{ROUNDS} rounds of all in turn, median (range). {per_s:,.0f} requests a second are {LOAD:.0%} of what\n"
         f"it could take with {DEFAULT_THREADS} threads, as was just measured: {took} uploads a second.\n\n"
         "Empty POSTs at the same times, and writes of an upload's size that one process brings to the same disk\n"

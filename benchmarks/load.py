@@ -25,7 +25,7 @@ def uploads(registry: Registry, number: int, reports: int = 4) -> list[bytes]:
     metrics = list(registry.metrics.values())
     chosen = [metrics[index % len(metrics)] for index in range(reports)]
     rows = tuple(
-        Report(metric.name, metric.edition, Window.of(metric.window, now_s).text, index % metric.channel.symbols)
+        Report(metric.name, metric.edition, Window.at(metric.window, now_s).text, index % metric.channel.symbols)
         for index, metric in enumerate(chosen)
     )
     return [Upload(secrets.token_hex(16), rows).encode() for _ in range(number)]

@@ -69,10 +69,10 @@ def histograms() -> str:
     return registry_text(**{f"metric_{number}": wave for number in range(HISTOGRAMS)})
 
 
-def tallies(questions: Registry, windows: int = WINDOWS) -> Iterator[bytes]:
+def tallies(metrics: Registry, windows: int = WINDOWS) -> Iterator[bytes]:
     """Yield the tallies of all questions, drawn from their mechanisms' laws."""
     rng = np.random.default_rng(1)
-    for metric in questions.metrics.values():
+    for metric in metrics.metrics.values():
         for day in range(windows):
             law = np.maximum(_symbol_law(metric, rng), 0.0)
             counts = rng.multinomial(REPORTS, law / law.sum()).tolist()
@@ -90,12 +90,12 @@ def _symbol_law(metric: Metric, rng: np.random.Generator) -> np.ndarray[tuple[in
 
 def main() -> None:
     """Print the median of several runs, each from NDJSON to JSON."""
-    questions = registry()
-    lines = [*tallies(questions)]
+    metrics = registry()
+    lines = [*tallies(metrics)]
     walls, processors, size = [], [], 0
     for _ in range(RUNS):
         wall, processor = time.perf_counter(), time.process_time()
-        size = len(as_json(make_report(questions, decode(lines))))
+        size = len(as_json(make_report(metrics, decode(lines))))
         walls.append(time.perf_counter() - wall)
         processors.append(time.process_time() - processor)
     medians = f"median {statistics.median(walls):.2f} s, of the processor {statistics.median(processors):.2f} s"

@@ -81,7 +81,7 @@ def _split(groups: int, total: Decimal, part: Decimal) -> Variances:
         scattered = decoder.squares - 2 * answer * points + answer**2
         same = np.interp(answer, points, scattered)
         ends = np.interp(answer, [0.0, 1.0], scattered[[0, -1]])
-        variances.append([_ratio(squares[0] * of, squares[1:].mean() * of, groups) for of in (same, ends)])
+        variances.append([_ratio(squares[0] * scale, squares[1:].mean() * scale, groups) for scale in (same, ends)])
     return Variances(*np.max(variances, axis=0).tolist())
 
 

@@ -12,7 +12,7 @@ from benchmarks.collector import ROUNDS
 from benchmarks.results import spread, table, verdict
 from client_sdk.protocol import Verdict
 from collector.app import with_latency
-from collector.counters import WorkerCounters, new_sheet
+from collector.counters import WorkerCounters, new_shared_counters
 from collector.store.store_protocol import CountedUpload
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def measure_metrics() -> str:
     def bare(_: object, __: object) -> Iterable[bytes]:
         return []
 
-    counters = WorkerCounters(new_sheet())
+    counters = WorkerCounters(new_shared_counters())
 
     def counting(_: object, __: object) -> Iterable[bytes]:
         counters.add_counted(COUNTED)

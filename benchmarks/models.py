@@ -116,8 +116,10 @@ def _learned(metric: Metric, encoded: Counts, counts: Counts, generator: np.rand
     mean: Floats = counts @ encoded[:, : metric.kind.length] / (UNIT * devices)
     noise = Vectors[Model](metric).noise / float(np.sqrt(devices))
     blocks = generator.normal(scale=noise / np.sqrt(BLOCKS), size=(BLOCKS, len(mean)))
-    strays = Moments.of(blocks - blocks.mean(axis=0), inputs)
-    return ProductsModel(metric.kind, Moments.of(mean + blocks.sum(axis=0), inputs), strays, noise).learned()
+    deviations = Moments.from_vectors(blocks - blocks.mean(axis=0), inputs)
+    return ProductsModel(
+        metric.kind, Moments.from_vectors(mean + blocks.sum(axis=0), inputs), deviations, noise
+    ).learned()
 
 
 def _health() -> Data:

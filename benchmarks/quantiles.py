@@ -20,7 +20,7 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.analyses.grid import QUANTILES
 from estimator.distribution_intervals.intervals import quantile_intervals
-from estimator.distribution_intervals.stretches import TallyStretches
+from estimator.distribution_intervals.ranges import TallyRanges
 from estimator.likelihood.histogram import Histogram, fits_of
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.coverage import PROMISED
@@ -98,7 +98,7 @@ def _coverage(cells: list[Cell]) -> float:
 
 
 def _cells(channel: Channel, reports: int) -> Iterator[Cell]:
-    histogram = Histogram.of(channel, UNIT)
+    histogram = Histogram.from_channel(channel, UNIT)
     for make in POPULATIONS.values():
         yield _cell(histogram, make(reports), reports)
 
@@ -110,7 +110,7 @@ def _cell(histogram: Histogram, people: Population, reports: int) -> Cell:
     ends: list[Floats] = []
     for counts, fit in zip(drawn, fits_of(histogram, drawn), strict=True):
         assert fit is not None
-        tally = TallyStretches.of(histogram, counts, fit.smoothed)
+        tally = TallyRanges.from_counts(histogram, counts, fit.smoothed)
         ends.append(np.array(quantile_intervals(tally, QUANTILES)))
     lows, highs = np.array(ends).transpose(2, 0, 1)
     return Cell(float((highs - lows).mean()), int(holds(lows, highs, truths).sum()), lows.size)

@@ -11,18 +11,21 @@ from flask import Flask, Response
 from collector import service
 from collector.__main__ import main
 from collector.config import CollectorConfig
-from collector.counters import Sheet
-from collector.live_config import Board
+from collector.counters import SharedCounters
+from collector.live_config import SharedState
 from collector.store.store_protocol import TallyStore
 
 worker_app = service.worker_app
 
 
 def app_with_empty_post(
-    config: CollectorConfig, board: Board, open_store: Callable[[], TallyStore], counts: Sheet | None = None
+    config: CollectorConfig,
+    shared_state: SharedState,
+    open_store: Callable[[], TallyStore],
+    counts: SharedCounters | None = None,
 ) -> Flask:
     """Return the collector's application with ``POST /empty``."""
-    app = worker_app(config, board, open_store, counts)
+    app = worker_app(config, shared_state, open_store, counts)
 
     @app.post("/empty")
     def empty() -> Response:

@@ -22,7 +22,7 @@ from collector.maintenance import REWRITE_INTERVAL_S
 
 ROOT: Final = Path(__file__).parents[1]
 RESULTS: Final = Path(__file__).parent / "RESULTS.md"
-PAGE: Final = ROOT / "docs" / "how-to" / "sizing.md"
+PAGE: Final = ROOT / "docs" / "reference" / "sizing.md"
 
 DEVICES: Final = (10**4, 10**6, 10**8, 10**9)
 PEAK: Final = 3

@@ -82,7 +82,7 @@ def measure_stores() -> str:
     return (
         "## Stores\n\n"
         f"One worker each; {ROUNDS} interleaved rounds of {UPLOADS:,} uploads of 4 reports, 8 connections, as fast as\n"
-        "it goes; all servers write to one disk and share the cores: only ratios say something; median (range).\n\n"
+        "possible; all servers share one disk and the cores, so only ratios are meaningful; median (range).\n\n"
         + table(heading, rows)
     )
 

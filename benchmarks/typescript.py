@@ -87,9 +87,9 @@ def browsers_section(tap: str) -> str:
         )
     ]
     return (
-        "## Races and kills in browsers\n\n"
+        "## Races and crashes in browsers\n\n"
         f"`HEARSAY_ROUNDS={ROUNDS} make test-browsers`: Chromium's tab is crashed, Firefox is killed as a whole. A\n"
-        "round fails if a ceiling is exceeded, if a report that was acknowledged as queued is not counted, or if one\n"
+        "round fails if a ceiling is exceeded, if a report acknowledged as queued is not counted, or if one\n"
         "is counted twice.\n\n" + table(("browser", "test", "rounds", "failed"), rows)
     )
 

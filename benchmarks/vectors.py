@@ -94,7 +94,7 @@ def _limits(ratios: list[_Ratio]) -> str:
         lines.append(f"The highest computed ratio, D from {least} to {most:,}: {is_within}")
     farthest = max(abs(ratio.deviation) for ratio in ratios)
     near = verdict(farthest <= FARTHEST, f"{farthest:.1f} standard errors", f"≤ {FARTHEST}")
-    lines.append(f"The farthest that a ratio by tallies or uploads lies from the computed one: {near}")
+    lines.append(f"The largest distance between a measured and a computed ratio: {near}")
     return "\n".join(lines)
 
 

@@ -75,7 +75,7 @@ def measure_workers() -> str:
         + table(("what", "CPU µs an upload", "uploads/s"), rows)
         + "\nTwo workers over one: "
         + _scaling(_ratio(together.per_s, alone.per_s), 2 * _ratio(at_rate.cpu_us, each_at_rate.cpu_us))
-        + "\n\nProcessor time of an upload with `--metrics-bind` over one without: "
+        + "\n\nProcessor time of an upload with `--metrics-bind`, relative to one without: "
         f"**{_ratio(counted.cpu_us, uncounted.cpu_us):.2f}**\n"
     )
 

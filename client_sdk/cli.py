@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> ExitStatus:
     path = Path(arguments.data_dir).absolute() / ledger_file.FILE_NAME
     try:
         return _print(arguments.command(path, arguments))
-    except KeyboardInterrupt:  # whoever follows has seen enough
+    except KeyboardInterrupt:  # the reader has seen enough
         return ExitStatus.DONE
     except LanguageError as error:
         return _fail(str(error))
@@ -69,7 +69,7 @@ def _end(outcome: Outcome) -> ExitStatus:
 def _print(lines: Iterable[str]) -> ExitStatus:
     """Print each line as soon as it is known."""
     if sys.stdout is None:
-        return _fail("there is no standard output; give the answer a place to go")
+        return _fail("standard output is closed; redirect it to a file or a program")
     if isinstance(sys.stdout, io.TextIOWrapper):
         if sys.stdout.isatty():  # a terminal that lacks a character shows a question mark
             sys.stdout.reconfigure(errors="replace")
@@ -84,7 +84,7 @@ def _print(lines: Iterable[str]) -> ExitStatus:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if error.errno == errno.EPIPE:  # the reader, such as head, has seen enough
                 return ExitStatus.DONE
-            return _fail(f"the answer cannot be written: {error.strerror}; give it another place to go")
+            return _fail(f"cannot write the output: {error.strerror}; redirect it to another place")
     return ExitStatus.DONE
 
 
@@ -127,29 +127,31 @@ def _parser() -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = _Parser(
         prog="hearsay-client",
         usage="%(prog)s [OPTIONS] COMMAND [ARGS]...",
-        description="Show what left this device, opt out, and check registries.",
+        description="Show what left this device, opt out, and work with registries.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="Show the version and exit.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog)
     for name, command, purpose in (
-        ("show", _show, "Show what has left this device, what is waiting, what it cost, and what was dropped."),
-        ("forget", _forget, "Delete queue, history and secret. What was spent stays spent."),
+        ("show", _show, "Show what left this device, what is waiting, what was spent, and what was dropped."),
+        ("forget", _forget, "Erase the queue, the history and the secret. Spent budget stays spent."),
     ):
         subparser = commands.add_parser(name, usage="%(prog)s [OPTIONS]", help=purpose, description=purpose)
         subparser.add_argument("--data-dir", required=True, metavar="DIR", help="The app's data directory.")
         subparser.set_defaults(command=command)
     showing = commands.choices["show"]
     showing.add_argument("--all", action="store_true", help="Show every report, ceiling, reason and edition.")
-    showing.add_argument("--pending", action="store_true", help="Show only what is waiting: why, and until when.")
-    showing.add_argument("--json", action="store_true", help="Print a JSON object, for programs.")
-    showing.add_argument("--follow", action="store_true", help="Keep running, and show changes until interrupted.")
+    showing.add_argument(
+        "--pending", action="store_true", help="Show only waiting reports: why they wait, and until when."
+    )
+    showing.add_argument("--json", action="store_true", help="Print a JSON object.")
+    showing.add_argument("--follow", action="store_true", help="Keep running, and print changes until interrupted.")
     for reading in (showing, commands.choices["forget"]):
         reading.add_argument(
             "--language",
             metavar="TAG",
             type=_language,
             default=ENGLISH,
-            help="The language, such as de.  [default: %(default)s]",
+            help="The language of the output, such as de.  [default: %(default)s]",
         )
     registry_commands.add_to(commands)
     for name, example in EXAMPLES.items():
@@ -160,7 +162,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _language(text: str) -> str:
     if LANGUAGE.fullmatch(text) is None:
-        raise argparse.ArgumentTypeError("must be the tag of a language, such as de or pt-BR")
+        raise argparse.ArgumentTypeError("must be a language tag, such as de or pt-BR")
     return text
 
 

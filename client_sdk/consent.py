@@ -267,7 +267,7 @@ def choose(
     registry = registry_of(registry)
     folder, agreed = app_folder(data_dir), consent_of(consent)
     if folder is None or agreed is SUPPRESSED:
-        raise ValueError("a choice is True, False or a set of purposes, and needs a data_dir to be stored in")
+        raise ValueError("a choice must be True, False or a set of purposes, and needs a data_dir that stores it")
     host, before = _host(collector), _read(folder)
     metrics = {name: metric for name, metric in registry.metrics.items() if about is None or name in about}
     yes = {name: terms(metric) for name, metric in metrics.items() if covers(agreed, metric)}
@@ -381,7 +381,7 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
     try:
         choose(registry, consent=answer, collector=collector, data_dir=data_dir, about=about)
     except OSError as error:  # which must not end the app
-        warn("the user's choice cannot be stored, and they will be asked again: %s", error.strerror)
+        warn("cannot store the user's choice, so they will be asked again: %s", error.strerror)
     return current(registry, collector=collector, data_dir=data_dir, variable=variable)
 
 
@@ -421,7 +421,7 @@ def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[s
     if consent and withheld:
         yield say(
             "consent.withheld",
-            questions=", ".join(say.code("title", name) for name in registry.metrics if name in withheld),
+            metrics=", ".join(say.code("title", name) for name in registry.metrics if name in withheld),
         )
 
 
@@ -452,10 +452,10 @@ def _on_terminal(
                 sys.stderr.write(f"{say('consent.type')}\n")
 
 
-def _is_terminal(answers: TextIO | None, questions: TextIO | None) -> bool:
+def _is_terminal(answers: TextIO | None, metrics: TextIO | None) -> bool:
     """Whether a person reads and answers. A program in a terminal's background would be stopped."""
     try:
-        if not all(stream is not None and stream.isatty() for stream in (answers, questions)):
+        if not all(stream is not None and stream.isatty() for stream in (answers, metrics)):
             return False
         return sys.platform == "win32" or os.tcgetpgrp(0) == os.getpgrp()
     except (OSError, ValueError):  # a stream that is closed

@@ -71,8 +71,8 @@ class Consenting(Disclosure):
             self.forget()
             return
         if self._is_forgotten or agreed is SUPPRESSED:
-            why = "a run is suppressed from its start on" if agreed is SUPPRESSED else "the user has opted out"
-            raise ValueError(f"{why}; make a new Telemetry")
+            why = "a running Telemetry cannot be suppressed" if agreed is SUPPRESSED else "the user has opted out"
+            raise ValueError(f"{why}; create a new Telemetry")
         self._schedule.agreement.take(consent)
         ledger_thread = self._processes.current.ledger_thread
         if not before and self._path is not None:  # without consent it was opened without making a secret

@@ -216,5 +216,5 @@ class Disclosure:
 
     def _run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, **options: str) -> T:
         if self._closed:
-            raise LedgerError("this Telemetry is closed; make a new one")
+            raise LedgerError("this Telemetry is closed; create a new one")
         return self._processes.current.ledger_thread.run(work, timeout_s, **options)

@@ -29,7 +29,7 @@ class Labeler:
 
     def label(self, entries: Iterable[Entry], say: Sentences) -> list[Entry]:
         """Return the entries with their labels; an unknown question's is its symbol."""
-        return [entry._replace(label=self._of(entry, say)) for entry in entries]
+        return [entry._replace(label=self._label(entry, say)) for entry in entries]
 
     def sentences(self, language: str = ENGLISH) -> Sentences:
         """Return the sentences of a language, the app's own in place of those that ship.
@@ -67,7 +67,7 @@ class Labeler:
             for edition in metric.editions:
                 self._metrics.setdefault((metric.name, edition), metric)
 
-    def _of(self, entry: HistoryEntry | PendingReport, say: Sentences) -> str:
+    def _label(self, entry: HistoryEntry | PendingReport, say: Sentences) -> str:
         metric = self.metric(entry)
         if metric is None:
             return say("reported.symbol", symbol=str(entry.symbol))

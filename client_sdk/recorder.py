@@ -69,7 +69,7 @@ class Recorder:
         process = self._processes.current
         try:
             clock_s = self._clock.instant()
-            if definition.has_expired(Window.of(definition.window, clock_s)):
+            if definition.has_expired(Window.at(definition.window, clock_s)):
                 return Recorded.EXPIRED
             departure = process.uploader.departure(clock_s)
             transaction = partial(

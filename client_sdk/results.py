@@ -202,7 +202,7 @@ class Waits(StrEnum):
     FOR_ITS_WINDOW = "leaves when its window has ended"
     FOR_ITS_TURN = "not sent yet"
     FOR_AN_ANSWER = "the collector has not answered"
-    AFTER_REFUSAL = "refused for now; is sent again alone"
+    AFTER_REFUSAL = "refused for now; will be sent again separately"
 
 
 class PendingReport(NamedTuple):

@@ -24,7 +24,7 @@ from client_sdk.protocol.model import ModelFeature
 from client_sdk.protocol.vector import UNIT
 
 SCHEMA: Final = 1
-"""Of the file. docs/reference/model-file.md describes it."""
+"""Of the file. docs/reference/reports.md describes it."""
 
 LABELS: Final = {"boolean": True, "number": False}
 """The kinds of labels, and whether they are yes or no."""
@@ -64,16 +64,16 @@ class ShippedModel:
 
         """
         try:
-            return cls.of(json.loads(Path(path).read_bytes(), parse_float=Decimal))
+            return cls.from_document(json.loads(Path(path).read_bytes(), parse_float=Decimal))
         except OSError as error:
-            raise ShippedModelError(f"{path} cannot be read: {error.strerror}; ship it beside the code") from error
+            raise ShippedModelError(f"{path} cannot be read: {error.strerror}; ship the file with the app") from error
         except (ValueError, RecursionError):
             raise ShippedModelError(
-                f"{path} is not JSON; make it with hearsay-estimator report --format model"
+                f"{path} is not JSON; write it with hearsay-estimator report --format model"
             ) from None
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> ShippedModel:
+    def from_document(cls, document: Mapping[str, Any]) -> ShippedModel:
         """Return the model that a JSON document holds.
 
         Raises:
@@ -82,7 +82,9 @@ class ShippedModel:
         """
         try:
             if document["schema"] != SCHEMA:
-                raise ShippedModelError(f"the model has not the schema {SCHEMA}; use the estimator of this version")
+                raise ShippedModelError(
+                    f"the model must have schema {SCHEMA}; write it with the estimator of this version"
+                )
             learned = document["learned"]
             features = tuple(map(_feature, learned["inputs"]))
             norm = None if learned["norm"] is None else float(learned["norm"])
@@ -97,21 +99,19 @@ class ShippedModel:
             )
         except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError, DomainError):
             raise ShippedModelError(
-                "the file is no model; make it with hearsay-estimator report --format model"
+                "the file is not a model; write it with hearsay-estimator report --format model"
             ) from None
         if norm is not None and norm <= 0:
-            raise ShippedModelError(
-                "the model has a norm that is not above 0; use the file that hearsay-estimator wrote"
-            )
+            raise ShippedModelError("the model's norm must be above 0; use the file that hearsay-estimator wrote")
         numbers = (model.intercept, 1.0 if norm is None else norm, *chain.from_iterable(weights))
         if not all(map(math.isfinite, numbers)):
             raise ShippedModelError(
-                "the model has a number that is not finite; make it with hearsay-estimator report --format model"
+                "the model contains a number that is not finite; write it with hearsay-estimator report --format model"
             )
         lengths = [each.cells if norm is None else len(each.coordinates) for each in features]
         bins = {each.bins for each in features if norm is None and isinstance(each.kind, Number)}
         if not features or list(map(len, weights)) != lengths or not bins <= {FEW_BINS, BINS}:
-            raise ShippedModelError("the model lacks weights; make it with hearsay-estimator report --format model")
+            raise ShippedModelError("the model lacks weights; write it with hearsay-estimator report --format model")
         return model
 
     def score(self, features: Mapping[str, object]) -> float:
@@ -154,7 +154,7 @@ class ShippedModel:
 
         """
         if not self.is_of_yes_and_no:
-            raise ShippedModelError(f"{self.name} predicts a number, which has no probability; take its score")
+            raise ShippedModelError(f"{self.name} predicts a number, which has no probability; use its score")
         return (1 + math.tanh(self.score(features) / 2)) / 2
 
 

@@ -29,7 +29,7 @@ from client_sdk.protocol.sentences import ENGLISH, Sentences
 from client_sdk.protocol.statement import evidence
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.report import Report
-from client_sdk.protocol.wire.verdict import Question, Refusal
+from client_sdk.protocol.wire.verdict import MetricEdition, Refusal
 from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport, Waits
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class LedgerView(NamedTuple):
     spent: float
     budget: BudgetStatus | None
     dropped: dict[str, int]
-    stopped: list[Question]
+    stopped: list[MetricEdition]
     problem: LatestProblem | None
     say: Sentences
     evidence: str
@@ -156,7 +156,7 @@ def as_text(view: LedgerView) -> Iterator[str]:
     if view.dropped:
         yield say("show.lost", reports=sum(view.dropped.values()))
     if view.stopped:
-        yield say("show.ended", questions=", ".join(dict.fromkeys(say.code("title", name) for name, _ in view.stopped)))
+        yield say("show.ended", metrics=", ".join(dict.fromkeys(say.code("title", name) for name, _ in view.stopped)))
     yield from _latest_problem(view)
     yield say("show.all")
 
@@ -167,7 +167,7 @@ def _history(view: LedgerView, entries: Sequence[HistoryEntry]) -> Iterator[str]
     if not entries:
         yield say("show.erased" if view.may_be_erased else "history.nothing")
         return
-    heads = tuple(say(f"history.{head}") for head in ("question", "window", "reported", "outcome"))
+    heads = tuple(say(f"history.{head}") for head in ("metric", "window", "reported", "outcome"))
     rows = [
         (say.code("title", each.metric), each.window, each.label, say.code("outcome", each.outcome)) for each in entries
     ]
@@ -192,8 +192,8 @@ def everything_as_text(view: LedgerView) -> Iterator[str]:
     yield from pending_as_text(view)
     for reason, reports in view.dropped.items():
         yield say("show.dropped", reason=say.code("outcome", reason), reports=reports)
-    for question, edition in view.stopped:
-        yield say("show.stopped", question=say.code("title", question), edition=edition)
+    for metric, edition in view.stopped:
+        yield say("show.stopped", metric=say.code("title", metric), edition=edition)
     yield from _latest_problem(view)
 
 
@@ -205,7 +205,7 @@ def pending_as_text(view: LedgerView) -> Iterator[str]:
         for report in view.pending
     ]
     if rows:
-        heads = ("history.question", "history.window", "show.reports", "show.waits", "show.until")
+        heads = ("history.metric", "history.window", "show.reports", "show.waits", "show.until")
         yield from _table([tuple(map(say, heads)), *rows])
 
 
@@ -231,7 +231,7 @@ def pending_as_json(view: LedgerView) -> str:
 
 
 def followed(read: Callable[[], list[str]], pause: Callable[[], None] = lambda: sleep(LOOK_EVERY_S)) -> Iterator[str]:
-    """Yield all lines, and from then on each line that was not there before; for ever."""
+    """Yield all lines, and from then on each line that was not there before, without end."""
     before: list[str] = []
     while True:
         lines = read()

@@ -128,8 +128,8 @@ class Telemetry(Gathering, Consenting):
         """
         folder = app_folder(data_dir)
         if transport is None and coins is not _SYSTEM_COINS:
-            raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
-        registry = registry_of(registry).of(strata) if strata else registry_of(registry)
+            raise ValueError("coins are for tests, which also pass a transport: predictable coins would hide no answer")
+        registry = registry_of(registry).for_strata(strata) if strata else registry_of(registry)
         self._registry = registry
         self._path = None if folder is None else folder / FILE_NAME
         self._clock = Clock(clock)
@@ -197,7 +197,7 @@ class Telemetry(Gathering, Consenting):
         except LedgerError as error:
             return self._recorder.conclude(error.recorded)
         except Exception as error:  # noqa: BLE001 its frames hold the answer and must not be shown
-            warn("an answer could not be perturbed: %s", type(error).__name__)
+            warn("an answer could not be randomized: %s", type(error).__name__)
             return self._recorder.conclude(Recorded.UNAVAILABLE)
         del encode  # no frame of anything that fails from here on holds the answer
         return self._recorder.record(definition, randomized, time.monotonic() - started_s)
@@ -216,7 +216,7 @@ class Telemetry(Gathering, Consenting):
         >>> asyncio.run(telemetry.arecord("dark_mode", True))
         <Recorded.QUEUED: 'queued'>
         """
-        import asyncio  # noqa: PLC0415 whoever awaits this has imported it; others do not pay 50 ms for it
+        import asyncio  # noqa: PLC0415 a caller that awaits this has imported it; others save 50 ms
 
         try:
             future = asyncio.get_running_loop().run_in_executor(None, self._recorded_or_mistake, metric, value)
@@ -260,7 +260,7 @@ class Telemetry(Gathering, Consenting):
         if right != "record":
             return OutsideDomainError(definition.name, f"{right}()")
         return OutsideDomainError(
-            definition.name, f"an answer by record(), for a {definition.kind.name} does not add up"
+            definition.name, f"an answer by record(), because a {definition.kind.name} cannot be counted"
         )
 
     def _mistake(

@@ -181,8 +181,8 @@ class Answers(list[Answer]):
 def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answers]:
     """Collect the true answers that this process records within the context.
 
-    A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps its
-    uploads for ever, unless it is given a transport. It is ``strict``: an answer outside its domain
+    A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps
+    all its uploads, unless it is given a transport. It is ``strict``: an answer outside its domain
     raises, and is not collected. `Telemetry.provide` calls the function at once, in the thread of
     the caller: what it returns is collected, and what it raises is raised.
 
@@ -261,8 +261,8 @@ def _collecting(original: Callable[..., Recorded], recorded: Answers) -> Callabl
         value = given[0] if given else True
         if not isinstance(device._transport, KeptUploads):  # noqa: SLF001 the SDK itself offers no such handle
             raise RuntimeError(  # noqa: TRY004 nothing is wrong with a type
-                "answers() shows true answers, and so watches no Telemetry that could reach a collector: make it "
-                "within answers(), or give it transport=KeptUploads()"
+                "answers() collects true answers, and rejects a Telemetry that could reach a collector: create it "
+                "within answers(), or pass transport=KeptUploads()"
             )
         device._strict = True  # noqa: SLF001 also if it was made before
         outcome = original(device, metric, *given)

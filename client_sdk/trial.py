@@ -69,8 +69,8 @@ class Trial(Gathering, Consenting):
         is_allowed = os.environ.get(VARIABLE) == "1" or not is_base_url(collector) or is_on_this_machine(collector)
         if not is_allowed:  # what is no URL is refused as always
             raise ValueError(
-                "trial=True is for a collector on this machine, such as http://127.0.0.1:8080, because users must not "
-                f"run it: leave it out, or set the environment variable {VARIABLE} to 1"
+                "trial=True needs a collector on this machine, such as http://127.0.0.1:8080, because users must not "
+                f"run trials: remove it, or set the environment variable {VARIABLE} to 1"
             )
         registry = registry_of(registry)
         folder = app_folder(data_dir)
@@ -102,7 +102,7 @@ class Trial(Gathering, Consenting):
             _say(f"{metric}: {recorded}{self._hint(recorded)}")
             return recorded
         epsilon = as_float(self._registry.metric(metric).epsilon_nanos)
-        shown = _shown(value) if mistake is None else "a random answer in its place"
+        shown = _shown(value) if mistake is None else "a random answer instead"
         _say(f"{metric}: {shown} → {entry.label} (randomized at epsilon {epsilon:.3g})")
         _say(f"{metric}: charged epsilon {epsilon:.3g}, queued for {entry.window}")
         self.flush(ANSWER_S)
@@ -177,12 +177,12 @@ class Trial(Gathering, Consenting):
             return f"sent for {entry.window}; no answer yet"
         words = self._registry.sentences(ENGLISH).code("outcome", entry.outcome)
         is_unknown = entry.outcome in (Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION)
-        hint = "; is it `hearsay-collector serve --trial`, with this registry?" if is_unknown else ""
+        hint = "; start `hearsay-collector serve --trial` with this registry" if is_unknown else ""
         return f"sent for {entry.window}; the collector's answer: {words}{hint}"
 
     def _hint(self, recorded: Recorded) -> str:
         if recorded is Recorded.ALREADY_RECORDED:
-            place = "make another Telemetry" if self._folder is None else f"delete {self._folder}"
+            place = "create another Telemetry" if self._folder is None else f"delete {self._folder}"
             return f": one report per window; to start over, {place}"
         return f": {self.problem}" if recorded is Recorded.UNAVAILABLE else ""
 

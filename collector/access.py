@@ -30,7 +30,7 @@ SECRET_BYTES = 32
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """The name of a key: safe in a log line and in a key of the store."""
 
-NAME_RULE = "must be 1 to 64 of: lower-case letters, digits, - and _; a letter or digit first"
+NAME_RULE = "must have 1 to 64 characters: lowercase letters, digits, - and _, starting with a letter or digit"
 
 MAX_QUOTA = 10**12
 """Reports per key and day: a thousand for each device of a large population."""
@@ -128,8 +128,8 @@ class Uploads(StrEnum):
 
 
 UPLOADS_RULE = (
-    'is missing, and no key is for uploads: write uploads = "open" above the first [[key]] to let anybody report, or '
-    'uploads = "keys" to let nobody report but through a relay'
+    'is missing, and there is no upload key: above the first [[key]], write uploads = "open" to let anyone '
+    'report, or uploads = "keys" to accept uploads from relays only'
 )
 """The absence of a key opens nothing.
 
@@ -172,12 +172,14 @@ def parse_access(text: str) -> Access:
     raw = top.take("key", required=True)
     top.nothing_else()
     if raw is not None and not isinstance(raw, list):
-        top.mistake("key", "must be one or more tables: [[key]]")
+        top.mistake("key", "must be one or more [[key]] tables")
     tables = raw if isinstance(raw, list) else []
     keys = [_read_key(TomlTable(table, f"key[{number}]", mistakes)) for number, table in enumerate(tables, 1)]
     digests = [key.digest for key in keys]
     if not mistakes and len(set(digests)) < len(digests):
-        top.mistake("key", "two keys have the same digest; make a secret for each with: hearsay-collector key NAME")
+        top.mistake(
+            "key", "two keys have the same digest; create a separate secret for each with: hearsay-collector key NAME"
+        )
     if not mistakes:
         _require_clear(top, uploads, keys)
     if mistakes:
@@ -191,7 +193,7 @@ def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey
     if uploads is None and not has_upload_key:
         top.mistake("uploads", UPLOADS_RULE)
     if uploads is Uploads.OPEN and has_upload_key:
-        top.mistake("uploads", 'is "open", and a key is for uploads: remove that key, or write uploads = "keys"')
+        top.mistake("uploads", 'is "open", but the file has an upload key: remove that key, or write uploads = "keys"')
 
 
 def _read_key(table: TomlTable) -> AccessKey:
@@ -205,7 +207,7 @@ def _read_key(table: TomlTable) -> AccessKey:
     role = table.choice("role", Role, required=True)
     digest = table.text("sha256", required=True)
     if digest and not DIGEST.fullmatch(digest):
-        table.mistake("sha256", "must be 64 lower-case hex digits, as hearsay-collector key NAME prints them")
+        table.mistake("sha256", "must be 64 lowercase hex digits, as printed by hearsay-collector key NAME")
         digest = ""
     scope: dict[str, Any] = {}
     if role is Role.READ:
@@ -230,6 +232,8 @@ def _read_metrics(table: TomlTable) -> frozenset[str] | None:
     if raw is None:
         return None
     if not isinstance(raw, list) or not raw or not all(isinstance(name, str) for name in raw):
-        table.mistake("metrics", 'must be a list of names, such as ["os", "dark_mode"]; without it the key reads all')
+        table.mistake(
+            "metrics", 'must be a list of names, such as ["os", "dark_mode"]; omit it to let the key read all metrics'
+        )
         return None
     return frozenset(raw)

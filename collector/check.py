@@ -52,8 +52,8 @@ LEFT_BEHIND_S = 60
 """Seconds after which a check's key is gone, even if the check is ended before it removes it."""
 
 FORGETFUL = {
-    "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads, with the time at which they came"),
-    "aof-timestamp-enabled": ("no", "its file keeps the times at which uploads came"),
+    "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads and the times when they arrived"),
+    "aof-timestamp-enabled": ("no", "its file keeps the times when uploads arrived"),
 }
 """Settings with which a server keeps as little as possible.
 
@@ -94,12 +94,14 @@ def check_access(path: Path, registry: Registry | None) -> Iterator[CheckResult]
     roles = Counter(key.role for key in access.keys)
     yield CheckResult(Level.OK, "keys", ", ".join(f"{roles[role]} {role}" for role in Role))
     if access.uploads_are_open:
-        yield CheckResult(Level.OK, "keys", 'anybody may report: uploads = "open"')
+        yield CheckResult(Level.OK, "keys", 'anyone may report: uploads = "open"')
     elif not roles[Role.UPLOAD]:
-        text = 'only relays may report: uploads = "keys", and no key is for uploads'
+        text = 'only relays may report: uploads = "keys", and there is no upload key'
         yield CheckResult(Level.OK if roles[Role.RELAY] else Level.WARNING, "keys", text)
     if not roles[Role.READ]:
-        yield CheckResult(Level.WARNING, "keys", "nobody may read tallies: hearsay-collector key NAME --role read")
+        yield CheckResult(
+            Level.WARNING, "keys", "no key may read tallies: create one with hearsay-collector key NAME --role read"
+        )
     if registry is not None:
         yield from _unknown_metrics(access, registry)
 
@@ -107,7 +109,7 @@ def check_access(path: Path, registry: Registry | None) -> Iterator[CheckResult]
 def _unknown_metrics(access: Access, registry: Registry) -> Iterator[CheckResult]:
     for key in access.keys:
         for metric in sorted((key.metrics or frozenset()) - registry.metrics.keys()):
-            text = f"{key.name} may read {metric}, which the registry does not define: correct it, or leave it out"
+            text = f"{key.name} may read {metric}, which the registry does not define: correct or remove that name"
             yield CheckResult(Level.WARNING, "keys", text)
 
 
@@ -126,7 +128,7 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
     largest = max(metric.channel.symbols for metric in registry.metrics.values())
     results = [
         CheckResult(Level.OK, "registry", f"{plural(len(registry.metrics), 'metric')} of {registry.app}"),
-        CheckResult(Level.OK, "channels", f"every one can be derived; the largest tally has {largest:,} symbols"),
+        CheckResult(Level.OK, "channels", f"all can be derived; the largest tally has {largest:,} symbols"),
     ]
     results += [
         CheckResult(Level.WARNING, "registry", sentence)
@@ -151,7 +153,7 @@ def check_store(
     try:
         store.require_promise()
         yield CheckResult(Level.OK, "store", _server_summary(store.ask_servers(_server)))
-        yield CheckResult(Level.OK, "promise", f"acknowledged means {MEANING[promise.durability]}")
+        yield CheckResult(Level.OK, "promise", f"an acknowledged upload is {MEANING[promise.durability]}")
         yield _written(store)
         yield from map(_memory, store.ask_servers(memory_of))
         yield _clocks(farthest(store.ask_servers(clock_ahead_s)))
@@ -180,7 +182,7 @@ def _written(store: Shards) -> CheckResult:
     numbers = range(store.number_of_new)
     store.ask(numbers, lambda shard: ("SET", keys.of_shard(shard, keys.CHECK), "", "EX", LEFT_BEHIND_S))
     store.ask(numbers, lambda shard: ("UNLINK", keys.of_shard(shard, keys.CHECK)))
-    return CheckResult(Level.OK, "write", "the store took a write")
+    return CheckResult(Level.OK, "write", "the store accepted a write")
 
 
 def check_data_dir(data_dir: Path) -> CheckResult:
@@ -191,7 +193,7 @@ def check_data_dir(data_dir: Path) -> CheckResult:
         require_writable(data_dir)
     except ConfigError as error:
         return CheckResult(Level.FAILED, "data", str(error))
-    return CheckResult(Level.OK, "data", f"{data_dir} can be written, and only by those who should")
+    return CheckResult(Level.OK, "data", f"{data_dir} is writable for this user, and not for everyone")
 
 
 def check_disk(data_dir: Path) -> CheckResult:
@@ -200,10 +202,10 @@ def check_disk(data_dir: Path) -> CheckResult:
     used_bytes = sum(path.stat().st_size for path in data_dir.rglob("*") if path.is_file())
     free_bytes = shutil.disk_usage(nearest).free
     has_room = free_bytes >= 2 * used_bytes + LEAST_FREE_BYTES
-    text = f"{in_units(free_bytes)} are free on the disk of {data_dir}, and the store takes {in_units(used_bytes)}"
+    text = f"{in_units(free_bytes)} are free on the disk of {data_dir}; the store uses {in_units(used_bytes)}"
     if has_room:
         return CheckResult(Level.OK, "disk", text)
-    return CheckResult(Level.WARNING, "disk", f"{text}: make room for twice that and {in_units(LEAST_FREE_BYTES)} more")
+    return CheckResult(Level.WARNING, "disk", f"{text}: free at least twice that and {in_units(LEAST_FREE_BYTES)} more")
 
 
 def _server(connection: Connection) -> tuple[str, str]:
@@ -230,10 +232,10 @@ def _memory(used: Memory) -> CheckResult:
     """Check whether a server has memory left, of its limit or else of its machine."""
     if used.part >= FULL:
         return CheckResult(
-            Level.FAILED, "memory", f"{used}: uploads will fail soon: give the server more, or retire tallies"
+            Level.FAILED, "memory", f"{used}; uploads will fail soon: give the server more memory, or retire tallies"
         )
     if used.part >= NEARLY_FULL:
-        return CheckResult(Level.WARNING, "memory", f"{used}: give the server more before it is full")
+        return CheckResult(Level.WARNING, "memory", f"{used}: give the server more memory before it is full")
     return CheckResult(Level.OK, "memory", str(used))
 
 
@@ -241,7 +243,9 @@ def _clocks(ahead_s: float) -> CheckResult:
     """Check whether the clock that is farthest from this machine's is near enough."""
     if abs(ahead_s) >= APART_S:
         return CheckResult(Level.WARNING, "clocks", describe(ahead_s))
-    return CheckResult(Level.OK, "clocks", "those of the store's servers and of this machine agree to the minute")
+    return CheckResult(
+        Level.OK, "clocks", "those of the store's servers and of this machine differ by less than a minute"
+    )
 
 
 def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
@@ -261,8 +265,8 @@ def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
     """Return the memory of a window: an imported store keeps the shards of the exported one."""
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:
-        return TallyMemory.of(registry, store.number_of_new, is_new=True)
-    return TallyMemory.of(registry, int(shards))
+        return TallyMemory.from_registry(registry, store.number_of_new, is_new=True)
+    return TallyMemory.from_registry(registry, int(shards))
 
 
 def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Iterator[CheckResult]:
@@ -281,9 +285,13 @@ def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Ite
     except ConfigError as error:
         yield CheckResult(Level.FAILED, "schema", str(error))
         return
-    yield CheckResult(Level.OK, "schema", f"the store has schema {facts[SCHEMA_FIELD]} and {store.number} shards")
+    yield CheckResult(
+        Level.OK, "schema", f"the store has schema {facts[SCHEMA_FIELD]} and {plural(store.number, 'shard')}"
+    )
     if NAMED_FIELD not in facts:
-        text = "the loss of a shard would not be noticed yet: the shards get the store's name when a collector starts"
+        text = (
+            "the loss of a shard would go unnoticed until a collector starts and writes the store's name to the shards"
+        )
         yield CheckResult(Level.WARNING, "shards", text)
     try:
         require_grace(opened, facts, grace_s)
@@ -302,13 +310,15 @@ def _editions(opened: RedisStore, registry: Registry, grace_s: int) -> Iterator[
     counted = {name.rpartition(":")[0] for name in opened.shards.index()}
     lost = lost_editions(opened, registry, now_s=time.time(), grace_s=grace_s)
     if lost:
-        yield CheckResult(Level.FAILED, "editions", f"{lost_words(lost)}; a collector does not start like this")
+        yield CheckResult(Level.FAILED, "editions", f"{lost_words(lost)}; no collector starts on this store")
     for metric, edition in (name.split(":") for name in sorted(counted - known - set(lost))):
         yield CheckResult(
             Level.WARNING,
             "editions",
-            f"the store has closed tallies of {metric} in the edition {edition}, which neither the registry nor its "
-            "history has: only a registry or a history with it can read them",
+            (
+                f"the store has closed tallies of {metric} in edition {edition}, which is in neither the registry "
+                "nor its history: to read them, use a registry or history that contains this edition"
+            ),
         )
     if counted <= known:
-        yield CheckResult(Level.OK, "editions", f"the registry holds all editions that have tallies: {len(counted)}")
+        yield CheckResult(Level.OK, "editions", f"the registry contains all editions that have tallies: {len(counted)}")

@@ -114,11 +114,14 @@ class CollectorConfig:
         require_ports(self.port, self.metrics_bind)
         require_option(
             (self.read_token is None) is (self.access_file is not None),
-            "the file of --access says who reads tallies: leave HEARSAY_READ_TOKEN and --read-token-file unset with it",
+            (
+                "with --access, the access file says who may read tallies: unset HEARSAY_READ_TOKEN and "
+                "--read-token-file"
+            ),
         )
         require(
             self.read_token is None or TOKEN.fullmatch(self.read_token) is not None,
-            "the read token must be printable ASCII without blanks: set HEARSAY_READ_TOKEN to one, or leave it unset",
+            "the read token must be printable ASCII without spaces: correct HEARSAY_READ_TOKEN, or unset it",
         )
         require_long(self.read_token, "the read token")
         require_option(
@@ -138,7 +141,7 @@ class CollectorConfig:
         for origin in self.cors_origins:
             require_option(
                 _is_origin(origin),
-                f"--cors-origin must look like https://app.example.com, lower case and without a path, not {origin!r}",
+                f"--cors-origin must look like https://app.example.com, lowercase and without a path, not {origin!r}",
             )
 
     def read_registry(self) -> Registry:
@@ -168,9 +171,7 @@ def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
     for option, named in (("--bind", port), ("--metrics-bind", metrics_port)):
         if named is not None:
             require_option(1 <= named <= MAX_PORT, f"{option}: the port must be from 1 to {MAX_PORT}, not {named}")
-    require_option(
-        port != metrics_port, f"--metrics-bind: {port} is the port of --bind; metrics need a port of their own"
-    )
+    require_option(port != metrics_port, f"--metrics-bind: port {port} is already used by --bind; choose another")
 
 
 def require_store_memory(store_memory_bytes: int | None, redis_url: str | None) -> None:
@@ -203,8 +204,10 @@ def require_long(secret: str | None, what: str) -> None:
     """
     require(
         secret is None or len(secret) >= MIN_TOKEN,
-        f"{what} has fewer than {MIN_TOKEN} characters, so it can be guessed: use a random one, for example from: "
-        "python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
+        (
+            f"{what} has fewer than {MIN_TOKEN} characters and can be guessed: use a random one, for example from: "
+            "python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
+        ),
     )
 
 

@@ -1,8 +1,8 @@
 """The counters of the workers: rows of 64-bit cells in shared memory, one row for each worker.
 
 To count is to add in memory that both processes share, without a message or a system call. A worker
-has its row of the sheet for as long as it lives, and the next worker takes over the row of one that
-died. So counters never go back, and there are never more rows than workers at one time.
+has its row of the shared counters for as long as it lives, and the next worker takes over the row
+of one that died. So counters never go back, and there are never more rows than workers at one time.
 
 The multiprocess mode of prometheus_client would do this with a folder of files, which a collector
 that is killed leaves behind; these cells have no file name. Its files are holes at first: on a full
@@ -10,8 +10,8 @@ disk a worker that counts is killed (SIGBUS), where here it only is missing from
 would also cost more: 3.56 us for each upload, against 1.10 us here.
 
 Only perturbed reports and transport are counted, never a symbol, a metric or a device. A relay
-counts on the same sheet, and changes what it knows of uploads only when a batch leaves or ends: its
-metrics say no more of when an upload came than the collector sees.
+counts in the same memory, and changes what it knows of uploads only when a batch leaves or ends:
+its metrics say no more of when an upload came than the collector sees.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from collector.store.store_protocol import CountedUpload
 _log = logging.getLogger(__name__)
 
 
-class Sheet:
+class SharedCounters:
     """Rows of equal length, all zeros at first, in a file that all processes hold open.
 
     A process locks its row until it ends, in whatever way, and the next process continues in the
@@ -61,8 +61,8 @@ class Sheet:
         self._stride = -(-row_bytes // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         self._descriptor = unlinked_file() if descriptor is None else descriptor
 
-    def __reduce__(self) -> tuple[Callable[..., Sheet], tuple[Any, ...]]:
-        """Pass the sheet to a process that is being started."""
+    def __reduce__(self) -> tuple[Callable[..., SharedCounters], tuple[Any, ...]]:
+        """Pass the counters to a process that is being started."""
         return _adopt, (self._row_bytes, DupFd(self._descriptor))
 
     def row(self) -> mmap.mmap:
@@ -91,8 +91,8 @@ class Sheet:
             yield os.pread(self._descriptor, self._row_bytes, start)
 
 
-def _adopt(row_bytes: int, descriptor: Any) -> Sheet:  # noqa: ANN401 multiprocessing's own type
-    return Sheet(row_bytes, descriptor.detach())
+def _adopt(row_bytes: int, descriptor: Any) -> SharedCounters:  # noqa: ANN401 multiprocessing's own type
+    return SharedCounters(row_bytes, descriptor.detach())
 
 
 ACCEPTED = "accepted"
@@ -149,13 +149,13 @@ _ACCEPTED = _CELL[REPORTS, ACCEPTED]
 class WorkerCounters:
     """The counters of one process, for all its threads."""
 
-    def __init__(self, sheet: Sheet | None = None) -> None:
+    def __init__(self, shared_counters: SharedCounters | None = None) -> None:
         """Take a row that no living process has.
 
-        Without a sheet, count in this process's memory only.
+        Without shared counters, count in this process's memory only.
         """
         self._lock = threading.Lock()
-        self._cells = memoryview(_memory(sheet)).cast("q")
+        self._cells = memoryview(_memory(shared_counters)).cast("q")
         self._cells[_PID] = os.getpid()
 
     def add(self, name: str, label: str = "", amount: int = 1) -> None:
@@ -199,16 +199,16 @@ class WorkerCounters:
 
 
 class Totals:
-    """The sums over all processes, living and dead, that counted on a sheet."""
+    """The sums over all processes, living and dead, that counted in shared counters."""
 
-    def __init__(self, sheet: Sheet) -> None:
+    def __init__(self, shared_counters: SharedCounters) -> None:
         """Read the present sums."""
         self._cells = [0] * CELLS
-        for counted in sheet.rows():
+        for counted in shared_counters.rows():
             for cell, amount in enumerate(memoryview(counted).cast("q")):
                 self._cells[cell] += amount
 
-    def of(self, name: str, label: str = "") -> int:
+    def total(self, name: str, label: str = "") -> int:
         """Return the sum of a counter."""
         return self._cells[_CELL[name, label]]
 
@@ -219,29 +219,29 @@ class Totals:
         return buckets, sum_ns / 1e9
 
 
-def worker_pids(sheet: Sheet) -> list[int]:
+def worker_pids(shared_counters: SharedCounters) -> list[int]:
     """Return the process that has each row, or had it last."""
-    return [memoryview(counted).cast("q")[_PID] for counted in sheet.rows()]
+    return [memoryview(counted).cast("q")[_PID] for counted in shared_counters.rows()]
 
 
-def new_sheet() -> Sheet:
-    """Return a new sheet for the counters of all processes that receive it.
+def new_shared_counters() -> SharedCounters:
+    """Return new counters for all processes that receive them.
 
     Raises:
         ConfigError: if its file cannot be created.
 
     """
-    return Sheet(_BYTES)
+    return SharedCounters(_BYTES)
 
 
-def _memory(sheet: Sheet | None) -> mmap.mmap | bytearray:
+def _memory(shared_counters: SharedCounters | None) -> mmap.mmap | bytearray:
     """Return the memory to count in.
 
     A worker that is missing from the metrics is better than no worker.
     """
-    if sheet is not None:
+    if shared_counters is not None:
         try:
-            return sheet.row()
+            return shared_counters.row()
         except OSError as error:
             _log.warning("a worker is missing from the metrics: %s", error.strerror)
     return bytearray(_BYTES)

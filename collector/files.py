@@ -32,7 +32,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """
     target = path.resolve()
     if target.exists() and not target.is_file():  # a rename would replace a device by a file
-        raise ConfigError(f"{path} is no file; name one that may be replaced")
+        raise ConfigError(f"{path} is not a file; name one that may be overwritten")
     try:
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as file:
             try:
@@ -45,7 +45,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
                 raise
         _put_on_disk(target.parent)
     except OSError as error:
-        advice = "make room for it; " if error.errno in NO_ROOM else ""
+        advice = "free space on its disk; " if error.errno in NO_ROOM else ""
         raise ConfigError(
             f"{path} cannot be written: {error.strerror}; {advice}its previous content is unchanged"
         ) from error
@@ -72,5 +72,5 @@ def unlinked_file() -> int:
             return os.dup(file.fileno())
     except OSError as error:
         raise ConfigError(
-            f"no temporary file can be created: {error.strerror}; set TMPDIR to a folder for it"
+            f"a temporary file cannot be created: {error.strerror}; set TMPDIR to another folder"
         ) from error

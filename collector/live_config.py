@@ -64,7 +64,7 @@ class Served:
 DIGEST_BYTES = 32
 
 
-class Board:
+class SharedState:
     """Holds the latest state. The main process posts, workers read.
 
     It is a file without a name that all processes hold open. So nobody can remove or replace it, a
@@ -79,23 +79,23 @@ class Board:
         self._latest: tuple[bytes, Served] | None = None
 
     @classmethod
-    def with_state(cls, served: Served) -> Board:
-        """Return a new board with a state.
+    def with_state(cls, served: Served) -> SharedState:
+        """Return a new shared state.
 
         Raises:
             ConfigError: if no temporary file can be made or filled.
 
         """
-        board = cls(unlinked_file())
+        shared_state = cls(unlinked_file())
         try:
-            board.post(served)
+            shared_state.post(served)
         except OSError as error:
             raise ConfigError(
-                f"no temporary file can be filled: {error.strerror}; set TMPDIR to a folder for it"
+                f"a temporary file cannot be written: {error.strerror}; set TMPDIR to another folder"
             ) from error
-        return board
+        return shared_state
 
-    def __reduce__(self) -> tuple[Callable[[Any], Board], tuple[Any]]:
+    def __reduce__(self) -> tuple[Callable[[Any], SharedState], tuple[Any]]:
         """Send the descriptor to a worker that is being started."""
         return _adopt, (DupFd(self._descriptor),)
 
@@ -150,13 +150,13 @@ class Board:
         return self._digest[:]
 
 
-def _adopt(descriptor: Any) -> Board:  # noqa: ANN401 what multiprocessing makes of a descriptor
-    return Board(descriptor.detach())
+def _adopt(descriptor: Any) -> SharedState:  # noqa: ANN401 what multiprocessing makes of a descriptor
+    return SharedState(descriptor.detach())
 
 
 UNCOUNTED = (
-    "is served, and its reports would no longer be counted: restore it, or put the registry that was released with it "
-    "into the history (hearsay-client release), then reload again"
+    "is being served, and its reports would no longer be counted: restore it, or add the registry that was "
+    "released with it to the history (hearsay-client release), then reload again"
 )
 
 
@@ -169,14 +169,16 @@ def require_additive(served: Registry, new: Registry) -> None:
     """
     mistakes = []
     if new.app != served.app:
-        mistakes.append(("app.name", "is served and may not change; restart with --rename-app to serve another name"))
+        mistakes.append(
+            ("app.name", "is being served and cannot change; to serve another name, restart with --rename-app")
+        )
     mistakes += [
         (f"metric.{metric.name}", UNCOUNTED)
         for metric in served.metrics.values()
         if any(new.asked_as(metric.name, edition) is None for edition in metric.editions)
     ]
     if mistakes:
-        raise RegistryError.of(mistakes)
+        raise RegistryError.from_mistakes(mistakes)
 
 
 def require_as_closed(served: Access, new: Access) -> None:
@@ -190,8 +192,8 @@ def require_as_closed(served: Access, new: Access) -> None:
     """
     if new.uploads_are_open and not served.uploads_are_open:
         raise ConfigError(
-            "uploads need a key, and the file now opens them to all, which happens at a start only: restart the "
-            'collector to open them, or write uploads = "keys"'
+            "uploads need a key, and the new file would open them to anyone, which only a restart can do: "
+            'restart the collector to open them, or write uploads = "keys"'
         )
 
 
@@ -260,7 +262,7 @@ class Reloader:
         if requested:
             new = _attempt("registry", self._read_registry, new)
         if self._access is not None and (requested or stamp != self._stamp):
-            new = _attempt("file of keys", partial(_read_access, self._access), new)
+            new = _attempt("access file", partial(_read_access, self._access), new)
         if new is not self.served:
             self._publish(new)
             self.served = new
@@ -285,7 +287,10 @@ class Reloader:
                 self.look(requested=is_requested)
             except Exception:  # noqa: BLE001 whatever it is, the next look may succeed
                 if not failing:
-                    _log.exception("what is served stays as it is", extra=Event.RELOAD_REFUSED.extra)
+                    _log.exception(
+                        "the reload failed, and the collector continues with its present files",
+                        extra=Event.RELOAD_REFUSED.extra,
+                    )
                 failing = True
             else:
                 answered, failing = requests, False
@@ -296,12 +301,12 @@ class Reloader:
 def _read_access(file: Path, served: Served) -> Served:
     access = load_access(file)
     require_as_closed(served.access, access)
-    _log_reload("the file of keys", "key", len(access.keys), len(served.access.keys))
+    _log_reload("the access file", "key", len(access.keys), len(served.access.keys))
     return replace(served, access=access)
 
 
 def _log_reload(file: str, entry: str, now: int, before: int) -> None:
-    _log.info("%s has been read again: %s, %d before", file, plural(now, entry), before, extra=Event.RELOADED.extra)
+    _log.info("%s was reloaded: %s, %d before", file, plural(now, entry), before, extra=Event.RELOADED.extra)
 
 
 def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Served:
@@ -313,7 +318,12 @@ def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Ser
         return read(served)
     except HearsayError as error:
         mistakes = "; ".join(str(error).splitlines())  # one line for one event
-        _log.warning("the %s that is served stays as it is: %s", file, mistakes, extra=Event.RELOAD_REFUSED.extra)
+        _log.warning(
+            "the %s was not reloaded, and the previous one stays in force: %s",
+            file,
+            mistakes,
+            extra=Event.RELOAD_REFUSED.extra,
+        )
         return served
 
 

@@ -134,8 +134,8 @@ class Maintenance:
     def tick(self, monotonic_s: float) -> None:
         """Do what is due now.
 
-        The file is also rewritten after a window was closed, whoever closed it: the clock, the
-        command line or another collector.
+        The file is also rewritten after a window was closed by the clock, the command line
+        or another collector.
         """
         try:
             self.health = self.health._replace(**self._every_tick()._asdict())
@@ -180,7 +180,7 @@ class Maintenance:
                 self.health = self.health._replace(is_up=is_up, open_reports={})
             else:
                 if reasons:
-                    _log.info("maintenance continues: the store answers", extra=Event.STORE_UP.extra)
+                    _log.info("maintenance has resumed: the store answers", extra=Event.STORE_UP.extra)
                 reasons.clear()
 
 

@@ -44,7 +44,7 @@ class WindowVerdicts(NamedTuple):
     def from_totals(cls, totals: Totals) -> WindowVerdicts:
         """Read them from the sums over all workers."""
         labels = (ACCEPTED, Refusal.WINDOW_IN_FUTURE, Refusal.WINDOW_CLOSED)
-        return cls(*(totals.of(REPORTS, label) for label in labels))
+        return cls(*(totals.total(REPORTS, label) for label in labels))
 
 
 class OwnClockWatch:
@@ -71,14 +71,16 @@ class OwnClockWatch:
         if present.accepted > self._start.accepted:
             self._start = present
             if self._is_suspected:
-                _log.info("reports count again: this host's clock is trusted", extra=Event.CLOCK_TRUSTED.extra)
+                _log.info("a report was accepted again: this host's clock is trusted", extra=Event.CLOCK_TRUSTED.extra)
             self._is_suspected = False
         in_future, closed = present.in_future - self._start.in_future, present.closed - self._start.closed
         if in_future + closed >= SUSPICIOUS and not self._is_suspected:
             _log.warning(
-                "this host's clock may be %s: the last %d reports were all refused for their windows, %d because these "
-                "are in the future and %d because they are closed; such reports are lost; compare the clock "
-                "(timedatectl), and synchronize it",
+                (
+                    "this host's clock may be %s: the last %d reports were all refused, %d because their windows "
+                    "are in the future and %d because they are closed. Such reports are lost: check the clock "
+                    "(timedatectl) and synchronize it"
+                ),
                 "behind" if in_future >= closed else "ahead",
                 in_future + closed,
                 in_future,

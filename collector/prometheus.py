@@ -38,7 +38,7 @@ from collector.counters import (
     REPORTS,
     STORE_ERRORS,
     UPLOADS,
-    Sheet,
+    SharedCounters,
     Totals,
     worker_pids,
 )
@@ -49,32 +49,32 @@ _COUNTERS = (
     (
         UPLOADS,
         "hearsay_uploads",
-        "Uploads with a verdict: counted in part at least, refused as a whole, or a duplicate of an earlier one.",
+        "Uploads with a verdict: counted (at least in part), refused as a whole, or duplicates of earlier ones.",
         "outcome",
     ),
     (
         REPORTS,
         "hearsay_reports",
-        "Perturbed reports of these uploads, without duplicates: accepted, or why they were refused.",
+        "Perturbed reports in these uploads, without duplicates: accepted, or the reason for the refusal.",
         "verdict",
     ),
-    (PROBLEMS, "hearsay_problems", "Answers with a problem, including those to lines of batches, by code.", "code"),
+    (PROBLEMS, "hearsay_problems", "Problem responses by code, including those for single uploads of a batch.", "code"),
 )
 
 _RELAY_COUNTERS = (
     (
         RELAYED,
         "hearsay_relay_uploads",
-        "Uploads in batches: answered by the collector, or not.",
+        "Uploads in batches, answered by the collector or not.",
         "outcome",
     ),
     (
         BATCHES,
         "hearsay_relay_batches",
-        "Batches: answered, or why they were not.",
+        "Batches: answered, or the reason why not.",
         "outcome",
     ),
-    (PROBLEMS, "hearsay_relay_problems", "Answers to devices with a problem, by code.", "code"),
+    (PROBLEMS, "hearsay_relay_problems", "Problem responses to devices, by code.", "code"),
 )
 
 
@@ -118,60 +118,64 @@ class _Exposition(Collector):
         return self._gather()
 
 
-def relay_families(sheet: Sheet, clock_ns: Callable[[], int] = time.monotonic_ns) -> Iterator[Metric]:
+def relay_families(
+    shared_counters: SharedCounters, clock_ns: Callable[[], int] = time.monotonic_ns
+) -> Iterator[Metric]:
     """Yield every metric of a relay.
 
     Args:
-        sheet: the sheet on which its worker counts.
+        shared_counters: those in which its worker counts.
         clock_ns: the worker's clock: monotonic, in nanoseconds.
 
     """
-    totals = Totals(sheet)
+    totals = Totals(shared_counters)
     yield from _counters(_RELAY_COUNTERS, totals)
     yield GaugeMetricFamily(
-        "hearsay_relay_held_uploads", "Uploads in batches that have left and are not answered yet.", totals.of(HELD)
+        "hearsay_relay_held_uploads", "Uploads in batches that were sent and are not answered yet.", totals.total(HELD)
     )
-    since_ns = totals.of(OLDEST_NS)
+    since_ns = totals.total(OLDEST_NS)
     yield GaugeMetricFamily(
         "hearsay_relay_oldest_batch_seconds",
-        "Since when the oldest of these batches waits; 0 if there is none.",
+        "How long the oldest of these batches has waited; 0 if there is none.",
         (clock_ns() - since_ns) / 1e9 if since_ns else 0.0,
     )
     yield _build()
-    yield from process_families({"main": os.getpid()} | worker_processes(sheet))
+    yield from process_families({"main": os.getpid()} | worker_processes(shared_counters))
 
 
-def families(sheet: Sheet, health: Health) -> Iterator[Metric]:
+def families(shared_counters: SharedCounters, health: Health) -> Iterator[Metric]:
     """Yield every metric of a collector.
 
     Args:
-        sheet: the sheet on which all processes have counted.
+        shared_counters: those in which all processes have counted.
         health: the store's health when it was last looked at.
 
     """
-    totals = Totals(sheet)
+    totals = Totals(shared_counters)
     yield from _counters(_COUNTERS, totals)
-    yield CounterMetricFamily("hearsay_store_errors", "Errors of the store.", totals.of(STORE_ERRORS))
+    yield CounterMetricFamily("hearsay_store_errors", "Errors of the store.", totals.total(STORE_ERRORS))
     yield CounterMetricFamily(
-        "hearsay_store_restarts", "How often the embedded store has ended by itself.", health.store_restarts
+        "hearsay_store_restarts",
+        "How often the embedded store ended by itself and was restarted.",
+        health.store_restarts,
     )
     yield _latency(totals)
     yield from _gauges(health)
-    yield from process_families({"main": os.getpid()} | worker_processes(sheet))
+    yield from process_families({"main": os.getpid()} | worker_processes(shared_counters))
 
 
 def _counters(table: Iterable[tuple[str, str, str, str]], totals: Totals) -> Iterator[Metric]:
     for name, exposed, description, label in table:
         counter = CounterMetricFamily(exposed, description, labels=(label,))
         for value in LABELS[name]:
-            counter.add_metric((value,), totals.of(name, value))
+            counter.add_metric((value,), totals.total(name, value))
         yield counter
 
 
 def _latency(totals: Totals) -> Metric:
     latency = HistogramMetricFamily(
         "hearsay_request_seconds",
-        "From a request's head to its answer, including the arrival of its body.",
+        "Time from a request's head to its response, including the arrival of its body.",
         labels=("operation",),
     )
     for operation in OPERATION_NAMES:
@@ -184,7 +188,7 @@ def _latency(totals: Totals) -> Metric:
 def _gauges(health: Health) -> Iterator[Metric]:
     yield GaugeMetricFamily("hearsay_store_up", "Whether the store answered within the last second.", health.is_up)
     yield GaugeMetricFamily(
-        "hearsay_store_noted", "Whether a loss in the embedded store's file would be noticed.", health.is_noted
+        "hearsay_store_noted", "Whether missing data in the embedded store's file would be noticed.", health.is_noted
     )
     yield GaugeMetricFamily(
         "hearsay_store_memory_used_ratio",
@@ -193,7 +197,7 @@ def _gauges(health: Health) -> Iterator[Metric]:
     )
     yield GaugeMetricFamily(
         "hearsay_clock_suspected",
-        "Whether every report of late was refused for its window, as happens if this host's clock is wrong.",
+        "Whether all recent reports were refused for their windows, as happens if this host's clock is wrong.",
         health.clock_is_suspected,
     )
     windows = GaugeMetricFamily("hearsay_windows", "Windows that have a tally.", labels=("state",))
@@ -202,7 +206,7 @@ def _gauges(health: Health) -> Iterator[Metric]:
     yield windows
     reports = GaugeMetricFamily(
         "hearsay_window_reports",
-        "Perturbed reports in open windows, as the last look at open windows shows them.",
+        "Perturbed reports in open windows, as of the latest snapshot.",
         labels=("metric", "window"),
     )
     for labels, count in health.open_reports.items():
@@ -217,13 +221,13 @@ def _build() -> Metric:
     return build
 
 
-def worker_processes(sheet: Sheet) -> dict[str, int]:
+def worker_processes(shared_counters: SharedCounters) -> dict[str, int]:
     """Return the pid of each worker, by a name that its successor takes over."""
-    return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(sheet), 1)}
+    return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(shared_counters), 1)}
 
 
 def process_families(processes: Mapping[str, int]) -> Iterator[Metric]:
-    """Yield the ``process_*`` metrics of processes, each labelled with its name.
+    """Yield the ``process_*`` metrics of processes, each labeled with its name.
 
     A process that has ended has none. Systems without ``/proc`` have none at all.
     """

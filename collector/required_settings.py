@@ -58,7 +58,7 @@ def require_promise(
     wrong = {name: value for name, value in required.items() if settings.get(name) != value}
     if wrong:
         raise ConfigError(
-            "the store would not keep what it acknowledges; set on it: "
+            "the store would not keep what it acknowledges; set on the server: "
             + "; ".join(f"{name} {value} (now {settings.get(name)})" for name, value in wrong.items())
             + _why(wrong)
         )
@@ -67,7 +67,7 @@ def require_promise(
 def _why(wrong: Mapping[str, str]) -> str:
     why = ""
     if wrong.keys() & WRITE_THROUGH.keys():
-        why += ". Otherwise it may answer before it writes to disk, and a crash of it loses what it acknowledged last"
+        why += ". Otherwise it may answer before it writes to disk, and lose its latest acknowledged writes in a crash"
     if wrong.keys() & PART_COVERAGE.keys():
         why += ". With full coverage required, one lost node of the cluster stops all uploads, not only its own"
     return why
@@ -116,8 +116,10 @@ def promised(durability: Durability, copies: int, redis_url: str | None) -> Prom
     """
     require_option(
         durability is not Durability.REPLICATED or redis_url is not None,
-        "--durability replicated needs replicas, and the embedded store has none: name a server that has some, or "
-        "a cluster, with --redis URL",
+        (
+            "--durability replicated needs replicas, and the embedded store has none: with --redis URL, name a "
+            "server or a cluster that has replicas"
+        ),
     )
     require_option(1 <= copies <= 5, f"--copies must be from 1 to 5, not {copies}")  # noqa: PLR2004 said at CollectorConfig
     require_option(

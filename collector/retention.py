@@ -145,10 +145,10 @@ class Retention:
                 # even without a name this finishes a retirement that broke off
                 self._store.retire(names)
             if names:
-                _log.info("retired %s tallies whose retention is over", len(names))
+                _log.info("retired %s tallies at the end of their retention", len(names))
         except StoreUnavailableError as error:
             # the other chores close windows, and must not wait for this one
-            _log.warning("tallies whose retention is over stay for now: %s", error)
+            _log.warning("tallies at the end of their retention could not be retired yet: %s", error)
             self._next_s = now_s + RETRY_INTERVAL_S
 
 

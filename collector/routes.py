@@ -42,7 +42,7 @@ SPARSE_FROM = 1024
 A smaller one is a few kilobytes at most.
 """
 
-GREETING = "This is a Hearsay collector: it counts perturbed reports. /v1/openapi.json describes what it answers.\n"
+GREETING = "This is a Hearsay collector: it counts perturbed reports. /v1/openapi.json describes its API.\n"
 
 _EXTENSION = "hearsay"
 
@@ -189,7 +189,7 @@ def _tagged(body: bytes) -> Response:
 
 def _wants_preliminary(key: AccessKey) -> bool:
     if set(request.args) - {"preliminary"} or request.args.get("preliminary", "0") not in ("0", "1"):
-        raise ProblemError(Problem.INVALID_QUERY, "the only query is preliminary=1")
+        raise ProblemError(Problem.INVALID_QUERY, "the only query parameter is preliminary=1")
     preliminary = request.args.get("preliminary") == "1"
     if preliminary and not key.preliminary:
         raise ProblemError(Problem.PRELIMINARY_FORBIDDEN)
@@ -220,7 +220,7 @@ def _lines(tallies: Iterator[StoredTally]) -> Iterator[str]:
 _NEEDS = {
     Role.UPLOAD: "reporting here needs an upload key",
     Role.READ: "reading tallies needs a read key, or the collector's read token",
-    Role.RELAY: "handing on uploads needs a relay key",
+    Role.RELAY: "forwarding uploads needs a relay key",
 }
 
 
@@ -240,7 +240,7 @@ def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> Acces
             {"WWW-Authenticate": "Bearer"},
         )
     if key.role is not role:
-        raise ProblemError(Problem.FORBIDDEN, f"{_NEEDS[role]}; this key is for something else")
+        raise ProblemError(Problem.FORBIDDEN, f"{_NEEDS[role]}; this key does not allow it")
     return key
 
 

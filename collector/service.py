@@ -20,10 +20,10 @@ from granian.constants import Interfaces
 from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access, load_access
 from collector.config import CollectorConfig
-from collector.counters import Sheet, Totals, WorkerCounters, new_sheet
+from collector.counters import SharedCounters, Totals, WorkerCounters, new_shared_counters
 from collector.embedded.store import EmbeddedStore
 from collector.errors import plural, require
-from collector.live_config import Board, Reloader, Served
+from collector.live_config import Reloader, Served, SharedState
 from collector.log import Event, configure
 from collector.maintenance import Health, Maintenance, OpenReports, ServerState
 from collector.own_clock import OwnClockWatch, WindowVerdicts
@@ -79,14 +79,14 @@ class Chores(NamedTuple):
     """What runs besides the workers, and what it shares with them.
 
     Attributes:
-        board: where workers read the definitions and keys.
+        shared_state: where workers read the definitions and keys.
         counts: where workers count requests, for the metrics and the watch of the own clock.
         reloader: reads the files again.
 
     """
 
-    board: Board
-    counts: Sheet
+    shared_state: SharedState
+    counts: SharedCounters
     reloader: Reloader
 
 
@@ -118,7 +118,7 @@ def serve(config: CollectorConfig) -> None:
         words = f"{metrics}, on {place}, {_windows(running.store)}"
         announce_when_ready(config.host, config.port, words, config.log_format)
         run_workers(
-            partial(worker_app, config, background.board, running.reopen, background.counts),
+            partial(worker_app, config, background.shared_state, running.reopen, background.counts),
             log_format=config.log_format,
             on_hangup=background.reloader.request,
             address=address,
@@ -172,7 +172,7 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
         elif not config.is_trial and (
             lost := lost_editions(store, registry, now_s=time.time(), grace_s=config.grace_s)
         ):
-            _log.warning("%s; it starts all the same, because of %s", lost_words(lost), ALLOWING)
+            _log.warning("%s; starting anyway, because of %s", lost_words(lost), ALLOWING)
         once = admit(store, registry)
         yield RunningStore(store, partial(open_store, layout=store.layout), look_after, restarts, once)
 
@@ -225,13 +225,15 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     """
     store = running.store
     served = replace(served, once=running.once)
-    board = Board.with_state(served)
-    reloader = Reloader(served, config.read_registry, config.access_file, board.post, partial(_readmit, config, store))
+    shared_state = SharedState.with_state(served)
+    reloader = Reloader(
+        served, config.read_registry, config.access_file, shared_state.post, partial(_readmit, config, store)
+    )
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
     memory_used = MemoryWatch(lambda: store.shards.ask_servers(memory_of))
     look_at_clocks = ClockWatch(lambda: store.shards.ask_servers(clock_ahead_s))
     open_reports = _open_reports(config, store)
-    counts = new_sheet()
+    counts = new_shared_counters()
     look_at_own_clock = OwnClockWatch(lambda: WindowVerdicts.from_totals(Totals(counts)))
 
     def every_tick() -> ServerState:
@@ -245,7 +247,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
         maintenance.start()
         reloader.start()
         try:
-            yield Chores(board, counts, reloader)
+            yield Chores(shared_state, counts, reloader)
         finally:
             reloader.stop()
             maintenance.stop()
@@ -259,7 +261,7 @@ def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Ma
 
 
 @contextlib.contextmanager
-def _metrics(config: CollectorConfig, counts: Sheet, health: Callable[[], Health]) -> Iterator[None]:
+def _metrics(config: CollectorConfig, counts: SharedCounters, health: Callable[[], Health]) -> Iterator[None]:
     """Serve metrics while the context is entered, if the operator wants them."""
     if config.metrics_bind is None:
         yield
@@ -272,7 +274,10 @@ def _metrics(config: CollectorConfig, counts: Sheet, health: Callable[[], Health
 
 
 def worker_app(
-    config: CollectorConfig, board: Board, open_store: Callable[[], TallyStore], counts: Sheet | None = None
+    config: CollectorConfig,
+    shared_state: SharedState,
+    open_store: Callable[[], TallyStore],
+    counts: SharedCounters | None = None,
 ) -> Flask:
     """Return the application of one worker process. Run in the worker.
 
@@ -283,7 +288,7 @@ def worker_app(
 
     begin_worker()
     return create_app(
-        board.latest,
+        shared_state.latest,
         open_store(),
         cors_origins=config.cors_origins,
         grace_s=config.grace_s,
@@ -299,4 +304,4 @@ def _nothing_to_note() -> bool:
 
 def _windows(store: TallyStore) -> str:
     closed = store.closed_windows()
-    return f"whose windows are {len(store.tallied_windows() - closed)} open, {len(closed)} closed"
+    return f"with {len(store.tallied_windows() - closed)} open and {len(closed)} closed windows"

@@ -193,7 +193,7 @@ def _announce(host: str, port: int, words: str, log_format: LogFormat) -> None:
     is_serving = False
     while (answer := _readiness(host, port)) is not HTTPStatus.OK:
         if answer is not None and not is_serving:
-            notify(READY, status("it serves, and its store takes no uploads: see /readyz"))
+            notify(READY, status("serving, but its store accepts no uploads: see /readyz"))
             is_serving = True
         time.sleep(POLL_S)
     shown = f"[{host}]" if ":" in host else host

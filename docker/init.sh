@@ -1,8 +1,8 @@
 #!/bin/sh
-# Writes what the compose files mount and nobody has to choose: passwords, keys and a certificate.
+# Writes the passwords, keys and certificate that the compose files mount: see docs/how-to/docker.md.
 #   docker/init.sh [HOST]
-# HOST is the name or address that devices reach the proxy by (localhost). Nothing is overwritten. It needs openssl, and
-# no container: it runs before the first image is built.
+# HOST is the name or address of the proxy for devices (default: localhost). Nothing is overwritten. It needs
+# openssl, but no image.
 set -eu
 
 host=${1-localhost}
@@ -26,7 +26,7 @@ is_missing() {
         if [ -e "$file" ]; then present="$present $file"; else absent="$absent $file"; fi
     done
     if [ -n "$present" ] && [ -n "$absent" ]; then
-        echo "init.sh:$present exist, but not$absent: move them away, or write the missing ones yourself" >&2
+        echo "init.sh:$present exist, but$absent do not: move the existing files away, or write the missing ones yourself" >&2
         exit 1
     fi
     if [ -n "$present" ]; then echo "kept$present"; fi
@@ -98,7 +98,7 @@ if is_missing secrets/tls_certificate secrets/tls_key; then
     certificate=$(echo "$key" | openssl req -new -x509 -key /dev/stdin -days 365 -subj "/CN=$host" -addext "subjectAltName=$kind:$host")
     echo "$certificate" | write secrets/tls_certificate
     echo "$key" | write secrets/tls_key
-    echo "The certificate is signed by itself, so no device trusts it: replace both files by those of your authority."
+    echo "The certificate is self-signed, so no device trusts it: replace both files with those of a certificate authority."
 fi
 
-[ -e config/metrics.toml ] || echo "Missing: config/metrics.toml, the registry; hearsay-client init writes one to begin with."
+[ -e config/metrics.toml ] || echo "Missing: config/metrics.toml, the registry. hearsay-client init writes one to start with."

@@ -19,7 +19,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from estimator.analyses.metric import analysis_of
-from estimator.errors import MissingLibraryError, ReportError, RequestError
+from estimator.errors import MissingLibraryError, ReportError, RequestError, metric_named
 from estimator.fetch import Fetched, checked_token, fetch, token_of_environment
 from estimator.formats.json_documents import builtins_of, json_text
 from estimator.report.report import definitions_of, make_report
@@ -140,7 +140,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     _check_lists(ranges, candidates)
     selection = _selection(first, last, preliminary=preliminary)
     source = None if collector is None else (collector, _token(collector, token, allow_plain_http=allow_plain_http))
-    fetched = _read(tallies, source, Bounds.of(definitions.counted, selection.spans), preliminary=preliminary)
+    fetched = _read(tallies, source, Bounds.from_metrics(definitions.counted, selection.spans), preliminary=preliminary)
     request = Request(
         simultaneous=simultaneous,
         covariance=covariance,
@@ -235,7 +235,7 @@ def check_model(registry: Registry, name: str) -> None:
         UnknownMetricError: if the registry does not define it.
 
     """
-    if analysis_of(registry.metric(name)).observation is None:
+    if analysis_of(metric_named(registry, name)).observation is None:
         raise RequestError(f'{name} is no model; name a metric with kind = "model"')
 
 

@@ -111,6 +111,21 @@ class Archive:
                 f"{foreign} was not written by a report, and is left as it is; name a folder of its own for reports"
             )
 
+    def require_app(self, app: str) -> None:
+        """Refuse the folder of another app, whose windows would be mixed with these.
+
+        Raises:
+            OutputError: naming the other app.
+
+        """
+        with suppress(OSError, ValueError, TypeError, KeyError):  # there is no index yet, or it is written again
+            other = json.loads((self.folder / INDEX).read_bytes())["app"]
+            if other != app:
+                raise OutputError(
+                    f"{self.folder} has the reports of {other}, and the registry is of {app}; name another folder, or "
+                    f"remove {self.folder / INDEX} if the app was renamed"
+                )
+
     def windows(self) -> list[Window]:
         """Return the windows in the archive, the newest first. Other folders are ignored."""
         windows = [window for path in self.folder.iterdir() if (window := _window_of(path)) is not None]

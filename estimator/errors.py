@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from client_sdk.protocol.errors import HearsayError
+from typing import TYPE_CHECKING
+
+from client_sdk.protocol.errors import HearsayError, UnknownMetricError
+from client_sdk.protocol.toml_table import suggestion
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.metric import Metric
+    from client_sdk.protocol.registry.registry import Registry
 
 
 class TalliesError(HearsayError):
@@ -51,3 +58,17 @@ class PlanError(HearsayError):
 
 class ConformanceError(HearsayError):
     """A program under test cannot be started. This says nothing about whether it conforms."""
+
+
+def metric_named(registry: Registry, name: str) -> Metric:
+    """Return the metric of a name.
+
+    Raises:
+        UnknownMetricError: if there is none. The message says which name is like it.
+
+    """
+    try:
+        return registry.metric(name)
+    except UnknownMetricError as error:
+        error.args = (f"{error}{suggestion(name, registry.metrics)}",)
+        raise

@@ -21,7 +21,7 @@ _HEADS: Final = re.compile(
     rb'|\{\n  "schema": \d'  # a report, an index or a model, in JSON
     rb"|PAR1"
     rb"|# HELP hearsay_"  # OpenMetrics
-    rb"|" + ",".join(COLUMNS[:3]).encode() + rb"|There is nothing to report"
+    rb"|" + ",".join(COLUMNS[:3]).encode() + rb"|Nothing to report"
     rb"|.*\bestimate\s+\xc2\xb1",  # a table
     re.DOTALL,
 )

@@ -2,7 +2,7 @@
 
 ```
 PUBLIC/index.html  index.json       how every public question stands; each is at index.html#q-NAME
-PUBLIC/questions/NAME.json          a report: all windows of a question, with its strata and former
+PUBLIC/metrics/NAME.json            a report: all windows of a question, with its strata and former
                                     editions, as load_report reads it
 PUBLIC/.lock                        held while a run is at work
 ```
@@ -29,7 +29,7 @@ from estimator.formats.json_documents import as_json, read_report
 from estimator.output_files import remove_parts, replace_file
 from estimator.render.html.page import filled, page_of
 from estimator.render.html.standing import for_the_public, newest, standing_of, without_sums
-from estimator.report.publishing import publishable, published, rounded_tallies
+from estimator.report.publishing import LEAST_REPORTS, publishable, published, rounded_tallies
 from estimator.report.report import make_report, of_known_editions, over_windows
 from estimator.report.strata import apart
 from estimator.results.metric import MetricEstimate
@@ -37,10 +37,13 @@ from estimator.results.report import EstimateReport, Request
 from estimator.results.standing import INDEX, PAGE
 from estimator.tallies import Tally
 
-QUESTIONS: Final = "questions"
+METRICS: Final = "metrics"
 """The folder of the questions' files."""
 
 SUFFIX: Final = ".json"
+
+NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
+"""Stands for the answer to a question of which everything is withheld."""
 
 PLAIN: Final = Request(highlights=False)
 """What is requested of a tally: whatever the operator wants besides is not for the public."""
@@ -48,8 +51,10 @@ PLAIN: Final = Request(highlights=False)
 
 def publish(
     folder: Path, registry: Registry, tallies: Iterable[Tally], advance: Callable[[int], object] = lambda _: None
-) -> bool:
-    """Bring a public folder up to date, and return whether that changed any file.
+) -> tuple[bool, bool]:
+    """Bring a public folder up to date.
+
+    Return whether that changed any file, and whether no window is published.
 
     Args:
         folder: the public folder. It must be locked.
@@ -70,8 +75,8 @@ def publish(
     ]
     fresh = make_report(registry, rounded_tallies(missing), request=PLAIN, advance=advance).metrics
     for estimated in _published(fresh, public):
-        estimates[_question(estimated)].append(estimated)
-    return _write(folder, public, estimates)
+        estimates[_metric(estimated)].append(estimated)
+    return _write(folder, public, estimates), not any(estimates.values())
 
 
 def known_estimates(folder: Path, name: str, public: Registry) -> list[MetricEstimate]:
@@ -87,35 +92,35 @@ def _published(estimates: Iterable[MetricEstimate], public: Registry) -> list[Me
     return [each for each in every if each is not None]
 
 
-def _question(estimated: MetricEstimate) -> str:
+def _metric(estimated: MetricEstimate) -> str:
     """Return the question that a stratum or a former edition is of."""
     return estimated.metric.partition("[")[0]
 
 
 def _path(folder: Path, name: str) -> Path:
-    return folder / QUESTIONS / f"{name}{SUFFIX}"
+    return folder / METRICS / f"{name}{SUFFIX}"
 
 
 def _write(folder: Path, public: Registry, estimates: dict[str, list[MetricEstimate]]) -> bool:
-    of_all = [each for of_question in estimates.values() for each in of_question]
+    of_all = [each for of_metric in estimates.values() for each in of_metric]
     windows = {window.text for window in newest({each.span for each in of_all}, public)}
     shown = over_windows([each for each in of_all if each.window in windows], public)
     page = page_of(shown, public)
-    page = dataclasses.replace(page, questions=tuple(map(without_sums, page.questions)))
-    standing = standing_of(page)
+    page = dataclasses.replace(page, metrics=tuple(map(without_sums, page.metrics)))
+    standing = standing_of(page, absent=NOTHING_PUBLISHED)
     text = filled("publication.html.jinja", page, **for_the_public(page, standing, public))
     try:
-        (folder / QUESTIONS).mkdir(exist_ok=True)
-        remove_parts(folder / QUESTIONS)
+        (folder / METRICS).mkdir(exist_ok=True)
+        remove_parts(folder / METRICS)
         changed = [
-            replace_file(_path(folder, name), as_json(_report_on(name, of_question, shown, public)))
-            for name, of_question in estimates.items()
+            replace_file(_path(folder, name), as_json(_report_on(name, of_metric, shown, public)))
+            for name, of_metric in estimates.items()
         ]
         changed += [
             replace_file(folder / INDEX, as_json(standing)),
             replace_file(folder / PAGE, text),
         ]
-        left = [each for each in (folder / QUESTIONS).glob(f"*{SUFFIX}") if each.stem not in estimates]
+        left = [each for each in (folder / METRICS).glob(f"*{SUFFIX}") if each.stem not in estimates]
         for path in left:
             path.unlink()
     except OSError as error:

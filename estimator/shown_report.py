@@ -30,13 +30,13 @@ class ShownReport(EstimateReport, frozen=True):
     def summary(self) -> str:
         """Return the answers, a line for each question, with intervals and numbers of reports."""
         answers, participation = _answers(self)
-        lines = [f"{each.question}, {each.window}: {each.answer} ({each.reports})" for each in answers]
+        lines = [f"{each.metric}, {each.window}: {each.answer} ({each.reports})" for each in answers]
         return "\n".join([*lines, participation] if lines else [NOTHING])
 
     def _repr_html_(self) -> str:
         """Return the same as a table, which notebooks show."""
         answers, participation = _answers(self)
-        head = Markup().join(Markup("<th>{}</th>").format(name) for name in _Answer._fields)
+        head = Markup().join(Markup("<th>{}</th>").format(name) for name in ("question", *_Answer._fields[1:]))
         rows = Markup().join(
             Markup("<tr>{}</tr>").format(Markup().join(Markup("<td>{}</td>").format(text) for text in each))
             for each in answers
@@ -53,14 +53,14 @@ class _Answer(NamedTuple):
     """What is said of one question, in words.
 
     Attributes:
-        question: its name.
+        metric: its name.
         window: the window that the answer is from, with a word if it is still open.
         answer: a sentence or two.
         reports: how many.
 
     """
 
-    question: str
+    metric: str
     window: str
     answer: str
     reports: str
@@ -68,10 +68,11 @@ class _Answer(NamedTuple):
 
 def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
     """Return the answer to each question in its last closed window, and how many took part."""
-    from estimator.render.words import answer_of, participation_of  # noqa: PLC0415 90 ms
+    from estimator.render.words import answer_of, participation_of, titled  # noqa: PLC0415 90 ms
     from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
 
-    shown = [first_shown(list(windows)) for _, windows in groupby(report.metrics, key=lambda each: each.metric)]
+    windows = groupby(titled(report).metrics, key=lambda each: each.metric)
+    shown = [first_shown(list(estimates)) for _, estimates in windows]
     answers = [
         _Answer(
             each.target,

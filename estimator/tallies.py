@@ -1,7 +1,7 @@
 """Tallies: how often each symbol was reported in one window, read strictly from NDJSON.
 
 A file has one line for each metric, edition and window. Limits on what is read protect the job's
-memory from a collector, or from whoever answers in its place. Honest collections stay far below
+memory from a collector, or from a machine in its place. Honest collections stay far below
 each limit. If a limit is reached nevertheless, read fewer windows.
 """
 
@@ -155,7 +155,7 @@ class Bounds:
     spans: Callable[[Window], bool] = _every
 
     @classmethod
-    def of(cls, metrics: Iterable[Metric], spans: Callable[[Window], bool] = _every) -> Bounds:
+    def from_metrics(cls, metrics: Iterable[Metric], spans: Callable[[Window], bool] = _every) -> Bounds:
         """Return the limits for tallies of metrics.
 
         Lines may be as long as the largest alphabet needs.

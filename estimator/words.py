@@ -24,6 +24,11 @@ LONGEST_LABEL: Final = 80
 """How many characters of a value are shown. JSON and CSV have all of them."""
 
 
+def shown_of(number: int, most: int) -> int:
+    """Return how many of a number of things are shown: one more needs no more room than a hint."""
+    return number if number <= most + 1 else most
+
+
 def label_of(value: Any, most: int = LONGEST_LABEL) -> str:  # noqa: ANN401 what a figure is of
     """Return a value as people read it, cut where it is longer than ``most`` characters.
 

@@ -20,7 +20,7 @@ from rich.text import Text
 
 ROOT: Final = Path(__file__).parents[1]
 HEALTH: Final = ROOT / "examples" / "health"
-WIDTHS: Final = (80, 60)
+WIDTHS: Final = (80,)
 MOST_BYTES: Final = 1 << 20
 
 PICTURE: Final = """\
@@ -46,7 +46,7 @@ def written() -> Iterator[tuple[Path, str]]:
 
 
 def shown(columns: int) -> str:
-    """Return what the report prints on a terminal of some columns, with its colours."""
+    """Return what the report prints on a terminal of some columns, with its colors."""
     primary, secondary = pty.openpty()
     fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     command = [sys.executable, "-m", "estimator", "report", "--registry", str(HEALTH / "metrics.toml")]

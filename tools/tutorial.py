@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.support.services.browser import chromium, opened
-from tests.support.services.processes import free_port
+from tests.support.services.processes import free_port, wait_until
 
 ROOT: Final = Path(__file__).parents[1]
-PAGE: Final = ROOT / "docs" / "tutorial.md"
+PAGES: Final = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
 PICTURE: Final = ROOT / "docs" / "pictures" / "tutorial-report.png"
 SIZE: Final = (900, 1000)
 ADDRESS: Final = "127.0.0.1:8080"
@@ -30,7 +31,7 @@ class Block(NamedTuple):
     """A block of the page.
 
     Attributes:
-        language: of the block: ``sh``, ``python``, ``toml``.
+        language: of the block: ``sh``, ``python``, ``toml``, ``csv``.
         text: what it holds.
         file: where it is saved; empty if it is run.
 
@@ -41,10 +42,10 @@ class Block(NamedTuple):
     file: str
 
 
-def blocks(path: Path = PAGE) -> Iterator[Block]:
+def blocks(path: Path) -> Iterator[Block]:
     """Yield the blocks of a page that a reader saves or runs, in order."""
     page = path.read_text(encoding="utf-8")
-    for match in re.finditer(r"^```(sh|python|toml)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+    for match in re.finditer(r"^```(sh|python|toml|csv)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
         paragraph = page[: match.start()].rstrip().rpartition("\n\n")[2]
         named = re.search(r"as\s+`([\w.]+)`", paragraph)
         yield Block(match[1], match[2], named[1] if named and match[1] != "sh" else "")
@@ -74,6 +75,8 @@ class Reader:
     def run(self, text: str) -> str:
         """Run the lines of a block and return what they print.
 
+        A collector that they start is ready afterwards, as readers are told to wait for it.
+
         Raises:
             RuntimeError: if a command fails.
 
@@ -89,9 +92,16 @@ class Reader:
             if line.startswith("END "):
                 if line != "END 0\n":
                     raise RuntimeError(f"{text}{shown}")
+                if serving != here:
+                    wait_until(self._is_served, what="the collector")
                 return shown
             shown += line
         raise RuntimeError(f"the shell ended: {text}{shown}")
+
+    def _is_served(self) -> bool:
+        host, _, port = self._address.partition(":")
+        with socket.socket() as probe:
+            return probe.connect_ex((host, int(port))) == 0
 
     def close(self) -> None:
         """End the shell, and what still runs in it."""
@@ -108,14 +118,35 @@ def reading(folder: Path) -> Iterator[Reader]:
         reader.close()
 
 
+def play(folder: Path, changes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Play the parts of the tutorial in a folder, each in a new shell.
+
+    Yield the commands, and what they print.
+
+    Args:
+        folder: of the reader.
+        changes: texts to replace in what is saved.
+
+    """
+    for page in PAGES:
+        with reading(folder) as reader:
+            for block in blocks(page):
+                if block.file:
+                    text = block.text
+                    for old, new in changes.items():
+                        text = text.replace(old, new)
+                    reader.save(block.file, text)
+                elif block.language == "sh":
+                    yield block.text, reader.run(block.text)
+                else:
+                    raise ValueError(f"{page.name}: no word before this block says where it is saved:\n{block.text}")
+
+
 def main() -> None:
-    """Play the page, and take the picture of its report."""
-    with tempfile.TemporaryDirectory(prefix="hearsay-tutorial-") as name, reading(Path(name)) as reader:
-        for block in blocks():
-            if block.file:
-                reader.save(block.file, block.text)
-            else:
-                print(f"$ {block.text}{reader.run(block.text)}")
+    """Play the parts, and take the picture of the report."""
+    with tempfile.TemporaryDirectory(prefix="hearsay-tutorial-") as name:
+        for command, printed in play(Path(name), {}):
+            print(f"$ {command}{printed}")
         with (
             chromium() as browser,
             opened(browser, Path(name) / "report.html", SIZE, "light") as page,

@@ -24,7 +24,7 @@ from estimator.distribution_intervals.intervals import (
     shares_of_ranges,
     variance_interval,
 )
-from estimator.distribution_intervals.stretches import Places, TallyStretches
+from estimator.distribution_intervals.ranges import Places, TallyRanges
 from estimator.likelihood.histogram import Histogram, shares_of
 from estimator.statistics.arrays import Counts, Floats
 from tests.support.estimates.inverses import requested
@@ -62,7 +62,7 @@ class Truth(NamedTuple):
     people: Population
 
     @classmethod
-    def of(cls, people: Population, points: Floats) -> Truth:
+    def from_population(cls, people: Population, points: Floats) -> Truth:
         """Return the truth at the points of a grid from 0 to 1."""
         at_most = np.array([people.at_most(point) for point in points.tolist()])
         alike = np.array([people.shares[people.answers == point].sum() for point in points.tolist()])
@@ -74,22 +74,22 @@ class Truth(NamedTuple):
         return shares
 
 
-Compared = Callable[[TallyStretches, Truth], Held]
+Compared = Callable[[TallyRanges, Truth], Held]
 
 
-def quantiles(tally: TallyStretches, truth: Truth) -> Held:
+def quantiles(tally: TallyRanges, truth: Truth) -> Held:
     """Whether the intervals of the five quantiles hold."""
     lows, highs = np.array(quantile_intervals(tally, QUANTILES)).T
     return holds(lows, highs, np.array([truth.people.quantile(probability) for probability in QUANTILES]))
 
 
-def whole_band(tally: TallyStretches, truth: Truth) -> Held:
+def whole_band(tally: TallyRanges, truth: Truth) -> Held:
     """Whether the band holds the distribution function at all its points."""
     places = band_places(truth.at_most.size)
     return np.array([holds(*band(tally, places), truth.at_most[places]).all()])
 
 
-def ranges(tally: TallyStretches, truth: Truth) -> Held:
+def ranges(tally: TallyRanges, truth: Truth) -> Held:
     """Whether the intervals of the shares of four ranges hold."""
     last = truth.at_most.size - 1
     firsts, lasts = (
@@ -99,28 +99,28 @@ def ranges(tally: TallyStretches, truth: Truth) -> Held:
     return holds(*shares_of_ranges(tally, firsts, lasts), truth.within(firsts, lasts))
 
 
-def bins(tally: TallyStretches, truth: Truth, family: int = 1) -> Held:
+def bins(tally: TallyRanges, truth: Truth, family: int = 1) -> Held:
     """Whether the intervals of the bins hold."""
     firsts = np.arange(truth.at_most.size - 1)
     return holds(*shares_of_ranges(tally, firsts, firsts + 1, family), truth.within(firsts, firsts + 1))
 
 
-def all_bins(tally: TallyStretches, truth: Truth) -> Held:
+def all_bins(tally: TallyRanges, truth: Truth) -> Held:
     """Whether the simultaneous intervals of all bins hold together."""
     return np.array([bins(tally, truth, truth.at_most.size - 1).all()])
 
 
-def variance(tally: TallyStretches, truth: Truth) -> Held:
+def variance(tally: TallyRanges, truth: Truth) -> Held:
     """Whether the interval of the variance holds."""
     low, high = variance_interval(tally)
     return holds(np.array([low]), np.array([high]), truth.people.variance)
 
 
-def mean_of_range(tally: TallyStretches, truth: Truth) -> Held:
+def mean_of_range(tally: TallyRanges, truth: Truth) -> Held:
     """Whether the interval of the mean in the middle of the range holds, if answers are there."""
     last = truth.at_most.size - 1
     first, last = last // 4, 3 * last // 4
-    points, people = tally.stretches.points, truth.people
+    points, people = tally.ranges.points, truth.people
     is_within = (people.answers >= points[first]) & (people.answers <= points[last])
     shares = people.shares[is_within]
     if not shares.any():
@@ -131,9 +131,9 @@ def mean_of_range(tally: TallyStretches, truth: Truth) -> Held:
 
 def _cells(compared: Compared) -> Iterator[Cell]:
     for name, (channel, reports) in SETTINGS.items():
-        points = Histogram.of(channel, NUMBER).points
+        points = Histogram.from_channel(channel, NUMBER).points
         for population, make in POPULATIONS.items():
-            held = partial(_held, compared, Truth.of(make(reports), points), name, population)
+            held = partial(_held, compared, Truth.from_population(make(reports), points), name, population)
             yield Cell(f"{name}, {reports:,} reports", population, held)
 
 
@@ -141,10 +141,10 @@ def _held(  # noqa: PLR0917 what is drawn, and from what
     compared: Compared, truth: Truth, name: str, population: str, draws: int, generator: np.random.Generator
 ) -> Held:
     channel, _ = SETTINGS[name]
-    histogram = Histogram.of(channel, NUMBER)
+    histogram = Histogram.from_channel(channel, NUMBER)
     drawn = _drawn(name, population, draws, int(generator.integers(2**63)))
-    stretches = (TallyStretches.of(histogram, *pair) for pair in zip(*drawn, strict=True))
-    return np.array([compared(tally, truth) for tally in stretches])
+    ranges = (TallyRanges.from_counts(histogram, *pair) for pair in zip(*drawn, strict=True))
+    return np.array([compared(tally, truth) for tally in ranges])
 
 
 @lru_cache(maxsize=len(SETTINGS) * len(POPULATIONS))
@@ -154,13 +154,13 @@ def _drawn(name: str, population: str, draws: int, seed: int) -> tuple[Counts, F
     All figures have the same generator, and so the same first tallies.
     """
     channel, reports = SETTINGS[name]
-    histogram = Histogram.of(channel, NUMBER)
+    histogram = Histogram.from_channel(channel, NUMBER)
     law = histogram.law.symbol_law(POPULATIONS[population](reports).on_grid(histogram.points.size))
     drawn = tallies(law, reports, draws, np.random.default_rng(seed))
     return drawn, shares_of(histogram, drawn / reports, smooth=True)
 
 
-METHOD: Final = "means over stretches of the range"
+METHOD: Final = "means over parts of the range"
 BASIS: Final = "expectation: proved; Bernstein below some hundred reports: proved; else measured"
 
 FIGURES: Final = tuple(
@@ -171,7 +171,7 @@ FIGURES: Final = tuple(
         ("the share of a range", METHOD, ranges),
         ("a bin", METHOD, bins),
         ("all bins together", f"{METHOD}, by Bonferroni", all_bins),
-        ("the variance", "mean square about the estimated mean, less what that may be off", variance),
+        ("the variance", "mean square around the estimated mean, less its possible error", variance),
         ("the mean within a range (a cluster's center)", f"{METHOD}, inverted", mean_of_range),
     )
 )

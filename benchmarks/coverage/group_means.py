@@ -25,7 +25,7 @@ REPORTS: Final = (50, 300, 10_000)
 
 RANGE: Final = Number(Fraction(0), Fraction(1), "mean")
 
-QUESTIONS: Final = {
+METRICS: Final = {
     "2 even groups": (MeanByGroup(Boolean(), RANGE), np.array([0.5, 0.5])),
     "a group of 2%": (MeanByGroup(Boolean(), RANGE), np.array([0.02, 0.98])),
     "4 groups": (MeanByGroup(Category(("a", "b", "c", "d")), RANGE), np.array([0.5, 0.3, 0.15, 0.05])),
@@ -41,17 +41,17 @@ def of_means(*, differences: bool) -> Iterator[Cell]:
 
     The first group's numbers are those of a population, the others' those of its mirror image.
     """
-    for name, (question, groups) in QUESTIONS.items():
+    for name, (metric, groups) in METRICS.items():
         for epsilon in EPSILONS:
             for reports in REPORTS:
                 for population in HOSTILE:
                     setting = f"{name} at {epsilon}, {reports:,} reports"
                     numbers = POPULATIONS[population](reports)
-                    yield Cell(setting, population, held_by(question, groups, numbers, epsilon, reports, differences))
+                    yield Cell(setting, population, held_by(metric, groups, numbers, epsilon, reports, differences))
 
 
 def held_by(  # noqa: PLR0917 of one cell
-    question: MeanByGroup,
+    metric: MeanByGroup,
     groups: Floats,
     numbers: Population,
     epsilon: str,
@@ -59,7 +59,7 @@ def held_by(  # noqa: PLR0917 of one cell
     differences: bool,  # noqa: FBT001 as of_means
 ) -> Callable[[int, np.random.Generator], Held]:
     """Return the function of a cell."""
-    domain = question.rounded_for(requested(epsilon).odds)
+    domain = metric.rounded_for(requested(epsilon).odds)
     inverse = inverse_of(channel_for(domain, requested(epsilon), "auto"))
     on_grid = numbers.on_grid(domain.points)
     within = np.array([on_grid[:: -1 if group else 1] for group in range(domain.first.size)])
@@ -82,7 +82,7 @@ def held_by(  # noqa: PLR0917 of one cell
 FIGURES: Final = (
     Figure(
         "a mean within a group",
-        "Fieller 1954; stretched to betting where few people decide",
+        "Fieller 1954; widened to the betting interval where few people decide",
         "measured",
         lambda: of_means(differences=False),
         draws=100,

@@ -62,7 +62,7 @@ def _held(  # noqa: PLR0917 of one cell
     def held(draws: int, generator: np.random.Generator) -> Held:
         intervals = []
         for counts in tallies(law, reports, draws, generator):
-            sample = Sample.of(inverse, counts)
+            sample = Sample.from_counts(inverse, counts)
             joint = joint_of(cross, inverse.shares(counts, reports), sample.covariance(inverse), sample)
             estimates = joint.figures("difference" if differences else "share_within")
             intervals.append([(estimate.low, estimate.high) for estimate in estimates])
@@ -75,7 +75,7 @@ def _held(  # noqa: PLR0917 of one cell
 FIGURES: Final = (
     Figure(
         "a share within a group, or among those who answered",
-        "Fieller 1954; stretched to betting where few people decide",
+        "Fieller 1954; widened to the betting interval where few people decide",
         "measured",
         lambda: of_groups(differences=False),
         draws=100,

@@ -55,14 +55,14 @@ class Measured(NamedTuple):
     Attributes:
         figure: the kind.
         least: the lowest coverage of an interval.
-        of: its cell.
+        cell: its cell.
         mean: over all cells.
 
     """
 
     figure: Figure
     least: float
-    of: Cell
+    cell: Cell
     mean: float
 
 
@@ -74,7 +74,7 @@ class Lowest(NamedTuple):
     place: int
 
     @classmethod
-    def of(cls, cell: Cell, held: Held) -> Lowest:
+    def from_held(cls, cell: Cell, held: Held) -> Lowest:
         """Return the one of a tally's intervals that held least often."""
         coverages = held.mean(axis=0)
         place = int(coverages.argmin())
@@ -98,7 +98,7 @@ def measure_coverage() -> str:
     least = min(each.least for each in measured)
     return (
         "## Coverage of intervals\n\n"
-        "How often intervals held the truth; docs/research/intervals.md says of what.\n\n"
+        "Coverage of 95% intervals; docs/research/intervals.md explains the columns.\n\n"
         + table(HEADING, [_row(each) for each in measured])
         + "\nLeast: "
         + verdict(least >= WANTED, f"{least:.3f}", f"≥ {WANTED}")
@@ -111,7 +111,7 @@ def _row(measured: Measured) -> list[str]:
         measured.figure.method,
         measured.figure.basis,
         f"{measured.least:.3f}",
-        f"{measured.of.setting}: {measured.of.population}",
+        f"{measured.cell.setting}: {measured.cell.population}",
         f"{measured.mean:.3f}",
     ]
 
@@ -130,7 +130,7 @@ def _measured(figure: Figure) -> Measured:
     generator = np.random.default_rng(SEED)
     with progressbar(list(figure.cells()), label=f"  {figure.name}", file=sys.stderr) as cells:
         first = [(cell, cell.held(figure.draws, generator)) for cell in cells]
-    lowest = sorted((Lowest.of(cell, held) for cell, held in first), key=attrgetter("coverage"))[:AGAIN]
+    lowest = sorted((Lowest.from_held(cell, held) for cell, held in first), key=attrgetter("coverage"))[:AGAIN]
     again = [each.drawn_anew(TIMES_AGAIN * figure.draws, generator) for each in lowest]
     least = min(again, key=attrgetter("coverage"))
     if least.coverage < WANTED:

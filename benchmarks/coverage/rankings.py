@@ -67,7 +67,7 @@ def held_by(
     def held(draws: int, generator: np.random.Generator) -> Held:
         intervals = []
         for counts in tallies(law, reports, draws, generator):
-            sample = Sample.of(inverse, counts)
+            sample = Sample.from_counts(inverse, counts)
             shares, covariance = inverse.shares(counts, reports), sample.covariance(inverse)
             estimates: list[Estimate] = [auc_of_pairs(shares, covariance, sample, Z)]
             if points:
@@ -101,7 +101,7 @@ FIGURES: Final = (
     ),
     Figure(
         "a point of a scale's curve (ROC)",
-        "Fieller 1954; stretched to betting where few people decide",
+        "Fieller 1954; widened to the betting interval where few people decide",
         "measured",
         lambda: of_rankings(points=True),
         draws=100,

@@ -68,7 +68,10 @@ def of_scales() -> Iterator[Cell]:
     for name, channel in SCALES.items():
         inverse = inverse_of(channel)
         yield from _of_means(
-            name, Contrast.of(inverse, np.linspace(0, 1, channel.inputs)), inverse.symbol_law, channel.inputs
+            name,
+            Contrast.from_positions(inverse, np.linspace(0, 1, channel.inputs)),
+            inverse.symbol_law,
+            channel.inputs,
         )
 
 
@@ -77,7 +80,9 @@ def of_set_sizes() -> Iterator[Cell]:
     for name, channel in CATEGORIES.items():
         if not isinstance(channel, Exponential):
             inverse, positions = inverse_of(channel), np.append(np.ones(channel.inputs - 1), 0.0)
-            yield from _of_means(name, Contrast.of(inverse, positions), inverse.symbol_law, channel.inputs, positions)
+            yield from _of_means(
+                name, Contrast.from_positions(inverse, positions), inverse.symbol_law, channel.inputs, positions
+            )
 
 
 def of_shares(family: int = 1) -> Iterator[Cell]:

@@ -26,7 +26,7 @@ from tests.support.estimates.populations import HOSTILE, POPULATIONS, Population
 
 PERMANENT: Final[dict[str, Field]] = {"permanent_epsilon": 4}
 
-QUESTIONS: Final = {
+METRICS: Final = {
     "boolean at 1": metric_of(BOOLEAN),
     "boolean at 6": metric_of(BOOLEAN | {"epsilon": 6}),
     "category of 3 at 8": metric_of(CATEGORY | {"epsilon": 8}),
@@ -106,7 +106,7 @@ class Survey:
 
 def of_changes() -> Iterator[Cell]:
     """Yield cells of changes: other people with the same answers, or the same people again."""
-    for (name, metric), (sizes, reports), who, population in product(QUESTIONS.items(), SIZES.items(), WHO, HOSTILE):
+    for (name, metric), (sizes, reports), who, population in product(METRICS.items(), SIZES.items(), WHO, HOSTILE):
         if who == OTHERS or len({*reports}) == 1:
             survey = Survey(metric, POPULATIONS[population](reports[0]), reports, who)
             yield Cell(f"{name}, {sizes}, {who}", population, partial(_changes_held, survey))
@@ -114,7 +114,7 @@ def of_changes() -> Iterator[Cell]:
 
 def of_pooled() -> Iterator[Cell]:
     """Yield the cells of windows in which the same people answered, or others in each."""
-    for (name, metric), reports, who, population in product(QUESTIONS.items(), (60, 1000), (SAME, OTHERS), HOSTILE):
+    for (name, metric), reports, who, population in product(METRICS.items(), (60, 1000), (SAME, OTHERS), HOSTILE):
         survey = Survey(metric, POPULATIONS[population](reports), (reports,) * WINDOWS, who)
         yield Cell(f"{name}, {who} in {WINDOWS} windows of {reports:,}", population, partial(_pooled_held, survey))
 
@@ -138,14 +138,14 @@ def _pooled_held(survey: Survey, draws: int, generator: np.random.Generator) -> 
 FIGURES: Final = (
     Figure(
         "a change between windows",
-        "distances of both intervals, with the least correlation of the same people (Zou & Donner 2008)",
+        "distances of both intervals, with the worst correlation of the same people (Zou & Donner 2008)",
         "measured",
         of_changes,
         draws=100,
     ),
     Figure(
         "all windows together",
-        "errors of the same people add up (Minkowski), widened as the windows' intervals are",
+        "errors of the same people add up (Minkowski), widened like the windows' intervals",
         "measured",
         of_pooled,
         draws=100,

@@ -37,10 +37,10 @@ def client_section(peers: Sequence[Peer]) -> str:
     ]
     return (
         "### Client\n\n"
-        f"Reports a second at epsilon 1, one value a call of a Python loop, {ROUNDS} interleaved rounds of\n"
-        f"{SECONDS} s each, median (range). Ours begin with the answer, a text or a truth value; those of the peers\n"
-        "with an index. `GRR` is k-ary randomized response. Coins differ: a Mersenne Twister is\n"
-        "quick, but can be predicted from what it has drawn, so that it hides nothing; compare fairly with opendp.\n\n"
+        f"Reports a second at epsilon 1, one value per call in a Python loop, {ROUNDS} interleaved rounds of\n"
+        f"{SECONDS} s each, median (range). Ours start from the answer, a text or a boolean; those of the peers\n"
+        "from an index. `GRR` is k-ary randomized response. Coins differ: a Mersenne Twister is\n"
+        "fast, but predictable from its output, so that it hides nothing; the fair comparison is opendp.\n\n"
         + table(("values", "whose", "channel", "thousand/s", "coins"), rows)
         + "\n"
         + table(("values", "best with a CSPRNG", "ours over it", "best of all", "ours over it"), _ratios(rates))
@@ -64,7 +64,7 @@ def _answer_of(peer: Peer, channel: str, size: int) -> Callable[[], float]:
 def _ratios(rates: Rates) -> list[list[str]]:
     rows = []
     for size in SIZES:
-        medians = {(name, channel): median(rate) for (of, name, channel), rate in rates.items() if of == size}
+        medians = {(name, channel): median(rate) for (sized, name, channel), rate in rates.items() if sized == size}
         (ours,) = (rate for (name, _), rate in medians.items() if name == OURS)
         row = [str(size)]
         for among in (["opendp"], list(COINS)):

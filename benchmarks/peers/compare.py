@@ -17,7 +17,7 @@ def measure_peers() -> str:
     """Return the section of the results."""
     with running_peers() as (peers, missing):
         running = ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none"
-        head = f"## Peers\n\nEach in an environment of its own. Measured: {running}.\n"
+        head = f"## Peers\n\nEach in its own environment. Measured: {running}.\n"
         head += "".join(f"\n{name} could not be installed or started: {why}\n" for name, why in missing.items())
         parts = [head]
         for part in (client_section, server_section, accuracy_section):

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.results import table, verdict
 from benchmarks.text.populations import random_strings
-from benchmarks.text.questions import TEXT, Question
+from benchmarks.text.surveys import TEXT, Survey
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Metric
 from tests.support.devices.definitions import metric_of
@@ -32,7 +32,7 @@ DECODE_MB: Final = 200
 _DECODE: Final = """
 import re, sys, time
 import numpy as np
-from benchmarks.text.questions import TEXT, decoded
+from benchmarks.text.surveys import TEXT, decoded
 from tests.support.devices.definitions import metric_of
 tally, length, epsilon = np.load(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 metric = metric_of(TEXT, max_length=length, epsilon=epsilon)
@@ -51,9 +51,9 @@ def costs() -> str:
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         file, population = Path(folder) / "tally.npy", random_strings()
         for epsilon in EPSILONS:
-            question = Question.of(population, epsilon)
+            survey = Survey.asked(population, epsilon)
             for devices in SIZES:
-                tally = question.drawn(devices, np.random.default_rng(1))
+                tally = survey.drawn(devices, np.random.default_rng(1))
                 np.save(file, tally)
                 measured = [_decoded(file, epsilon) for _ in range(PROCESSES)]
                 seconds, elapsed_s, mb = (median(column) for column in zip(*measured, strict=True))

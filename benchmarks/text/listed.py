@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.results import table, verdict
 from benchmarks.text.populations import random_strings
-from benchmarks.text.questions import Question
+from benchmarks.text.surveys import Survey
 from client_sdk.protocol.text import CUT, Text
 from estimator.discovery.texts import discover
 
@@ -22,10 +22,10 @@ FIRST_SEED: Final = 1000
 
 
 class Setting(NamedTuple):
-    """A question and how often it is asked of each population.
+    """A survey and how often it is asked of each population.
 
     Attributes:
-        epsilon: of the question.
+        epsilon: of the survey.
         cells: about how many a group has.
         devices: of each tally.
         lists: of each population.
@@ -69,9 +69,9 @@ def listed() -> str:
         "\n### Intervals of listed strings\n\n"
         f"{POPULATIONS} populations of random strings; the reports that support a cell are drawn by its exact\n"
         "law. The last three columns are parts of the intervals of all listed strings that devices have: those\n"
-        "that hold the share, lie wholly above it, or wholly below it.\n\n"
+        "that contain the share, lie above it, or lie below it.\n\n"
         + table(HEADING, rows)
-        + "\nThe least part that held: "
+        + "\nThe lowest coverage: "
         + verdict(least >= HELD, f"{least:.3f}", f"≥ {HELD:g}")
     )
 
@@ -79,12 +79,12 @@ def listed() -> str:
 def _sides(setting: Setting, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return 0 for an interval that holds a listed string's share, 1 for one above it, else -1."""
     population = random_strings(seed=seed)
-    question = Question.of(population, setting.epsilon, cells=setting.cells)
-    domain, truth = question.metric.kind, dict(zip(population.strings, population.shares.tolist(), strict=True))
+    survey = Survey.asked(population, setting.epsilon, cells=setting.cells)
+    domain, truth = survey.metric.kind, dict(zip(population.strings, population.shares.tolist(), strict=True))
     assert isinstance(domain, Text)
     sides = []
     for run in range(setting.lists):
-        shares = discover(domain, question.by_cell(setting.devices, np.random.default_rng([seed, run]))).shares
+        shares = discover(domain, survey.by_cell(setting.devices, np.random.default_rng([seed, run]))).shares
         names = [str(label).removesuffix(CUT) for label in shares.labels]
         ends = zip(names, shares.lows.tolist(), shares.highs.tolist(), strict=True)
         sides += [(low > truth[name]) - (high < truth[name]) for name, low, high in ends if name in truth]

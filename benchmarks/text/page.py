@@ -15,8 +15,8 @@ from benchmarks.text.costs import costs
 from benchmarks.text.listed import HELD, listed
 from benchmarks.text.peers import peers_section
 from benchmarks.text.populations import Population, natural_words, random_strings
-from benchmarks.text.questions import WHOLE, Question
 from benchmarks.text.scores import TOP, Score, measured
+from benchmarks.text.surveys import WHOLE, Survey
 from benchmarks.text.windows import windows
 
 RUNS: Final = 20
@@ -53,7 +53,7 @@ class Cell(NamedTuple):
     Attributes:
         population: its name.
         devices: of each tally.
-        epsilon: of the question.
+        epsilon: of the survey.
         target: the F1 that is wanted, or None.
         scores: of each tally.
 
@@ -94,7 +94,7 @@ def measure_text() -> str:
         sys.stderr.write(f"  {' '.join(_row(cell))}\n")
     return (
         "## Texts that nobody listed\n\n"
-        f"{RUNS} tallies a cell, drawn by their exact law. Populations are made: 100,000 random strings by Zipf(1.1),\n"
+        f"{RUNS} tallies per cell, by their law. Populations are generated: 100,000 random strings by Zipf(1.1),\n"
         "drawn anew for each tally, and the words of Jane Austen's novels, from Debian's `r-cran-janeaustenr`.\n"
         f"F1 and NCR of the {TOP} most frequent, where an empty place of the list is a miss: the mean, and\n"
         "the standard error of F1. Proved: strings that a report lists, the mean of a run; false: those that no\n"
@@ -129,8 +129,8 @@ def _cell(populations: list[Callable[[], Population]], devices: int, epsilon: fl
 
 
 def _scores(population: Population, devices: int, epsilon: float, runs: int, at: int) -> list[Score]:
-    question = Question.of(population, epsilon)
-    return [measured(question, devices, RUNS * at + run) for run in range(runs)]
+    survey = Survey.asked(population, epsilon)
+    return [measured(survey, devices, RUNS * at + run) for run in range(runs)]
 
 
 def _row(cell: Cell) -> list[str]:
@@ -155,6 +155,6 @@ def _verdicts(cells: list[Cell]) -> str:
     return (
         f"False strings a run, mean over all cells (at most {worst.false:.2f} in one): "
         + verdict(false <= FALSE_STRINGS, f"{false:.3f}", f"≤ {FALSE_STRINGS:g}")
-        + "\nShares of listed true strings within their intervals, of all cells: "
+        + "\nShares of listed true strings within their intervals, over all cells: "
         + verdict(held >= HELD, f"{held:.3f}", f"≥ {HELD:g}")
     )

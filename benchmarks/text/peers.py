@@ -13,8 +13,8 @@ from benchmarks.peers.environments import Peer, PeerError, installed, running
 from benchmarks.results import table
 from benchmarks.text.corpus import CorpusError
 from benchmarks.text.populations import Population, beginnings
-from benchmarks.text.questions import Question
 from benchmarks.text.scores import TOP, f1_and_ncr, measured
+from benchmarks.text.surveys import Survey
 
 LENGTH: Final = 6
 """The letters of a string.
@@ -51,8 +51,8 @@ def peers_section() -> str:
 def _rows(peer: Peer, population: Population, epsilon: float) -> list[list[str]]:
     drawn = population.drawn(DEVICES, np.random.default_rng(1)).tolist()
     counts = dict(zip(population.strings, drawn, strict=True))
-    question = Question.of(population, epsilon)
-    ours = [measured(question, DEVICES, seed) for seed in range(OUR_RUNS)]
+    survey = Survey.asked(population, epsilon)
+    ours = [measured(survey, DEVICES, seed) for seed in range(OUR_RUNS)]
     first = [f"{epsilon:g}", f"{DEVICES:,}"]
     rows = [
         [

@@ -51,8 +51,8 @@ def random_strings(number: int = STRINGS, longest: int = LONGEST, seed: int = 1)
     while len(strings) < number:
         codes = generator.integers(len(LETTERS), size=(number, longest)).tolist()
         lengths = generator.integers(SHORTEST, longest + 1, size=number).tolist()
-        spelt = ("".join([LETTERS[code] for code in row]) for row in codes)
-        strings |= dict.fromkeys(letters[:length] for letters, length in zip(spelt, lengths, strict=True))
+        spelled = ("".join([LETTERS[code] for code in row]) for row in codes)
+        strings |= dict.fromkeys(letters[:length] for letters, length in zip(spelled, lengths, strict=True))
     weights = np.arange(1, number + 1) ** -EXPONENT
     return Population(
         f"random, {SHORTEST} to {longest} letters", longest, tuple(strings)[:number], weights / weights.sum()

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.text.populations import Population
-from benchmarks.text.questions import Question
+from benchmarks.text.surveys import Survey
 from client_sdk.protocol.text import CUT, Text
 from estimator.discovery.texts import Texts, discover
 
@@ -41,11 +41,11 @@ class Score:
     unclear: int
 
 
-def measured(question: Question, devices: int, seed: int) -> Score:
+def measured(survey: Survey, devices: int, seed: int) -> Score:
     """Draw what groups say, find the strings, and compare them with the population."""
-    tables = question.tables(devices, np.random.default_rng(seed))
-    assert isinstance(question.metric.kind, Text)
-    return scored(discover(question.metric.kind, tables), question.population)
+    tables = survey.tables(devices, np.random.default_rng(seed))
+    assert isinstance(survey.metric.kind, Text)
+    return scored(discover(survey.metric.kind, tables), survey.population)
 
 
 def scored(texts: Texts, population: Population) -> Score:

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.results import table, verdict
 from benchmarks.text.populations import LONGEST, random_strings
-from benchmarks.text.questions import TEXT, Question
+from benchmarks.text.surveys import TEXT, Survey
 from client_sdk.protocol import Registry
 from estimator.statistics.arrays import Counts
 from tests.support.devices.definitions import registry_text
@@ -43,20 +43,20 @@ print(*spent_s, int(peak_kib) / 1024, file=sys.stderr)
 def windows() -> str:
     """Return the part of the section on a whole report."""
     rows, slowest_s, largest_mb = [], 0.0, 0.0
-    question = Question.of(random_strings(), EPSILON)
+    survey = Survey.asked(random_strings(), EPSILON)
     registry = registry_text(word={**TEXT, "max_length": LONGEST, "epsilon": EPSILON})
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name:
         folder = Path(name)
         (folder / "metrics.toml").write_text(registry, encoding="utf-8")
         for devices in SIZES:
-            line = _line(Registry.parse(registry), question.drawn(devices, np.random.default_rng(1)))
+            line = _line(Registry.parse(registry), survey.drawn(devices, np.random.default_rng(1)))
             (folder / "tallies.ndjson").write_text(line, encoding="utf-8")
             measured = [_reported(folder) for _ in range(PROCESSES)]
             seconds, elapsed_s, mb = (median(column) for column in zip(*measured, strict=True))
             slowest_s, largest_mb = max(slowest_s, seconds), max(largest_mb, mb)
             sizes = (f"{devices:,}", f"{len(line) / 1e6:.1f}")
             rows.append([*sizes, f"{seconds:.2f}", f"{elapsed_s:.2f}", f"{mb:.0f}"])
-    symbols = question.metric.channel.symbols
+    symbols = survey.metric.channel.symbols
     return (
         f"\nThe whole of `hearsay-estimator report --format html` of one window of {symbols:,} symbols: start,\n"
         f"reading, decoding, table and page. The second column is the length of the tally's line; medians of\n"

@@ -35,7 +35,7 @@ def _fractions(warn_at: Sequence[float]) -> list[float]:
     except (TypeError, ValueError):
         raise TypeError("warn_at must be a list of numbers, such as (0.8, 0.95)") from None
     if not all(0 < fraction <= 1 for fraction in fractions):
-        raise ValueError("warn_at must hold fractions of the lifetime budget: above 0, at most 1")
+        raise ValueError("warn_at must contain fractions of the lifetime budget, above 0 and at most 1")
     return fractions
 
 

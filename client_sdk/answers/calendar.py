@@ -25,7 +25,7 @@ class Phase(Enum):
 
     RUNNING = "answers are recorded, and counts go on"
     ENDED = "its counts are reported"
-    CLOSED = "no collector takes its reports: they would be paid for in vain"
+    CLOSED = "no collector takes its reports: they would be paid for without being counted"
 
 
 class EndedCount(NamedTuple):
@@ -61,9 +61,9 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
     metrics = registry.metrics.values()
     begin = {metric.window for metric in metrics if has_slots(registry, metric)}
     end = begin | {metric.window for metric in metrics if metric.kind.call != "record"}
-    ends = (Window.of(kind, instant_s).ends_at for kind in end)
+    ends = (Window.at(kind, instant_s).ends_at for kind in end)
     return Due(
-        tuple(Window.of(kind, instant_s) for kind in sorted(begin)),
+        tuple(Window.at(kind, instant_s) for kind in sorted(begin)),
         min((*ends, *releases), default=None),
     )
 

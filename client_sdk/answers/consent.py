@@ -91,7 +91,7 @@ class Agreement:
 
     def learn_former(self, connection: sqlite3.Connection) -> None:
         """Look up earlier registries' questions: an update that ends one withdraws no purpose."""
-        unknown = registries.questions(connection) - self._registry.metrics.keys() - self._former.keys()
+        unknown = registries.metrics(connection) - self._registry.metrics.keys() - self._former.keys()
         if unknown:
             definitions = registries.definitions(connection, unknown)
             self._former |= {name: definitions.get(name) for name in unknown}

@@ -147,7 +147,7 @@ class CountReports(NamedTuple):
 
     def add(self, connection: sqlite3.Connection, definition: Metric, by: int, instant_s: float) -> Recorded:
         """Add to the present window's count, or remember today as a day of use."""
-        window = Window.of(definition.window, instant_s)
+        window = Window.at(definition.window, instant_s)
         key = reporting.key_of(connection, definition, window)
         if registries.is_stopped(connection, *key[:2]):
             return Recorded.STOPPED
@@ -203,7 +203,7 @@ NO_EDITION: Final = ""
 
 def mark_day(connection: sqlite3.Connection, definition: Metric, instant_s: float) -> None:
     """Remember the day of an instant as one of use."""
-    day = Window.of(WindowKind.DAY, instant_s).text
+    day = Window.at(WindowKind.DAY, instant_s).text
     connection.execute("INSERT OR IGNORE INTO counts VALUES (?, ?, ?, 1)", (definition.name, NO_EDITION, day))
 
 

@@ -42,7 +42,7 @@ class Mistakes:
             return read()
         del read  # it holds the answer, of which nothing reaches a log
         mistake = OutsideDomainError(definition.name, definition.kind.expected)
-        self._note(INVALID, mistake, "a random answer takes its place")
+        self._note(INVALID, mistake, "a random answer is reported instead")
         return draw()
 
     def unknown(self, mistake: UnknownMetricError | OutsideDomainError) -> Recorded:
@@ -67,4 +67,4 @@ class Mistakes:
             is_new = mistake.metric not in self._logged
             self._logged.add(mistake.metric)
         if is_new:
-            warn("%s; %s (said once; Telemetry(…, strict=True) raises it in tests)", mistake, consequence)
+            warn("%s; %s (logged once; in tests, Telemetry(…, strict=True) raises an exception)", mistake, consequence)

@@ -36,10 +36,10 @@ def window_nanos(registry: Registry, day: Window) -> int:
     unexpired = (
         metric
         for metric in registry.metrics.values()
-        if not metric.has_expired(Window.of(metric.window, day.starts_at))
+        if not metric.has_expired(Window.at(metric.window, day.starts_at))
     )
-    dearest = sorted((metric.epsilon_nanos for metric in unexpired), reverse=True)
-    return sum(dearest[: registry.budget.answers])
+    costliest = sorted((metric.epsilon_nanos for metric in unexpired), reverse=True)
+    return sum(costliest[: registry.budget.answers])
 
 
 def open_slots(  # noqa: PLR0913 who takes part, and when
@@ -60,8 +60,8 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
         window: the window that has begun.
         instant_s: an instant within the periods that pay for the slots.
         is_covered: returns whether the user has agreed to a question, by its name. Consent leaves
-            out what was drawn, and draws nothing else in its place: whoever changes it often is not
-            asked more often.
+            out what was drawn, and draws nothing else in its place: a user who changes it often is
+            not asked more often.
 
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():

@@ -204,7 +204,7 @@ class Provider:
                     try:
                         (self._look if each.call is None else self._conclude)(each)
                     except Exception as error:  # noqa: BLE001 the thread must outlive any failure, such as a clock's
-                        warn("a function that is provided could not be called: %s", type(error).__name__)
+                        warn("a provided function could not be called: %s", type(error).__name__)
                         each.look_s = time.monotonic() + LOOK_AGAIN_S
 
     def _look(self, each: _Provided) -> None:
@@ -217,7 +217,7 @@ class Provider:
             with contextlib.suppress(LedgerError):  # `problem` says it
                 clock_s = self._clock.instant()
                 key = self._claim(definition, clock_s)
-                each.due_s = calendar.release_s(Window.of(definition.window, clock_s), self._coins)
+                each.due_s = calendar.release_s(Window.at(definition.window, clock_s), self._coins)
                 wait_s = min(each.due_s - clock_s, LONGEST_REST_S)
         else:
             wait_s = min(each.due_s - clock_s, LONGEST_REST_S)
@@ -256,7 +256,7 @@ class Provider:
         if self._schedule.record(connection, clock_s, definition, randomized, leaves_s) is not Recorded.QUEUED:
             return None
         instant_s = present_s(connection, clock_s)
-        key = reporting.key_of(connection, definition, Window.of(definition.window, instant_s))
+        key = reporting.key_of(connection, definition, Window.at(definition.window, instant_s))
         charges.set_slot(connection, key, Slot.AWAITED)
         connection.execute(_RELEASE, (math.floor(instant_s + HELD_S), *key))
         return key
@@ -267,7 +267,7 @@ class Provider:
         try:
             randomized = self._randomized(each.definition, function, call)
         except BaseException as error:  # noqa: BLE001 it would be printed with its frames, which hold the answer
-            warn("the function that provides %s raised %s", each.definition.name, type(error).__name__)
+            warn("the function provided for %s raised %s", each.definition.name, type(error).__name__)
         with self._changed:
             call.randomized = None if call.is_over else randomized
             call.has_returned, each.is_running = True, False
@@ -298,7 +298,7 @@ class Provider:
                 return
             definition, call = self._over(each)
             if not call.has_returned:
-                warn("the function that provides %s took more than %d s", definition.name, CALL_S)
+                warn("the function provided for %s took more than %d s", definition.name, CALL_S)
         self._store(definition, call, LEDGER_DEADLINE_S)
 
     def _store(self, definition: Metric, call: _Asked, timeout_s: float) -> None:

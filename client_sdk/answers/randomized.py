@@ -60,7 +60,7 @@ def symbol_of_window(
     definition: Metric, encode: Callable[[Coins], Any], coins: Coins, instant_s: float
 ) -> SymbolOfWindow:
     """Return the symbol of a vector in the window that holds an instant."""
-    window = Window.of(definition.window, instant_s)
+    window = Window.at(definition.window, instant_s)
     return SymbolOfWindow(definition.randomize(encode, coins, window.text), window)
 
 

@@ -66,7 +66,7 @@ class Schedule:
         """Keep the registry, and name the editions that a collector may stop."""
         if registries.keep(connection, self._registry.source):
             metrics = self._registry.metrics.values()
-            registries.name_questions(
+            registries.name_metrics(
                 connection, ((metric.name, edition) for metric in metrics for edition in metric.editions)
             )
 
@@ -100,7 +100,7 @@ class Schedule:
     ) -> Recorded:
         """Do what is due; charge and queue the present window's report, to leave at an instant."""
         instant_s = self.catch_up(connection, clock_s)
-        window = Window.of(definition.window, instant_s)
+        window = Window.at(definition.window, instant_s)
         if isinstance(randomized, SymbolOfWindow) and randomized.window != window:
             return Recorded.BUSY  # the window ended meanwhile, or the ledger's time was not known; now it is
         return reporting.report(
@@ -130,7 +130,7 @@ class Schedule:
         self._name(connection)
         instant_s = self._latest_s = charges.instant(connection, clock_s)
         if self._registry.stopped:  # an app may ship its collector's list
-            registries.name_questions(connection, self._registry.stopped)
+            registries.name_metrics(connection, self._registry.stopped)
             registries.learn_stops(connection, self._registry.stopped)
             outbox.drop_stopped(connection)
         if self.dues.looks_ahead or self.dues.adds_up or connection.execute(_LEFT_BY_EARLIER).fetchone()[0]:

@@ -12,7 +12,7 @@ from client_sdk.protocol.kinds.kind import literals
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 
-CLASSES = {"record": "Question", "count": "Count", "active": "Activity"}
+CLASSES = {"record": "Metric", "count": "Count", "active": "Activity"}
 """The class of a question, by the method that takes its answers."""
 
 _FIRST_LINE = '"""Typed questions, written by ``hearsay-client codegen`` from the registry: do not edit."""'
@@ -35,7 +35,7 @@ from client_sdk import Recorded, Telemetry
 Answer = TypeVar("Answer")
 
 
-class Question(Generic[Answer]):
+class Metric(Generic[Answer]):
     """A question of the registry."""
 
     def __init__(self, telemetry: Telemetry, name: str) -> None:
@@ -51,7 +51,7 @@ class Question(Generic[Answer]):
         self._telemetry.provide(self._name, function)
 
 
-class Count(Question[int]):
+class Count(Metric[int]):
     """A question that may be counted up over its window."""
 
     def count(self, by: int = 1) -> Recorded:
@@ -59,7 +59,7 @@ class Count(Question[int]):
         return self._telemetry.count(self._name, by)
 
 
-class Activity(Question[int]):
+class Activity(Metric[int]):
     """A question that counts days of use."""
 
     def active(self) -> Recorded:
@@ -74,7 +74,7 @@ class Metrics:
 '''
 
 
-_CLASSES = "class Question(Generic[Answer]):"
+_CLASSES = "class Metric(Generic[Answer]):"
 """Where classes begin: type aliases come before."""
 
 
@@ -90,13 +90,13 @@ def codegen(path: Path, output: Path | None) -> Outcome:
     if output is None:
         return Outcome(text)
     if is_same_file(output, path):
-        return Outcome(problems=(f"{output} is the registry, and the module would replace it; name another file",))
+        return Outcome(problems=(f"{output} is the registry itself; name another file",))
     if replaces_another_kind(output, lambda head: head.startswith(_FIRST_LINE.encode())):
-        return Outcome(problems=(f"{output} was not written by codegen, and is left as it is; name another file",))
+        return Outcome(problems=(f"{output} was not written by codegen and was not changed; name another file",))
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        return Outcome(problems=(f"{output} cannot be written: {error.strerror}; name another file",))
+        return Outcome(problems=(f"{output} cannot be written: {error.strerror}; name a writable file",))
     return Outcome(f"wrote {output}: {len(registry.metrics)} questions\n")
 
 
@@ -124,7 +124,7 @@ def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:
         name += "_"
     taken.add(name)
     class_name = CLASSES[metric.kind.call]
-    kind = f"Question[{metric.kind.python_type}]" if metric.kind.call == "record" else class_name
+    kind = f"Metric[{metric.kind.python_type}]" if metric.kind.call == "record" else class_name
     titled = f"{metric.title}: " if metric.title != metric.name else ""
     yield f"        #: {titled}{metric.purpose}"  # with the colon no purpose is an order to a type checker
     yield f'        self.{name}: {kind} = {class_name}(telemetry, "{metric.name}")'

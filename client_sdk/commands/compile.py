@@ -59,9 +59,7 @@ UNKNOWN: Final = "evidence.unknown"
 HOW: Final = "statement.how"
 """The sentence on randomizing, with which users are asked."""
 
-TRIAL: Final = (
-    "a trial: its reports count in `hearsay-collector serve --trial` alone; compile without --trial to ship\n"
-)
+TRIAL: Final = "this is a trial, for `hearsay-collector serve --trial` only; to ship, compile without --trial\n"
 
 HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not edit.\n"
 
@@ -102,22 +100,22 @@ def compile_registry(
 
 def _write(files: dict[Path, str], registry: Path, promise: str) -> Outcome:
     if replaced(files, [registry]) is not None:
-        return Outcome(problems=(f"{registry} is the registry, and the module would replace it; name another file",))
+        return Outcome(problems=(f"{registry} is the registry itself; name another file",))
     foreign = [file for file in files if replaces_another_kind(file, lambda head: head.startswith(HEAD.encode()))]
     if foreign:
-        return Outcome(problems=(f"{foreign[0]} was not written by compile, and is left as it is; name another file",))
+        return Outcome(problems=(f"{foreign[0]} was not written by compile and was not changed; name another file",))
     try:
         for file, text in files.items():
             file.write_text(text, encoding="utf-8")
     except OSError as error:
-        return Outcome(problems=(f"{error.filename} cannot be written: {error.strerror}; name another file",))
+        return Outcome(problems=(f"{error.filename} cannot be written: {error.strerror}; name a writable file",))
     return Outcome(f"wrote {' and '.join(map(str, files))}\n{promise}")
 
 
 def refusals(registry: Registry, target: Target) -> Iterator[str]:
     """Yield a sentence for everything that a target cannot keep its promises for."""
     if registry.budget.strategy is not Strategy.SPLIT:
-        yield f'[budget] strategy = "{registry.budget.strategy}" needs a secret, and this SDK keeps none; remove it'
+        yield f'[budget] strategy = "{registry.budget.strategy}" needs a secret, which this SDK cannot store; remove it'
     yield from refused_metrics(registry)
     if target is Target.WEB:
         yield from _unstated_year(registry.budget)
@@ -136,9 +134,10 @@ def refusal(metric: Metric) -> str | None:
     mechanism = metric.channel.name.removeprefix("permanent ")
     reasons = {
         metric.kind.browser_refusal: bool(metric.kind.browser_refusal),
-        "fill_in needs a device that runs in every window; a page runs only while it is open": metric.fill is not None,
-        f"this SDK does not have the mechanism {mechanism}; name another one": mechanism not in MECHANISMS,
-        "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none": bool(
+        "fill_in needs an app that runs in every window; a page runs only while it is open; remove it": metric.fill
+        is not None,
+        f"the SDK for browsers and Node lacks the mechanism {mechanism}; name another one": mechanism not in MECHANISMS,
+        "permanent_epsilon needs a secret, which this SDK cannot store; remove it": bool(
             metric.channel.permanent_nanos
         ),
     }
@@ -149,8 +148,8 @@ def _unstated_year(budget: Budget) -> Iterator[str]:
     year = _year_nanos(budget)
     if budget.web_year_nanos is None or budget.web_year_nanos < year:
         yield (
-            f"[budget] web_year must be at least {_epsilon(year)}: browsers wipe storage, and with it the ledger, so "
-            f"that only per_window holds, and a calendar year may touch {IN_YEAR[budget.window]} windows"
+            f"[budget] web_year must be at least {_epsilon(year)}: browsers delete storage, and the ledger with it, so "
+            f"that only per_window applies, and a calendar year can touch {IN_YEAR[budget.window]} windows"
         )
 
 
@@ -160,11 +159,11 @@ def _year_nanos(budget: Budget) -> int:
 
 
 def _promise(budget: Budget, target: Target) -> str:
-    within = f"at most {_epsilon(budget.per_window_nanos)} per {budget.window}"
+    within = f"at most epsilon {_epsilon(budget.per_window_nanos)} a {budget.window}"
     if target is Target.NODE:
-        return f"{within}, and {_epsilon(budget.lifetime_nanos)} for life\n"
-    storage = f"{_epsilon(budget.lifetime_nanos)} per life of the storage"
-    return f"{within}, and {storage}; if it is wiped again and again, {_epsilon(_year_nanos(budget))} per year\n"
+        return f"a device reveals {within}, and {_epsilon(budget.lifetime_nanos)} in its lifetime\n"
+    storage = f"{_epsilon(budget.lifetime_nanos)} until its storage is deleted"
+    return f"a device reveals {within}, and {storage}; with repeated deletion, {_epsilon(_year_nanos(budget))} a year\n"
 
 
 def _epsilon(nanos: int) -> str:
@@ -174,8 +173,8 @@ def _epsilon(nanos: int) -> str:
 def _compared(files: dict[Path, str], registry: Path) -> Outcome:
     stale = [file for file, text in files.items() if not file.is_file() or file.read_text(encoding="utf-8") != text]
     if stale:
-        return Outcome(problems=tuple(f"{file} is not what {registry} says; compile it again" for file in stale))
-    return Outcome(f"{' and '.join(map(str, files))} are what {registry} says\n")
+        return Outcome(problems=tuple(f"{file} is out of date with {registry}; compile it again" for file in stale))
+    return Outcome(f"{' and '.join(map(str, files))} are up to date with {registry}\n")
 
 
 def module_of(registry: Registry, target: str) -> str:
@@ -190,7 +189,7 @@ def module_of(registry: Registry, target: str) -> str:
     tables = f"kinds: {_table(kinds)}, mechanisms: {_table(mechanisms)}{', trial' if is_trial else ''}"
     return (
         f'{HEAD}import {{ {functions} }} from "hearsay-ldp/spec";\n{telling}\n'
-        f"const questions = {document};\n\nexport default {{ ...questions, {tables} }};\n"
+        f"const registry = {document};\n\nexport default {{ ...registry, {tables} }};\n"
     )
 
 
@@ -211,7 +210,7 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
     }
     lists: dict[str, Any] = {
         "variables": list(registry.strata),
-        "stopped": [encode_stopped([question]) for question in registry.stopped],
+        "stopped": [encode_stopped([each]) for each in registry.stopped],
     }
     return document | {key: entries for key, entries in lists.items() if entries}
 

@@ -59,7 +59,7 @@ def registry_schema() -> Schema:
 
 def _stopped() -> Schema:
     entry = {"type": "string", "pattern": f"^{METRIC_NAME.pattern}:{EDITION.pattern}$"}
-    what = "on a collector: the questions that all devices shall ask no more, as metric:edition"
+    what = "on a collector: questions that all devices must stop asking, as metric:edition"
     return listing(entry, 1, MAX_STOPPED) | {"uniqueItems": True, "description": what}
 
 
@@ -67,7 +67,7 @@ def _variables() -> Schema:
     values = listing({"type": "string", "pattern": f"^{VALUE.pattern}$"}, 1, MOST_STRATA) | {"uniqueItems": True}
     return {
         "type": "object",
-        "description": "public variables, whose values devices send in the clear",
+        "description": "public variables, whose values devices send without randomization",
         "propertyNames": {"pattern": f"^{METRIC_NAME.pattern}$"},
         "additionalProperties": values,
     }
@@ -76,9 +76,9 @@ def _variables() -> Schema:
 def _events() -> Schema:
     return {
         "type": "object",
-        "description": "what happened on a day, for people who read reports",
+        "description": "an event on a day, shown in reports",
         "propertyNames": {"pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
-        "additionalProperties": closed({"title": _described(text(MAX_TITLE), "what happened, in a few words")}, 1),
+        "additionalProperties": closed({"title": _described(text(MAX_TITLE), "a short description of the event")}, 1),
     }
 
 
@@ -102,8 +102,8 @@ def _app() -> Schema:
     return closed(
         {
             "name": _described(text(), "the app's name"),
-            "owner": _described(text(), "who answers for its questions"),
-            "population": _described(whole(MOST_DEVICES), "how many devices are expected, for plan"),
+            "owner": _described(text(), "who is responsible for its questions"),
+            "population": _described(whole(MOST_DEVICES), "the expected number of devices, for plan"),
         },
         1,
     )
@@ -113,15 +113,16 @@ def _budget() -> Schema:
     number = {"type": "number", "exclusiveMinimum": 0}
     return closed(
         {
-            "per_window": number | {"description": "the most that all reports of a window may cost"},
-            "lifetime": number | {"description": "the most that all reports of a device may ever cost"},
-            "per_month": number | {"description": "the most that all reports of a calendar month may cost"},
-            "web_year": number | {"description": "for browsers: the most of a year whose storage is wiped"},
-            "window": _one_of(WindowKind, "the period of per_window, and of metrics that name none"),
+            "per_window": number | {"description": "the maximum cost of all reports in a window"},
+            "lifetime": number | {"description": "the maximum cost of all reports that a device ever sends"},
+            "per_month": number | {"description": "the maximum cost of all reports in a calendar month"},
+            "web_year": number
+            | {"description": "for browsers: the maximum cost of a year in which storage is deleted again and again"},
+            "window": _one_of(WindowKind, "the period of per_window, and of metrics without a window"),
             "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "description": "for gaussian"},
             "strategy": _one_of(Strategy, "which questions a device answers in a window"),
-            "answers": _described(whole(MOST_ANSWERS), "with sample: how many questions are drawn for a window"),
-            "accept": _described(text(), "why more may be revealed than the limits of a report or a year allow"),
+            "answers": _described(whole(MOST_ANSWERS), "with sample: the number of questions drawn for a window"),
+            "accept": _described(text(), "the reason for exceeding the limits of a report or a year"),
         },
         2,
     ) | {

@@ -46,46 +46,48 @@ def add_to(commands: Subparsers) -> None:
     checking = _add(
         commands,
         "check",
-        "List every mistake in a registry, and check whether it can work.",
+        "Check a registry: list its mistakes, and what changed since the last release.",
         lambda given: check(given.registry, _today(), given.against),
     )
-    checking.add_argument(
-        "--against", metavar="OLD", type=Path, help=f"Say what changed since then: {differences.HELP}."
-    )
+    checking.add_argument("--against", metavar="OLD", type=Path, help=f"Compare with {differences.HELP}.")
     releasing = _add(
         commands,
         "release",
-        "Put a registry into its history, so that reports of released apps still count after a change.",
+        "Add a registry to its history, so that released apps still count after a change.",
         lambda given: release(given.registry, given.history, given.day, _today(), only_checks=given.check),
     )
     releasing.add_argument(
-        "--history", metavar="FILE", type=Path, help="The history.  [default: beside the registry, *.history.toml]"
+        "--history", metavar="FILE", type=Path, help="The history file.  [default: NAME.history.toml for NAME.toml]"
     )
     releasing.add_argument(
-        "--day", metavar="DAY", type=_day, help="The day of the release, such as 2026-11-28.  [default: today]"
+        "--day", metavar="DAY", type=_day, help="The date of the release, such as 2026-11-28.  [default: today]"
     )
-    releasing.add_argument("--check", action="store_true", help="Only check whether the registry is in its history.")
-    starting = _add(commands, "init", "Write a registry to start from.", _init)
+    releasing.add_argument(
+        "--check", action="store_true", help="Fail if the registry is not in its history, and write nothing."
+    )
+    starting = _add(commands, "init", "Write a registry with three sample questions.", _init)
     starting.add_argument("--app", metavar="NAME", type=_app_name, help="The app's name.")
     writing = _add(
         commands,
         "codegen",
-        "Write a typed Python module of its metrics.",
+        "Write a Python module with a typed object for each question.",
         lambda given: codegen(given.registry, given.output),
     )
     writing.add_argument("--output", metavar="FILE", type=Path, help="The file to write.  [default: standard output]")
     compiling = _add(
         commands,
         "compile",
-        "Compile the metrics for the Hearsay SDK for browsers and Node.",
+        "Compile a registry for the SDK for browsers and Node.",
         _compile,
     )
     compiling.add_argument("--target", choices=[to.value for to in Target], required=True, help="Where the app runs.")
     compiling.add_argument(
         "--output", metavar="FILE.js", type=Path, help="The file to write.  [default: standard output]"
     )
-    compiling.add_argument("--check", action="store_true", help="Only check whether the file is up to date.")
-    compiling.add_argument("--trial", action="store_true", help="Compile for a trial, whose steps the console shows.")
+    compiling.add_argument(
+        "--check", action="store_true", help="Fail if the file is not up to date, and write nothing."
+    )
+    compiling.add_argument("--trial", action="store_true", help="Compile for a trial: the console shows every step.")
     of_schema = commands.add_parser("schema", usage="%(prog)s [OPTIONS]", help=_SCHEMA, description=_SCHEMA)
     of_schema.set_defaults(work=lambda _: schema())
     testing = commands.add_parser("selftest", usage="%(prog)s [OPTIONS]", help=_SELFTEST, description=_SELFTEST)
@@ -93,7 +95,7 @@ def add_to(commands: Subparsers) -> None:
         "--data-dir",
         metavar="DIR",
         type=Path,
-        help="A folder on the disk to check.  [default: that of temporary files]",
+        help="A folder on the disk to check.  [default: the temporary folder]",
     )
     testing.set_defaults(work=_selftest)
     completing = commands.add_parser(
@@ -103,9 +105,9 @@ def add_to(commands: Subparsers) -> None:
     completing.set_defaults(work=lambda given: completion(given.shell, words_of(commands.choices)))
 
 
-_SCHEMA = "Print the JSON Schema of registries, for editors."
-_SELFTEST = "Check in a few seconds whether this system does what the SDK relies on."
-_COMPLETION = "Print the script that completes commands and options in a shell."
+_SCHEMA = "Print the JSON Schema of registries for use in editors."
+_SELFTEST = "Check that this system provides what the SDK needs. Takes a few seconds."
+_COMPLETION = "Print a script for shell completion of commands and options."
 
 
 def _add(
@@ -113,7 +115,7 @@ def _add(
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, usage="%(prog)s [OPTIONS]", help=purpose, description=purpose)
     parser.add_argument(
-        "--registry", metavar="FILE", type=Path, default=_REGISTRY, help="The file of metrics.  [default: %(default)s]"
+        "--registry", metavar="FILE", type=Path, default=_REGISTRY, help="The registry file.  [default: %(default)s]"
     )
     parser.set_defaults(work=work)
     return parser
@@ -123,7 +125,7 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError("must be a day, such as 2026-11-28") from None
+        raise argparse.ArgumentTypeError("must be a date, such as 2026-11-28") from None
 
 
 def _app_name(text: str) -> str:
@@ -134,7 +136,7 @@ def _app_name(text: str) -> str:
 
 def _compile(given: argparse.Namespace) -> Outcome:
     if given.check and given.output is None:
-        given.refuse("--check needs the file of --output")
+        given.refuse("--check needs --output")
     target = Target(given.target)
     return compile_registry(given.registry, target, given.output, check=given.check, is_trial=given.trial)
 
@@ -175,13 +177,11 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     if sentences:
         return Outcome(problems=tuple(f"{path}: {sentence}" for sentence in sentences))
     number = len(registry.metrics)
-    questions = "1 question" if number == 1 else f"{number} questions"
-    sound = f"{path} is sound: {questions} of {registry.app}; a device can pay for a first answer to each\n"
+    metrics = "1 question" if number == 1 else f"{number} questions"
+    sound = f"{path} is valid: {metrics} in {registry.app}; the budget pays for a first answer to each\n"
     sentences = [*remarks(registry, today), *registry.neglected(today)]
     if before is not None:
-        sentences += differences.between(before, registry) or [
-            "it asks what was asked before: reports are counted together"
-        ]
+        sentences += differences.between(before, registry) or ["nothing has changed that affects counting"]
     elif against is not None:
         sentences.append(differences.nothing_at(against))
     return Outcome(sound + "".join(f"{path}: {sentence}\n" for sentence in sentences))
@@ -190,7 +190,7 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
 def init(path: Path, app: str | None, today: date) -> Outcome:
     """Write the starter under the name of an app, unless there is a file already.
 
-    Its questions expire with the next year: whoever wants to ask for longer decides that then.
+    Its questions expire with the next year. Change `expires` to ask for longer.
     """
     text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
     if app is not None:
@@ -199,10 +199,12 @@ def init(path: Path, app: str | None, today: date) -> Outcome:
     try:
         _write_new(path, text.encode())
     except FileExistsError:
-        return Outcome(problems=(f"{path} exists and is left as it is; name another file",))
+        return Outcome(problems=(f"{path} already exists and was not changed; name another file",))
     except OSError as error:
-        return Outcome(problems=(f"{path} cannot be written: {error.strerror}; name another file",))
-    return Outcome(f"wrote {path}; put your own questions into it, then: hearsay-client check --registry {path}\n")
+        return Outcome(problems=(f"{path} cannot be written: {error.strerror}; name a writable file",))
+    return Outcome(
+        f"wrote {path}; replace the sample questions with your own, then run: hearsay-client check --registry {path}\n"
+    )
 
 
 def _write_new(path: Path, content: bytes) -> None:
@@ -294,24 +296,28 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
     releases = history.releases_in(file)
     history.require_same_app(registry, releases, file)
     if history.is_released(registry, releases):
-        return Outcome(f"{path} is in {file} already: nothing to do\n")
+        return Outcome(f"{path} is already in {file}\n")
     if only_checks:
-        first = "; if apps with another registry are out, release theirs first" if not releases else ""
+        first = "; if you have released apps with another registry, add that one first" if not releases else ""
         run = f"hearsay-client release --registry {path}"
-        return Outcome(problems=(f"{path} is not in its history, {file}: run {run}{first}",))
+        return Outcome(problems=(f"{path} is not in its history, {file}; run {run}{first}",))
     if day is not None and day > today:
-        return Outcome(problems=(f"--day {day} is in the future; name the day on which the app was released",))
+        return Outcome(problems=(f"--day {day} is in the future; name the date on which the app was released",))
     if objections := registry.objections(today):
         return Outcome(problems=tuple(f"{path}: {sentence}" for sentence in objections))
     more = history.with_release(releases, history.Release(day or today, registry))
     try:
         _replace(file, history.written(more))
     except OSError as error:
-        return Outcome(problems=(f"{file} cannot be written: {error.strerror}; name another file",))
-    first = "" if releases else "; it is the first there: if apps with another registry are out, release theirs, too"
+        return Outcome(problems=(f"{file} cannot be written: {error.strerror}; name a writable file",))
+    first = (
+        ""
+        if releases
+        else "; it is the first release: if you have released apps with another registry, add that one, too"
+    )
     return Outcome(
-        f"wrote {file}: {path} was released on {day or today}{first}\n"
-        f"ship both files to the collector and the estimator, side by side\n"
+        f"added {path}, released on {day or today}, to {file}{first}\n"
+        f"deploy both files to the collector and the estimator, in one folder\n"
     )
 
 

@@ -93,7 +93,7 @@ def selftest(data_dir: Path | None, clocks: Clocks = Clocks()) -> Outcome:  # no
     try:
         folder = tempfile.TemporaryDirectory(prefix="hearsay-selftest-", dir=data_dir, ignore_cleanup_errors=True)
     except OSError as error:
-        return Outcome(problems=(f"{data_dir} cannot be used: {error.strerror}; name a folder that can be written",))
+        return Outcome(problems=(f"{data_dir} cannot be used: {error.strerror}; name a writable folder",))
     lines, failed, passed = [], [], 0
     with folder as name:
         for check, work in CHECKS.items():
@@ -146,15 +146,15 @@ def _check_clock(_: Path, clocks: Clocks) -> str:
         latest_s = now_s
     passed_s = clocks.monotonic() - started_s
     if abs(latest_s - begin_s - passed_s) > SET_S:
-        raise _BrokenError(f"the clock was set by {latest_s - begin_s - passed_s:+.6g} s while it was read")
+        raise _BrokenError(f"the clock jumped by {latest_s - begin_s - passed_s:+.6g} s during the check")
     try:
         check_sane(latest_s)
     except ClockError as error:
         raise _BrokenError(str(error)) from None
     day = datetime.fromtimestamp(latest_s, UTC).date()
     if day.year < FIRST_YEAR:
-        raise _BrokenError(f"the clock stands on {day}; set it")
-    return f"it is {day} (UTC), and the clock does not go back"
+        raise _BrokenError(f"the clock shows {day}; set it")
+    return f"the clock shows {day} (UTC), and does not go back"
 
 
 def _check_ledger(path: Path, _: Clocks) -> str:
@@ -169,8 +169,8 @@ def _check_ledger(path: Path, _: Clocks) -> str:
         mode = ledger.run(lambda connection: connection.execute("PRAGMA journal_mode").fetchone()[0], PATIENCE_S)
     _sound(path, set(range(AFFORDABLE)))
     if mode != "wal":
-        raise _BrokenError(f"SQLite keeps no write-ahead log here, but {mode}")
-    return f"{AFFORDABLE} charges were kept, and none above the ceiling was made"
+        raise _BrokenError(f"SQLite cannot use a write-ahead log here; it uses {mode}")
+    return f"{AFFORDABLE} charges were stored, and none above the ceiling was accepted"
 
 
 def _check_locks(path: Path, _: Clocks) -> str:
@@ -178,36 +178,36 @@ def _check_locks(path: Path, _: Clocks) -> str:
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, _record(ledger, 0))
         with _process("spawn", hold, path) as child:
-            child.hear()
+            child.receive()
             with contextlib.suppress(LedgerBusyError):
                 _record(ledger, 1)
-                raise _BrokenError("two processes wrote to one ledger at a time")
+                raise _BrokenError("two processes wrote to one ledger at the same time")
             ledger.run(charges.lifetime_nanos, PATIENCE_S, begin="")  # reading waits for nobody
             with detached.alone(_lock_of(path)) as held:
                 if held is not None:
-                    raise _BrokenError("two processes hold the lock of one file")
+                    raise _BrokenError("two processes locked the same file")
             child.told.send("let go")
-            child.hear()
+            child.receive()
         with detached.alone(_lock_of(path)) as held:
             if held is None:
-                raise _BrokenError("the lock of a file outlives its process")
+                raise _BrokenError("a file stays locked after its process has released it")
         _expect(Recorded.QUEUED, _record(ledger, 1))
     _sound(path, {0, 1})
-    return "a second process waits for the ledger and for the lock of a file"
+    return "a second process waits for the ledger and for a file lock"
 
 
 def _check_start(method: str, path: Path, _: Clocks) -> str:
     """Record in a process and in its child, which shares the ledger."""
     if method not in multiprocessing.get_all_start_methods():
-        raise _AbsentError("this system has none")
+        raise _AbsentError("not available on this system")
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, _record(ledger, 0))
         with _process(method, write, path, range(1, 3)) as child:
-            heard = [child.hear(), child.hear()]
-        _expect(Recorded.ALREADY_RECORDED, *(_record(ledger, number) for number in heard))
+            received = [child.receive(), child.receive()]
+        _expect(Recorded.ALREADY_RECORDED, *(_record(ledger, number) for number in received))
         _expect(Recorded.QUEUED, _record(ledger, 3))
     _sound(path, {0, 1, 2, 3})
-    return "parent and child share one ledger"
+    return "parent and child processes share one ledger"
 
 
 def _check_kill(path: Path, _: Clocks) -> str:
@@ -216,13 +216,13 @@ def _check_kill(path: Path, _: Clocks) -> str:
     for round_, killed_after in enumerate(KILLED_AFTER):
         numbers = range(round_ * EACH, (round_ + 1) * EACH)
         with _process("spawn", write, path, numbers) as child:
-            heard = [child.hear() for _ack in range(killed_after)]
+            received = [child.receive() for _ack in range(killed_after)]
             child.kill()
-            acknowledged |= {*heard, *child.rest()}
+            acknowledged |= {*received, *child.rest()}
         _sound(path, acknowledged)
     with _opened(path) as ledger:
         _expect(Recorded.ALREADY_RECORDED, *(_record(ledger, number) for number in sorted(acknowledged)))
-    return f"{len(KILLED_AFTER)} processes were killed, and none of {len(acknowledged)} acknowledged reports was lost"
+    return f"{len(KILLED_AFTER)} processes were killed, and none of {len(acknowledged)} acknowledged reports were lost"
 
 
 def _check_machine(path: Path, _: Clocks) -> str:
@@ -233,19 +233,23 @@ def _check_machine(path: Path, _: Clocks) -> str:
     shutil.copy2(path, copy)
     has_numbers = _origin(path) is not None
     if has_numbers and not _is_refused(copy):
-        raise _BrokenError("a copy of a ledger was not recognized")
+        raise _BrokenError("a copied ledger was not detected")
     here, elsewhere = origin.machine_id(APP), origin.machine_id(f"{APP} elsewhere")
     if here is None:
-        return "this machine has no id; a copy is recognized by its file alone"
+        return "this machine has no id; a copied ledger is detected only by its file"
     with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
         connection.execute("UPDATE device SET host = ?", (elsewhere,))
     if not _is_refused(path):
-        raise _BrokenError("a ledger with the id of another machine was not recognized")
+        raise _BrokenError("a ledger from another machine was not detected")
     with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
         connection.execute("UPDATE device SET host = ?", (here,))
     with _opened(path) as ledger:
         _expect(Recorded.ALREADY_RECORDED, _record(ledger, 0))
-    return "a copy and another machine are recognized" if has_numbers else "another machine is recognized, no copy is"
+    return (
+        "a copied ledger and one from another machine are detected"
+        if has_numbers
+        else "a ledger from another machine is detected, but not a copied one"
+    )
 
 
 CHECKS: Final[dict[str, Callable[[Path, Clocks], str]]] = {
@@ -263,11 +267,11 @@ CHECKS: Final[dict[str, Callable[[Path, Clocks], str]]] = {
 @cache
 def _registry() -> Registry:
     """Return a registry of more questions than a device can pay for."""
-    questions = (
+    metrics = (
         f'[metric.m{number}]\npurpose = "p"\nkind = "boolean"\nepsilon = 1\n' for number in range(AFFORDABLE + 1)
     )
     ceilings = f"per_window = {AFFORDABLE}\nlifetime = {AFFORDABLE}\n"
-    return Registry.parse(f'schema = 1\n[app]\nname = "{APP}"\n[budget]\n{ceilings}' + "".join(questions))
+    return Registry.parse(f'schema = 1\n[app]\nname = "{APP}"\n[budget]\n{ceilings}' + "".join(metrics))
 
 
 @contextlib.contextmanager
@@ -286,7 +290,7 @@ def _record(ledger: LedgerThread, number: int) -> Recorded:
     definition = _registry().metric(f"m{number}")
 
     def work(connection: sqlite3.Connection) -> Recorded:
-        window = Window.of(definition.window, INSTANT_S)
+        window = Window.at(definition.window, INSTANT_S)
         return report(connection, _registry(), SystemCoins(), definition, 0, window=window, instant_s=INSTANT_S)
 
     return ledger.run(work, PATIENCE_S)
@@ -308,7 +312,7 @@ def _sound(path: Path, acknowledged: set[int]) -> None:
     if damage != "ok":
         raise _BrokenError(f"the ledger is damaged: {damage}")
     if charged != queued:
-        raise _BrokenError(f"{len(charged ^ queued)} charges and reports are without one another")
+        raise _BrokenError(f"{len(charged ^ queued)} charges and reports do not match")
     if lost := {f"m{number}" for number in acknowledged} - charged:
         raise _BrokenError(f"{len(lost)} acknowledged reports were lost")
 
@@ -345,15 +349,15 @@ class _Child:
             self._process.start()
         there.close()
 
-    def hear(self) -> Any:  # noqa: ANN401 whatever the process tells
+    def receive(self) -> Any:  # noqa: ANN401 whatever the process tells
         """Return the next that it tells."""
         with contextlib.suppress(EOFError, OSError):
             if self.told.poll(PATIENCE_S):
-                heard = self.told.recv()
-                if isinstance(heard, _BrokenError):
-                    raise heard
-                return heard
-            raise _BrokenError(f"a child process did nothing for {PATIENCE_S:g} s")
+                received = self.told.recv()
+                if isinstance(received, _BrokenError):
+                    raise received
+                return received
+            raise _BrokenError(f"a child process did not respond for {PATIENCE_S:g} s")
         raise _BrokenError("a child process ended too early")
 
     def kill(self) -> None:

@@ -33,7 +33,7 @@ class Clock:
             return float(self._now())
         except Exception as error:  # noqa: BLE001 the clock is the host's, and may do anything
             name = type(error).__name__
-            raise ClockError(f"the app's clock gives no number of Unix seconds ({name}); mend it") from None
+            raise ClockError(f"the app's clock must return a number of Unix seconds, not {name}; correct it") from None
 
     def instant(self) -> float:
         """Return the present instant.
@@ -62,6 +62,6 @@ def check_sane(clock_s: float) -> None:
     """Raise `ClockError` if no collector takes an instant."""
     try:
         for kind in WindowKind:
-            Window.parse(Window.of(kind, clock_s).text)
+            Window.parse(Window.at(kind, clock_s).text)
     except (ValueError, OverflowError, OSError, WindowError):
-        raise ClockError("the device's clock names an instant that no collector takes; set it") from None
+        raise ClockError("the device's clock shows a time that no collector accepts; set it") from None

@@ -67,12 +67,12 @@ def app_folder(data_dir: object) -> Path | None:
     if data_dir is None:
         return None
     if not isinstance(data_dir, str | PathLike):
-        raise TypeError("data_dir must be the path of the app's folder, or None to store nothing")
+        raise TypeError("data_dir must be the path of a folder, or None to store nothing")
     text = str(fspath(data_dir))
     if not text:  # a variable that is not set
-        raise ValueError("data_dir is empty: name the app's folder, or give None to store nothing")
+        raise ValueError("data_dir is empty; pass the path of a folder, or None to store nothing")
     if Path(text).parts[:1] == ("~",):
-        raise ValueError("data_dir begins with ~, which only shells replace: give Path(data_dir).expanduser()")
+        raise ValueError("data_dir begins with ~, which only shells expand; pass Path(data_dir).expanduser()")
     if "\0" in text:
-        raise ValueError("data_dir holds a NUL, as no path does")
+        raise ValueError("data_dir contains a NUL character, which no path can")
     return Path(data_dir).absolute()

@@ -8,7 +8,7 @@ inherited an open connection (forked behind Python's back, or while a disk hung)
 file.
 
 During an import, a child would inherit the module's lock from a thread that it does not have, and
-its own import of that module would wait for ever. Therefore this SDK's threads import under a lock
+its own import of that module would never end. Therefore this SDK's threads import under a lock
 that a fork waits for.
 """
 

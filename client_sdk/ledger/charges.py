@@ -56,7 +56,7 @@ class Periods(NamedTuple):
     @classmethod
     def at(cls, budget: Budget, instant_s: float) -> Periods:
         """Return the periods that hold an instant."""
-        return cls(*(Window.of(kind, instant_s) for kind in (WindowKind.DAY, budget.window, WindowKind.MONTH)))
+        return cls(*(Window.at(kind, instant_s) for kind in (WindowKind.DAY, budget.window, WindowKind.MONTH)))
 
 
 def instant(connection: sqlite3.Connection, clock_s: float) -> float:
@@ -70,10 +70,10 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     seen_s = latest_s(connection)
     check_sane(clock_s)
     if clock_s < seen_s - CLOCK_BACK_S:
-        day = Window.of(WindowKind.DAY, seen_s).text
+        day = Window.at(WindowKind.DAY, seen_s).text
         raise ClockError(
-            f"the device's clock stands before {day}, until when answers were recorded; nothing is recorded until it "
-            "gets there: set the clock"
+            f"the device's clock is before {day}, the day of the latest answer; nothing is recorded until that day: "
+            "set the clock"
         )
     if clock_s // NOTED_S > seen_s // NOTED_S:
         connection.execute("UPDATE device SET latest_s = ?", (int(clock_s),))

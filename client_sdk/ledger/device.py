@@ -34,7 +34,7 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
     """
     key, generation = connection.execute("SELECT secret, generation FROM device").fetchone()
     if key is None:
-        raise LedgerError("the user opted out in another process; nothing is recorded until this program starts again")
+        raise LedgerError("the user opted out in another process; nothing is recorded until this program restarts")
     return Secret(key, generation)
 
 

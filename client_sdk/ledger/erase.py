@@ -42,8 +42,8 @@ WIPED = (
     "problems",
     "editions",
 )
-"""The tables that opting out empties. Editions are among them, for the sake of their stops: whoever
-sent one device another list than the others has marked it, and the mark must not outlive the user's
+"""The tables that opting out empties. Editions are among them, for the sake of their stops: a
+collector that sent one device another list has marked it, and the mark must not outlive the user's
 consent.
 """
 
@@ -160,7 +160,7 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
 
 def _marks(now_s: int, grace_days: int) -> set[str]:
     """Return the first days of all periods that hold today or a day of the grace."""
-    today = Window.of(WindowKind.DAY, now_s).first_day
+    today = Window.at(WindowKind.DAY, now_s).first_day
     days = [today - timedelta(days=back) for back in range(grace_days + 1)]
     return {Window.on(kind, day).first_day.isoformat() for kind in WindowKind for day in days}
 
@@ -209,4 +209,4 @@ def empty_log(connection: sqlite3.Connection) -> None:
 
     """
     if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-        raise LedgerBusyError("another process uses the ledger, so its log still holds what was wiped; call again")
+        raise LedgerBusyError("another process is using the ledger, so its log still contains erased data; call again")

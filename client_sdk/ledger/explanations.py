@@ -13,7 +13,7 @@ def explain(error: BaseException, path: Path | None) -> LedgerError:
         return error
     name = path or "the ledger in memory"
     if isinstance(error, OSError):
-        return LedgerError(f"{name} cannot be used: {error.strerror}; name a directory that this program may write")
+        return LedgerError(f"{name} cannot be used: {error.strerror}; name a writable folder")
     if hasattr(error, "sqlite_errorcode"):
         import sqlite3  # noqa: PLC0415 importing the SDK must stay quick
 
@@ -23,29 +23,27 @@ def explain(error: BaseException, path: Path | None) -> LedgerError:
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return damaged(path)
         if code == sqlite3.SQLITE_FULL:
-            return LedgerError(f"{name} cannot grow: the disk is full; free some space")
+            return LedgerError(f"{name} cannot grow because the disk is full; free some space")
     what = getattr(error, "sqlite_errorname", type(error).__name__)
-    return LedgerError(
-        f"{name} cannot be used ({what}); give this program the right to write the file and its directory"
-    )
+    return LedgerError(f"{name} cannot be used ({what}); allow this program to write the file and its folder")
 
 
 def missing(path: Path) -> LedgerError:
     """Return the error of a file that is not there."""
-    return LedgerError(f"there is no ledger at {path}; nothing was ever recorded there")
+    return LedgerError(f"there is no ledger at {path}; nothing has been recorded there")
 
 
 def damaged(path: Path | None) -> LedgerError:
     """Return the error of a file that is no sound ledger."""
     return LedgerError(
-        f"{path} is damaged or is no ledger; it is left unchanged and nothing is recorded: restore it, or delete it by "
-        "hand, which also forgets what was spent"
+        f"{path} is damaged or not a ledger; nothing is recorded, and the file was not changed: restore it, or delete "
+        "it by hand, which also deletes the record of what was spent"
     )
 
 
 def newer(path: Path) -> LedgerError:
     """Return the error of a file with a schema that this version does not know."""
-    return LedgerError(f"{path} was written by a newer version; it is left unchanged: update the app")
+    return LedgerError(f"{path} was written by a newer version and was not changed; update the app")
 
 
 def foreign(path: Path, owner: str, app: str) -> LedgerError:
@@ -56,17 +54,17 @@ def foreign(path: Path, owner: str, app: str) -> LedgerError:
 def copied(path: Path) -> LedgerError:
     """Return the error of a file that was made elsewhere."""
     return LedgerError(
-        f"{path} is a copy of a ledger, restored or brought from elsewhere, or this machine's id can no longer be "
-        "read; a copy would spend the same budget again, so that nothing is recorded: put the original back, let "
-        "this program read the id, or delete it by hand, which also forgets what was spent"
+        f"{path} is a copied or restored ledger, or this machine's id can no longer be read; nothing is recorded, "
+        "because a copy would spend the same budget again: put the original back, let this program read the id, or "
+        "delete the file by hand, which also deletes the record of what was spent"
     )
 
 
 def inherited(path: Path) -> LedgerError:
     """Return the error of a file that was open during a fork."""
-    return LedgerError(f"{path} was open while this process was forked; start processes by spawn instead of fork")
+    return LedgerError(f"{path} was open when this process was forked; start processes with spawn instead of fork")
 
 
 def in_memory() -> LedgerError:
     """Return the error of a ledger in memory that a child process would need."""
-    return LedgerError("a ledger in memory stays with its process; give data_dir to record in child processes")
+    return LedgerError("a ledger in memory belongs to one process; pass data_dir to record in child processes")

@@ -151,7 +151,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     try:
         noted = check(connection, path, app)
         if create:
-            _note_origin(connection, noted, origin.of(path))
+            _note_origin(connection, noted, origin.origin_of(path))
             _renew_secret(connection)
     except BaseException:
         connection.close()
@@ -176,7 +176,7 @@ def check(connection: sqlite3.Connection, path: Path, app: str | None) -> Origin
         return noted_origin
     if app != owner:
         raise explanations.foreign(path, owner, app)
-    if noted_origin.contradicts(origin.of(path)) or machine not in (None, origin.machine_id(app)):
+    if noted_origin.contradicts(origin.origin_of(path)) or machine not in (None, origin.machine_id(app)):
         raise explanations.copied(path)
     return noted_origin
 
@@ -237,7 +237,7 @@ def make(path: Path, app: str) -> None:
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with contextlib.closing(connect(uri_of(temporary))) as connection:
-            fill(connection, app, origin.of(temporary))
+            fill(connection, app, origin.origin_of(temporary))
             connection.execute("PRAGMA journal_mode = WAL")
         with contextlib.suppress(FileExistsError):  # another process made one meanwhile
             _give_name(temporary, path)

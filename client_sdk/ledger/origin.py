@@ -62,7 +62,7 @@ NOWHERE = Origin(None, None, None)
 """The origin of a ledger in memory, or on a file system that renumbers its files at every mount."""
 
 
-def of(path: Path) -> Origin:
+def origin_of(path: Path) -> Origin:
     """Return the origin of a file that exists.
 
     A file in a lower layer of an overlay gets a birth of its own when it is first opened for

@@ -6,7 +6,7 @@ once it is settled. Settling twice (two processes may send one upload) changes n
 
 The collector's answer to an upload decides only when that upload is sent again and what becomes of
 its own reports. A report that was refused for now never joins others again: it would identify its
-device to whoever refused it.
+device to the collector.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ back for it: an answer would then decide when they leave and what they hold."""
 MAX_SENT_ALONE = 4
 """How often a report that was refused for now is sent again: about once on each of the four days
 that a day's report has. A collector that gets its registry a day or two late then receives most
-reports, and one that refuses for ever sees each report four more times, alone."""
+reports, and one that always refuses sees each report four more times, alone."""
 
 STARVED_S = 86_400
 """After a day, an upload that is due takes the turn of a new one. A program that runs for a second
@@ -97,7 +97,7 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
 
     The collector says whether a window is closed, because this device's clock may be wrong. The
     device's clock decides only about reports that the collector refuses for another reason, and
-    would otherwise refuse for ever.
+    would otherwise refuse permanently.
     """
     refused = dict(verdict.refused)
     before, has_dropped = retry_times.refusals(connection, upload_id), False
@@ -135,14 +135,14 @@ def drop_stopped(connection: sqlite3.Connection) -> None:
     An upload under way that holds other reports, too, stays as it is: it has left once, and the
     collector counts the same bytes once.
     """
-    questions = set(registries.stopped(connection))
-    if not questions:
+    metrics = set(registries.stopped(connection))
+    if not metrics:
         return
     dropped = connection.execute(
         "DELETE FROM queue WHERE (metric, edition) IN (SELECT metric, edition FROM editions WHERE stopped = 1)"
     ).rowcount
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
-        if questions.issuperset((report.metric, report.edition) for report in reports_in(body)):
+        if metrics.issuperset((report.metric, report.edition) for report in reports_in(body)):
             dropped += len(_take(connection, upload_id))
     queue.count_dropped(connection, queue.STOPPED, dropped)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.wire.verdict import Question
+from client_sdk.protocol.wire.verdict import MetricEdition
 
 if TYPE_CHECKING:
     import sqlite3
@@ -58,7 +58,7 @@ def kept(connection: sqlite3.Connection) -> list[bytes]:
     return [source for (source,) in connection.execute("SELECT source FROM registries ORDER BY turn DESC")]
 
 
-def questions(connection: sqlite3.Connection) -> set[str]:
+def metrics(connection: sqlite3.Connection) -> set[str]:
     """Return the names of the questions of which a ledger has anything."""
     query = " UNION ".join(f"SELECT metric FROM {table}" for table in _WITH_METRICS)  # noqa: S608 names from above
     return {name for (name,) in connection.execute(query).fetchall()} - {""}  # sums over several
@@ -81,16 +81,14 @@ def unpacked(source: bytes) -> str:
     return zlib.decompress(source).decode()
 
 
-def name_questions(connection: sqlite3.Connection, questions: Iterable[Question]) -> None:
+def name_metrics(connection: sqlite3.Connection, metrics: Iterable[MetricEdition]) -> None:
     """Note the questions of a registry, which a collector may stop."""
-    connection.executemany("INSERT OR IGNORE INTO editions VALUES (?, ?, 0)", questions)
+    connection.executemany("INSERT OR IGNORE INTO editions VALUES (?, ?, 0)", metrics)
 
 
-def learn_stops(connection: sqlite3.Connection, questions: Iterable[Question]) -> None:
+def learn_stops(connection: sqlite3.Connection, metrics: Iterable[MetricEdition]) -> None:
     """Remember stopped questions; leave out what no registry has named."""
-    connection.executemany(
-        "UPDATE editions SET stopped = 1 WHERE metric = ? AND edition = ? AND stopped = 0", questions
-    )
+    connection.executemany("UPDATE editions SET stopped = 1 WHERE metric = ? AND edition = ? AND stopped = 0", metrics)
 
 
 def is_stopped(connection: sqlite3.Connection, metric: str, edition: str) -> bool:
@@ -99,7 +97,7 @@ def is_stopped(connection: sqlite3.Connection, metric: str, edition: str) -> boo
     return connection.execute(query, (metric, edition)).fetchone() is not None
 
 
-def stopped(connection: sqlite3.Connection) -> list[Question]:
+def stopped(connection: sqlite3.Connection) -> list[MetricEdition]:
     """Return all stopped questions, sorted."""
     query = "SELECT metric, edition FROM editions WHERE stopped = 1 ORDER BY metric, edition"
     return [(metric, edition) for metric, edition in connection.execute(query)]

@@ -1,7 +1,7 @@
 """When an upload under way is sent again: at a random time of its own, kept in the ledger's file.
 
 An answer to an upload moves only the time of that upload. If it moved another upload's time, or
-sent two together, whoever answers could tell that both come from one device.
+sent two together, the collector could tell that both come from one device.
 """
 
 from __future__ import annotations

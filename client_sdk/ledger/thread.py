@@ -1,8 +1,8 @@
 """The ledger thread: it owns its process's connection to the ledger and does one job at a time.
 
-A caller chooses how long to wait for its job. Whoever comes first, the caller who gives up or the
-thread about to commit, decides whether the job counts. If a commit itself hangs, the caller does
-not know its outcome, but the job is done either completely or not at all.
+A caller chooses how long to wait for its job. Either the caller who gives up or the thread
+about to commit is first, and decides whether the job counts. If a commit itself hangs, the caller
+does not know its outcome, but the job is done either completely or not at all.
 
 A caller may also leave its job behind instead of giving up. Such a job stays in memory, where a
 bounded number of them wait, and is tried again while another process holds the ledger.
@@ -141,7 +141,7 @@ class LedgerThread:
         if job.is_done(timeout_s):
             return job.value()
         if len(self._left) >= MAX_LEFT and job.result.cancel():  # otherwise its commit is under way
-            raise LedgerBusyError("too many answers wait for the ledger; try again")
+            raise LedgerBusyError("too many answers are waiting for the ledger; try again")
         self._left.add(job.result)
         job.result.add_done_callback(self._left.discard)  # so that ``late`` sees that it waits no longer
         job.tell(late)
@@ -204,13 +204,13 @@ class LedgerThread:
     def _put(self, job: _Job[T]) -> _Job[T]:
         with self._starting:
             if self._is_stopped:
-                raise LedgerError("this Telemetry is closed; make a new one")
+                raise LedgerError("this Telemetry is closed; create a new one")
             if self._thread is None:
                 thread = threading.Thread(target=self._serve, name="hearsay-ledger", daemon=True)
                 try:
                     thread.start()
                 except RuntimeError:
-                    self.problem = "no thread can be started, so that nothing can be recorded; free some memory"
+                    self.problem = "cannot start a thread, so nothing can be recorded; free some memory"
                     raise LedgerError(self.problem) from None
                 self._thread = thread
             self._jobs.put(job)
@@ -285,8 +285,8 @@ class LedgerThread:
         if self.path is not None and self._file not in (None, files.identify(self.path)):
             self._close(connection)
             raise LedgerError(
-                f"{self.path} was deleted or replaced while it was in use, so that nothing is recorded: put it back, "
-                "or start this program again"
+                f"{self.path} was deleted or replaced while in use, and nothing is recorded: put it back, "
+                "or restart this program"
             )
         if connection is not None:
             return connection

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import nextafter
 
 NANOS = 10**9
-"""Units per epsilon of 1. Charges are whole billionths, so that their sums are exact for ever."""
+"""Units per epsilon of 1. Charges are whole billionths, so that their sums stay exact."""
 
 PURE = Fraction(0)
 """The delta of a mechanism whose epsilon holds without exception."""

@@ -31,7 +31,7 @@ class RegistryError(HearsayError):
         self.mistakes: tuple[tuple[str, str], ...] = ((place, problem),)
 
     @classmethod
-    def of(cls, mistakes: Sequence[tuple[str, str]], origins: Sequence[str] = ()) -> RegistryError:
+    def from_mistakes(cls, mistakes: Sequence[tuple[str, str]], origins: Sequence[str] = ()) -> RegistryError:
         """Return one error that names several mistakes, each on its own line.
 
         Args:
@@ -69,7 +69,7 @@ class UnknownMetricError(HearsayError):
 
     def __init__(self, metric: str | None, known: tuple[str, ...]) -> None:
         """Name the unknown metric and the known ones."""
-        name = "metric of this name (the name comes first, then the answer)" if metric is None else f"metric {metric!r}"
+        name = "metric of this name (pass the name first, then the answer)" if metric is None else f"metric {metric!r}"
         super().__init__(f"the registry defines no {name}; it defines: {', '.join(known)}")
         self.metric = metric
 
@@ -88,7 +88,7 @@ class OutsideDomainError(HearsayError):
 
     def __init__(self, metric: str, expected: str) -> None:
         """Name the metric and what it expects."""
-        super().__init__(f"metric {metric!r} expects {expected}; the value given is not one (it is not shown here)")
+        super().__init__(f"metric {metric!r} expects {expected}; the value passed is not (and is not shown)")
         self.metric = metric
         self.expected = expected
 

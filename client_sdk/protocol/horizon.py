@@ -88,10 +88,10 @@ def windows_left(metric: Metric, today: date | None) -> int | None:
     """
     if metric.expires is None or today is None:
         return None
-    return windows_until(Window.of(metric.window, datetime.combine(today, time(), UTC).timestamp()), metric.expires)
+    return windows_until(Window.at(metric.window, datetime.combine(today, time(), UTC).timestamp()), metric.expires)
 
 
-def dearest_reports(registry: Asked, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
+def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
     """Return the most reports of each metric, ignoring the ceilings.
 
     If questions are drawn, those of the largest epsilon stand for all: the drawn questions of a
@@ -187,9 +187,9 @@ def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int
     """
     budget = registry.budget
     most = sum(
-        question.reports * question.metric.epsilon_nanos
-        for question in dearest_reports(registry, Horizon.WINDOW, today)
-        if question.reports
+        each.reports * each.metric.epsilon_nanos
+        for each in costliest_reports(registry, Horizon.WINDOW, today)
+        if each.reports
     )
     window = min(budget.per_window_nanos, most, budget.least_ceiling_nanos)
     month, year = IN_MONTH[budget.window] * window, IN_YEAR[budget.window] * window
@@ -207,7 +207,7 @@ def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int
 
 def most_nanos(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
     """Return the epsilon of any two histories in a horizon, in billionths."""
-    together = sum(question.any_nanos for question in dearest_reports(registry, horizon, today))
+    together = sum(each.any_nanos for each in costliest_reports(registry, horizon, today))
     return int(min(ceiling(registry, horizon, today), together))
 
 

@@ -113,7 +113,7 @@ class Metric:
         """Whether a window begins after the metric's last day; the one that holds it has not."""
         return self.expires is not None and window.first_day > self.expires
 
-    def of(self, strata: Mapping[str, str]) -> Metric:
+    def for_strata(self, strata: Mapping[str, str]) -> Metric:
         """Return the definition for a device with these values of public variables.
 
         A device with a value that the registry does not list is one of the others.

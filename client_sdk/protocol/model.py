@@ -22,7 +22,7 @@ from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.key import Key, closed, listing, text, whole
-from client_sdk.protocol.kinds.kind import NO_COINS, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import NO_COINS, AskedMetric, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.kinds.words import SHOWN, either, escaped, said
 from client_sdk.protocol.mechanisms.crosses import BINS, bins_for, crosses_are_better
@@ -232,7 +232,7 @@ def _read_features(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[Mo
         return None
     names = [feature.name for feature in features]
     if len(set(names)) < len(names) or LABEL in names:
-        table.mistake("features", f"must have different names, none of which is {LABEL}")
+        table.mistake("features", f"must have different names other than {LABEL}")
         return None
     return features
 
@@ -321,12 +321,15 @@ class Model(_OfFeatures, Ball):
             read=_read_features,
         ),
         Key(
-            LABEL, {"anyOf": [{"enum": ["boolean"]}, closed(_ENDS, 2)]}, "of a model: what to predict", read=_read_label
+            LABEL,
+            {"anyOf": [{"enum": ["boolean"]}, closed(_ENDS, 2)]},
+            "of a model: the label to predict",
+            read=_read_label,
         ),
         Key(
             "population",
             whole(MOST_DEVICES),
-            "of a model: the devices that will report, by which auto chooses",
+            "of a model: the number of devices that will report, by which auto chooses",
             required=False,
         ),
         NORM._replace(required=False),
@@ -370,7 +373,10 @@ class Model(_OfFeatures, Ball):
         if mechanism == "crosses" and not may_cross:
             table.mistake("mechanism", "'crosses' is for a label of yes or no; let auto choose, or name 'rotated-axes'")
         if mechanism == "auto" and self.population is None and may_cross:
-            table.mistake("population", "is missing: the devices that will report, by which auto chooses a mechanism")
+            table.mistake(
+                "population",
+                "is missing; set it to the number of devices that will report, by which auto chooses a mechanism",
+            )
         if mechanism == "auto" and self.population is not None and may_cross:
             inputs = len(self.observation.coordinates)
             is_better = crosses_are_better(features, inputs, epsilon.odds, self.population)
@@ -401,7 +407,7 @@ class Model(_OfFeatures, Ball):
         shortened = clipped([_truncated(value * UNIT, self.radius) for value in scaled])
         return lifted(products(shortened, label), inputs)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of the features, and how long their vector is."""
         yield from self.observation.statement(say)
         yield say("statement.vector", length=self.length)
@@ -452,7 +458,7 @@ class CrossedModel(_OfFeatures):
         """Return a pair of each feature, drawn uniformly, in place of an invalid answer."""
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of the features, and that one of them is drawn."""
         yield from self.observation.statement(say)
         yield say("statement.crosses")

@@ -33,7 +33,7 @@ from client_sdk.protocol.horizon import (
     most_nanos,
     yearly_reports,
 )
-from client_sdk.protocol.kinds.kind import AskedQuestion
+from client_sdk.protocol.kinds.kind import AskedMetric
 from client_sdk.protocol.kinds.words import escaped
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.limits import reveals_too_much_a_year, too_revealing
@@ -78,7 +78,7 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
         f"# {say('statement.title', app=escaped(registry.app))}\n",
         *_how(registry, totals, say),
         *_purposes(registry, say),
-        *(_question(registry, metric, say) for metric in registry.metrics.values()),
+        *(_metric(registry, metric, say) for metric in registry.metrics.values()),
         "\n".join(
             [
                 f"## {say('statement.together.title')}\n",
@@ -205,7 +205,7 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
             escaped(say.code("title", name))
         )
     if any(metric.consent for metric in registry.metrics.values()):
-        lines = _bullets(f"{purposes}: {', '.join(questions)}" for purposes, questions in sorted(names.items()))
+        lines = _bullets(f"{purposes}: {', '.join(metrics)}" for purposes, metrics in sorted(names.items()))
         yield f"## {say('statement.agree.title')}\n"
         yield "\n".join([_paragraph(say("statement.agree.how")), *lines, ""])
 
@@ -217,13 +217,13 @@ def _agreed(purposes: list[str], say: Sentences) -> str:
     return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)
 
 
-def _question(registry: Registry, metric: Metric, say: Sentences) -> str:
+def _metric(registry: Registry, metric: Metric, say: Sentences) -> str:
     lines = [
         *([say("statement.sensitive")] if metric.is_sensitive else []),
         say("statement.why", purpose=escaped(say(f"{PURPOSE}{metric.name}"))),
         say("statement.owner", owner=escaped(metric.owner) if metric.owner else say("statement.nobody")),
         say(f"statement.often.{metric.window}", until=_until(metric, say)),
-        *metric.kind.statement(AskedQuestion(metric.unit, metric.window, metric.channel.inputs), say),
+        *metric.kind.statement(AskedMetric(metric.unit, metric.window, metric.channel.inputs), say),
         *_public(metric, say),
         *_kept(metric, say),
         say(f"statement.sent.{_tells(metric)}.{metric.window}"),
@@ -336,14 +336,14 @@ def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str],
 
     """
     metric = max(metrics, key=lambda metric: metric.epsilon_nanos)
-    ratio, question = metric.channel.worst_ratio, written(say.code("title", metric.name))
+    ratio, title = metric.channel.worst_ratio, written(say.code("title", metric.name))
     strength = "weak" if ratio <= WEAK else "strong" if ratio <= STRONG else "known"
     is_pair = metric.channel.inputs <= PAIR and not metric.channel.permanent_nanos
     share = truth_in_words(metric, say) if is_pair else None
     if share is not None:
-        return say(f"evidence.{strength}.truth", question=question, share=share)
+        return say(f"evidence.{strength}.truth", metric=title, share=share)
     but = but_rarely(metric.channel.chance_beyond(ratio), say)
-    return say(f"evidence.{strength}.odds", question=question, share=bet_in_words(ratio, say), but=but)
+    return say(f"evidence.{strength}.odds", metric=title, share=bet_in_words(ratio, say), but=but)
 
 
 def truth_in_words(metric: Metric, say: Sentences) -> str | None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.key import FLAG, OTHER, Key, listing, text, whole
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedMetric, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.set import MAX_ITEMS
 from client_sdk.protocol.kinds.words import escaped
 from client_sdk.protocol.mechanisms.grouped_geometry import Group, groups_of, letter_bits
@@ -79,7 +79,7 @@ def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | Non
     """Return the letters, which a preset may name; None if they have a mistake."""
     preset, letters = table.text("preset"), table.take(key.name)
     if preset and letters is not None:
-        table.mistake("preset", "must not stand beside letters; keep one of them")
+        table.mistake("preset", "cannot be combined with letters; keep one of them")
         return None
     if preset and preset not in PRESETS:
         table.mistake("preset", f"must be one of: {', '.join(PRESETS)}{suggestion(preset, PRESETS)}")
@@ -134,41 +134,41 @@ class Text(Kind):
         Key(
             "letters",
             text(MAX_LETTERS),
-            "of a text: the letters that are told apart",
+            "of a text: the letters that are distinguished",
             required=False,
             read=_read_letters,
         ),
         Key(
             "preset",
             {"enum": list(PRESETS)},
-            "of a text: letters by a name",
+            "of a text: a named list of letters",
             required=False,
             read=lambda *_: None,  # read with the letters
         ),
         OTHER._replace(read=lambda table, key, _: table.text(key.name, most=1) or None),
         Key("max_length", whole(MAX_TEXT_LENGTH), "of a text: the most letters; longer ones are cut"),
         MAX_ITEMS._replace(narrower=whole(MAX_TEXTS), required=False),
-        Key("discover", FLAG, "of a text: whether texts can be found that nobody names"),
+        Key("discover", FLAG, "of a text: whether unlisted texts can be discovered"),
         Key(
             "cells",
             {"enum": list(CELLS_ALLOWED)},
-            "of a text: about how many cells a group's table has",
+            "of a text: the approximate number of cells in a group's table",
             required=False,
             read=_read_cells,
         ),
         Key(
             "approved",
             listing(text(), 1, MOST_APPROVED) | {"uniqueItems": True},
-            "of a public text: the found texts that may be published",
+            "of a public text: the discovered texts that may be published",
             required=False,
             read=_read_approved,
         ),
     )
     rule: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["letters"]}, {"required": ["preset"]}]}
     refused: ClassVar[Mapping[str, str]] = refused(
-        permanent_epsilon="is not for a text: of a permanent answer about many cells nothing is left",
+        permanent_epsilon="is not for a text: a permanent answer about many cells would be too noisy",
         fill_in="is not for this text; record an answer in every window instead",
-        strata="is not for a text: each stratum would have tallies of its own, and find less",
+        strata="is not for a text: each stratum would have its own tallies, and find fewer texts",
     )
     is_named: ClassVar[bool] = False
     shapes: ClassVar[tuple[str, ...]] = ("cells",)
@@ -202,7 +202,7 @@ class Text(Kind):
         """Return the text, unless its letters or their number make no sense."""
         letters, other, cells = values["letters"], values["other"], values["cells"] or CELLS
         if other and letters == BYTES:
-            table.mistake("other", "is not for bytes, which spell every text; remove it")
+            table.mistake("other", "is not for bytes, which can spell every text; remove it")
             return None
         if other and other not in letters:
             table.mistake("other", "must be one of letters")
@@ -210,7 +210,7 @@ class Text(Kind):
         most, is_found = values["max_items"] or 1, values["discover"]
         kind = cls(letters, values["max_length"], other=other, discover=is_found, max_items=most, cells=cells)
         if 2**kind.bits <= cells:
-            table.mistake("max_length", 'leaves so few texts that all can be listed; let kind = "category"')
+            table.mistake("max_length", 'allows so few texts that all can be listed; use kind = "category"')
             return None
         return kind._with_approved(table, values["approved"] or ())
 
@@ -219,7 +219,7 @@ class Text(Kind):
         try:
             shown = [self.label_of(self.number_of(text.removesuffix(CUT))) for text in texts]
         except DomainError:
-            table.mistake("approved", f"must hold texts of {self.alphabet}")
+            table.mistake("approved", f"must contain texts of {self.alphabet}")
             return None
         return replace(self, approved=tuple(dict.fromkeys(shown)))
 
@@ -310,14 +310,14 @@ class Text(Kind):
         """
         if not isinstance(text, str):
             raise DomainError
-        spelt = _as_bytes(text) if self.letters == BYTES else text
+        spelled = _as_bytes(text) if self.letters == BYTES else text
         other, number = self._codes.get(self.other or ""), 0
-        for letter in spelt[: self.max_length]:
+        for letter in spelled[: self.max_length]:
             code = self._codes.get(letter, other)
             if code is None:
                 raise DomainError
             number = number << self.letter_bits | code
-        return number << self.letter_bits * max(0, self.max_length - len(spelt))
+        return number << self.letter_bits * max(0, self.max_length - len(spelled))
 
     def text_of(self, number: int) -> str:
         """Return the letters of an integer, up to its end; L letters may begin a longer text."""
@@ -327,9 +327,9 @@ class Text(Kind):
 
     def label_of(self, number: int) -> str:
         """Return an integer's text as shown: `CUT` follows L letters, which may have been cut."""
-        spelt = self.text_of(number)
-        text = _shown(spelt) if self.letters == BYTES else spelt
-        return text + CUT if len(spelt) == self.max_length else text
+        spelled = self.text_of(number)
+        text = _shown(spelled) if self.letters == BYTES else spelled
+        return text + CUT if len(spelled) == self.max_length else text
 
     def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
         """Return the cell of a text's integer in each group."""
@@ -353,7 +353,7 @@ class Text(Kind):
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield what of a text is answered, and what stands in a report in the clear."""
         unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:
@@ -396,14 +396,14 @@ def _as_bytes(text: str) -> str:
         raise DomainError from None
 
 
-def _shown(spelt: str) -> str:
+def _shown(spelled: str) -> str:
     r"""Return the text of letters for bytes, on one line.
 
     What is no printable character is escaped: bytes that are no UTF-8, such as those of a character
     that was cut, as ``\xc3``, control characters as ``\u{a}``. So are backslashes and `CUT`, so
     that no two texts look alike.
     """
-    text = spelt.encode("latin-1").decode(errors="surrogateescape")
+    text = spelled.encode("latin-1").decode(errors="surrogateescape")
     return "".join(map(_shown_character, text))
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.key import Key, whole
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedMetric, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.nearest import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.kinds.number import decimal_in
 from client_sdk.protocol.sentences import Sentences
@@ -44,7 +44,9 @@ def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | N
     """Return the greatest length of a vector; None if it is missing or mistaken."""
     norm = table.number(key.name, required=key.required)
     if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
-        table.mistake(key.name, f"must be from {float(LEAST_NORM):g} to {float(GREATEST_NORM):g}: longer are shortened")
+        table.mistake(
+            key.name, f"must be from {float(LEAST_NORM):g} to {float(GREATEST_NORM):g}; longer ones are clipped"
+        )
         return None
     return norm
 
@@ -52,7 +54,7 @@ def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | N
 NORM: Final = Key(
     "norm",
     {"type": "number", "minimum": float(LEAST_NORM), "maximum": float(GREATEST_NORM)},
-    "of a vector or the features of a model: the greatest length; longer ones are shortened",
+    "of a vector or the features of a model: the maximum length; longer ones are clipped",
     read=_read_norm,
 )
 
@@ -178,7 +180,7 @@ class Vector(Ball):
         rest, norm = [0.0] * (self.length - 1), float(self.norm)
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield how long the vector is."""
         yield say("statement.vector", length=self.length)
 

@@ -59,7 +59,7 @@ class Window:
         return self.text
 
     @classmethod
-    def of(cls, kind: WindowKind, instant_s: float) -> Window:
+    def at(cls, kind: WindowKind, instant_s: float) -> Window:
         """Return the window of a kind that holds an instant, given in Unix seconds."""
         # fromtimestamp would round up into the next day
         return cls.on(kind, datetime.fromtimestamp(instant_s // 1, UTC).date())

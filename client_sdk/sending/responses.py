@@ -13,7 +13,7 @@ from typing import NamedTuple
 from client_sdk.host import forks
 from client_sdk.protocol.wire.failure import Failure, failure_of_status
 from client_sdk.protocol.wire.strict_json import MalformedError
-from client_sdk.protocol.wire.verdict import Question, Verdict, decode_stopped
+from client_sdk.protocol.wire.verdict import MetricEdition, Verdict, decode_stopped
 from client_sdk.sending.timing import RETRY_AFTER_CEILING_S
 
 OK = 200
@@ -54,7 +54,7 @@ class Acknowledged(NamedTuple):
     """
 
     verdict: Verdict
-    stopped: tuple[Question, ...] = ()
+    stopped: tuple[MetricEdition, ...] = ()
 
 
 class Rejected(NamedTuple):
@@ -106,8 +106,8 @@ def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | Non
             return f"the collector refused a report: {sentences[0]}" if sentences else None
         case Rejected(status):
             return (
-                f"the collector rejected an upload with status {status}, and its reports are dropped: "
-                "has it the version of this SDK or a later one?"
+                f"the collector rejected an upload with status {status}, and its reports are lost: "
+                "is it older than this SDK?"
             )
         case Transient():
             return _why_again(reply)

@@ -119,7 +119,7 @@ def attempt(  # noqa: PLR0913 the parts of an attempt
 def _post(transport: Transport, body: bytes) -> Reply | Failure | None:
     try:
         return transport.post(body)
-    except Exception as error:  # noqa: BLE001 whoever sends must outlive any failure of a transport
+    except Exception as error:  # noqa: BLE001 the sender must outlive any failure of a transport
         warn("the transport failed: %s", type(error).__name__)
         return None
 

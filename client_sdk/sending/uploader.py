@@ -202,7 +202,7 @@ class Uploader:
             except LedgerError:
                 self._back_off(_State.BROKEN)
             except Exception as error:  # noqa: BLE001 the thread must outlive any failure, such as a clock's
-                warn("an attempt to upload failed: %s", type(error).__name__)
+                warn("an upload failed: %s", type(error).__name__)
                 self._back_off(_State.BROKEN)
         with self._changed:
             self._has_ended = True

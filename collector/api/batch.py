@@ -77,14 +77,14 @@ def decode_batch(body: bytes) -> list[Upload | LineProblem]:
     if len(lines) > MAX_BULK_UPLOADS:
         raise ProblemError(
             Problem.TOO_MANY_UPLOADS,
-            f"send at most {MAX_BULK_UPLOADS} uploads, one per line; send the others in another batch",
+            f"send at most {MAX_BULK_UPLOADS} uploads in a batch, one per line; send the rest in another",
         )
     return [_decode_line(number, line) for number, line in enumerate(lines, 1)]
 
 
 def _decode_line(number: int, line: bytes) -> Upload | LineProblem:
     if len(line) > MAX_UPLOAD_BYTES:
-        return _line_problem(number, Problem.BODY_TOO_LARGE, f"an upload has at most {MAX_UPLOAD_BYTES} bytes")
+        return _line_problem(number, Problem.BODY_TOO_LARGE, f"an upload may have at most {MAX_UPLOAD_BYTES} bytes")
     try:
         return read_upload(line)
     except MalformedError as error:
@@ -123,7 +123,7 @@ def decode_answers(body: bytes, sent: Sequence[str]) -> list[LineAnswer]:
     """
     lines = body.split(b"\n")
     if lines.pop() or len(lines) != len(sent):
-        raise MalformedError(Malformed.INVALID_ANSWERS, "body", f"must be {len(sent)} whole lines")
+        raise MalformedError(Malformed.INVALID_ANSWERS, "body", f"must have {len(sent)} complete lines")
     return [
         _decode_answer(number, line, upload) for number, (line, upload) in enumerate(zip(lines, sent, strict=True), 1)
     ]
@@ -139,7 +139,9 @@ def _decode_answer(number: int, line: bytes, upload: str) -> LineAnswer:
             return problem._replace(status=HTTPStatus(problem.status))
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
-    raise MalformedError(Malformed.INVALID_ANSWERS, f"line {number}", "must answer the upload that was sent there")
+    raise MalformedError(
+        Malformed.INVALID_ANSWERS, f"line {number}", "must answer the upload that was sent in this line"
+    )
 
 
 def _decode_verdict(body: bytes) -> Verdict:

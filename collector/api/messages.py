@@ -92,7 +92,7 @@ def require_type(content_type: str, content_encoding: str, media_type: str) -> N
 
 def too_large(limit: int) -> ProblemError:
     """Return the error for a body above the limit."""
-    return ProblemError(Problem.BODY_TOO_LARGE, f"send at most {limit} bytes; send it in parts")
+    return ProblemError(Problem.BODY_TOO_LARGE, f"send at most {limit} bytes; split the body")
 
 
 def _read(stream: BinaryIO, limit: int) -> bytes:

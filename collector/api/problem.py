@@ -40,18 +40,22 @@ class Problem(Enum):
     INVALID_UPLOAD_ID = (
         Malformed.INVALID_UPLOAD_ID,
         HTTPStatus.BAD_REQUEST,
-        "An upload's id must be 32 lower-case hex digits.",
+        "An upload's id must be 32 lowercase hex digits.",
     )
     INVALID_REPORTS = (
         Malformed.INVALID_REPORTS,
         HTTPStatus.BAD_REQUEST,
-        f"An upload must have a list of 1 to {MAX_REPORTS} reports.",
+        f"An upload must contain a list of 1 to {MAX_REPORTS} reports.",
     )
-    INVALID_METRIC = Malformed.INVALID_METRIC, HTTPStatus.BAD_REQUEST, "A report's metric must be a metric's name."
+    INVALID_METRIC = (
+        Malformed.INVALID_METRIC,
+        HTTPStatus.BAD_REQUEST,
+        "A report's metric must be the name of a metric.",
+    )
     INVALID_EDITION = (
         Malformed.INVALID_EDITION,
         HTTPStatus.BAD_REQUEST,
-        "A report's edition must be 12 lower-case hex digits.",
+        "A report's edition must be 12 lowercase hex digits.",
     )
     INVALID_WINDOW = (
         Malformed.INVALID_WINDOW,
@@ -63,38 +67,47 @@ class Problem(Enum):
         HTTPStatus.BAD_REQUEST,
         "A report's symbol must be an integer from 0 to 2^53 - 1.",
     )
-    BODY_INCOMPLETE = "body_incomplete", HTTPStatus.BAD_REQUEST, "The body ended before its announced length."
-    INVALID_QUERY = "invalid_query", HTTPStatus.BAD_REQUEST, "The query has an unknown name or value."
+    BODY_INCOMPLETE = "body_incomplete", HTTPStatus.BAD_REQUEST, "The body is shorter than its Content-Length."
+    INVALID_QUERY = "invalid_query", HTTPStatus.BAD_REQUEST, "The query has an unknown parameter or value."
     BAD_REQUEST = "bad_request", HTTPStatus.BAD_REQUEST, "The request is not valid HTTP."
     UNAUTHORIZED = (
         "unauthorized",
         HTTPStatus.UNAUTHORIZED,
-        "This needs the header 'Authorization: Bearer TOKEN' with a token that allows it.",
+        "Send the header 'Authorization: Bearer TOKEN' with a token that allows this operation.",
         "WWW-Authenticate",
     )
-    FORBIDDEN = "forbidden", HTTPStatus.FORBIDDEN, "The key is for something else."
+    FORBIDDEN = "forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this operation."
     PRELIMINARY_FORBIDDEN = (
         "preliminary_forbidden",
         HTTPStatus.FORBIDDEN,
-        "The key reads closed windows only: leave preliminary=1 out.",
+        "The key may read closed windows only: omit preliminary=1.",
     )
     NOT_FOUND = "not_found", HTTPStatus.NOT_FOUND, "Nothing is served at this path."
-    METHOD_NOT_ALLOWED = "method_not_allowed", HTTPStatus.METHOD_NOT_ALLOWED, "This path has no such method.", "Allow"
+    METHOD_NOT_ALLOWED = (
+        "method_not_allowed",
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        "This path does not support the method.",
+        "Allow",
+    )
     LENGTH_REQUIRED = (
         "length_required",
         HTTPStatus.LENGTH_REQUIRED,
         "Send the body with its Content-Length, not in chunks.",
     )
-    BODY_TOO_LARGE = "body_too_large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is over the limit: split it."
+    BODY_TOO_LARGE = (
+        "body_too_large",
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "The body is larger than the limit: split it.",
+    )
     TOO_MANY_UPLOADS = (
         "too_many_uploads",
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "The batch has too many uploads: send the others in another batch.",
+        "The batch has too many uploads: send the rest in another batch.",
     )
     UNSUPPORTED_MEDIA_TYPE = (
         "unsupported_media_type",
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        "The body has another media type than the one accepted here.",
+        "The media type of the body is not accepted here.",
     )
     UNSUPPORTED_ENCODING = (
         "unsupported_encoding",
@@ -104,43 +117,53 @@ class Problem(Enum):
     QUOTA_EXCEEDED = (
         "quota_exceeded",
         HTTPStatus.TOO_MANY_REQUESTS,
-        "The key has too little left of its daily quota; nothing was counted; send the same upload again later.",
+        (
+            "The upload exceeds what is left of the key's daily quota. Nothing was counted: send the same upload "
+            "again later."
+        ),
         "Retry-After",
     )
     TOO_MANY_REQUESTS = (
         "too_many_requests",
         HTTPStatus.TOO_MANY_REQUESTS,
-        "Too many requests come from this address; send the same upload again later.",
+        "Too many requests from this address: send the same upload again later.",
         "Retry-After",
     )
     INTERNAL_ERROR = (
         "internal_error",
         HTTPStatus.INTERNAL_SERVER_ERROR,
-        "The collector failed; send the same upload again later.",
+        "The collector failed: send the same upload again later.",
     )
     STORE_UNAVAILABLE = (
         "store_unavailable",
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "The store does not answer; nothing was half counted; send the same upload again later.",
+        "The store does not answer. No upload is counted in part: send the same upload again later.",
         "Retry-After",
     )
     STORE_FULL = (
         "store_full",
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "The store's memory is full; nothing was counted, and nothing is lost; send the same upload again later.",
+        "The store's memory is full. Nothing was counted, and nothing is lost: send the same upload again later.",
         "Retry-After",
     )
-    BODY_TOO_SLOW = "body_too_slow", HTTPStatus.REQUEST_TIMEOUT, "The body took too long: send the same upload again."
+    BODY_TOO_SLOW = (
+        "body_too_slow",
+        HTTPStatus.REQUEST_TIMEOUT,
+        "The body arrived too slowly: send the same upload again.",
+    )
     RELAY_FULL = (
         "relay_full",
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "The relay holds as many uploads as it can; send the same upload again later.",
+        "The relay is full: send the same upload again later.",
         "Retry-After",
     )
     COLLECTOR_UNAVAILABLE = (
         "collector_unavailable",
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "Relay or proxy has no answer of the collector; send the same upload again later: it is counted once.",
+        (
+            "The relay or proxy got no answer from the collector. Send the same upload again later: it is counted "
+            "only once."
+        ),
         "Retry-After",
     )
 

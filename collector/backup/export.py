@@ -66,7 +66,7 @@ def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) 
     yield Editions(dict(sorted(reader.own_editions().items())))
     yield from _tallies(reader, properties, cuts)
     if reader.servers() != servers:
-        raise BackupError("a server of the store has restarted or changed meanwhile: take the backup again")
+        raise BackupError("a server of the store restarted or was replaced during the export: take the backup again")
 
 
 def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Iterator[Bucket]:

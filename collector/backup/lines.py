@@ -144,7 +144,7 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
         """Refuse a symbol that is not of the alphabet, and a window that is none."""
         _require_window(self.window)
         if max(self.counts, default=0) >= self.symbols:
-            raise ValueError("counts has a symbol beyond the alphabet")
+            raise ValueError("counts contains a symbol outside the alphabet")
 
     @property
     def name(self) -> str:
@@ -167,7 +167,7 @@ class End(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag
 
 BackupLine: TypeAlias = Header | Bucket | ClosedWindows | Editions | TallyLine | End
 
-OTHER_FORMAT: Final = f"is of another format than {FORMAT}; use the version of Hearsay that wrote it, or a later one"
+OTHER_FORMAT: Final = f"does not have format {FORMAT}; use the version of Hearsay that wrote it, or a later one"
 
 
 class _OfAnyFormat(Struct, tag_field="line", tag="header"):
@@ -197,7 +197,7 @@ def decode(raw: bytes) -> BackupLine:
     except msgspec.ValidationError as error:
         raise LineError(OTHER_FORMAT if _is_of_another_format(raw) else f"is damaged: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise LineError("is not JSON, or is cut") from None
+        raise LineError("is not JSON, or is incomplete") from None
 
 
 def _is_of_another_format(raw: bytes) -> bool:

@@ -31,7 +31,10 @@ from collector.store.store_protocol import OwnEditions
 IDS_AT_ONCE = 2**19
 """Remembered uploads that are sorted by shard together, so that few steps put many of them."""
 
-MADE_UP = "the file was changed, or is of another store: take the backup again, or import another. Nothing was written"
+MADE_UP = (
+    "the file was changed, or comes from another store: take the backup again, or import another one. "
+    "Nothing was written"
+)
 
 
 class Backup(NamedTuple):
@@ -69,9 +72,9 @@ def read_backup(path: Path) -> Iterator[BackupLine]:
     except OSError as error:
         raise BackupError(f"{path} cannot be read: {error.strerror}") from error
     except LineError as error:
-        raise BackupError(f"{path} is no sound backup: line {reading.number} {error}") from error
+        raise BackupError(f"{path} is not a valid backup: line {reading.number} {error}") from error
     if not isinstance(reading.line, End):
-        raise BackupError(f"{path} is cut: line {reading.number}, the last one, is not the end of a backup")
+        raise BackupError(f"{path} is incomplete: its last line, {reading.number}, is not the end of a backup")
 
 
 class _Reading:
@@ -97,12 +100,12 @@ class _Reading:
         """
         before, self.line, self.number = self.line, None, self.number + 1
         if isinstance(before, End):
-            raise LineError("stands after the end")
+            raise LineError("follows the end of the backup")
         line = decode(raw)
         if isinstance(line, Header) != (before is None):
             raise LineError("should be the header" if before is None else "is a second header")
         if isinstance(line, End) and line != End(self.number - 1, self._digest.hexdigest()):
-            raise LineError("does not fit what stands before it: a line was changed, or is missing")
+            raise LineError("does not match the lines before it: a line was changed or is missing")
         self._digest.update(raw)
         self.line = line
         return line
@@ -122,7 +125,9 @@ def check(path: Path, registry: Registry | None = None) -> Backup:
 
     """
     if path.exists() and not path.is_file():
-        raise BackupError(f"{path} is no regular file, and a backup is read twice: write it to a file first")
+        raise BackupError(
+            f"{path} is not a regular file, and the import reads the backup twice: save it to a file first"
+        )
     header, digest, ids, tallies = Header(0, 1, None, None), "", 0, 0
     demand, alphabets, own = Demand(), Alphabets(registry), dict[str, str]()
     for number, line in enumerate(read_backup(path), 1):
@@ -181,7 +186,7 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
             filler.put(line)
             tallies.add(line.name)
         elif isinstance(line, End) and line.sha256 != backup.digest:
-            raise BackupError(f"{path} has changed while it was imported; import the first version again")
+            raise BackupError(f"{path} changed during the import; import the original version again")
     filler.finish(backup.digest, backup.header.grace_s, tallies)
     return True
 
@@ -216,8 +221,8 @@ class Alphabets:
         defined = self._defined.get(edition, tally.symbols)
         if tally.symbols != defined:
             raise BackupError(
-                f"line {number}: a tally of metric.{tally.metric} has {tally.symbols:,} symbols, and by the registry "
-                f"{defined:,}: {MADE_UP}"
+                f"line {number}: the tally of metric.{tally.metric} has {tally.symbols:,} symbols, but {defined:,} "
+                f"according to the registry: {MADE_UP}"
             )
         self._require_same(edition, number, tally.symbols)
 
@@ -238,6 +243,6 @@ class Alphabets:
         before, expected = self._named.setdefault(edition, (number, symbols))
         if symbols != expected:
             raise BackupError(
-                f"line {number}: a tally of metric.{edition[0]} has {symbols:,} symbols, and {expected:,} in line "
-                f"{before}, under the same question: {MADE_UP}"
+                f"line {number}: the tally of metric.{edition[0]} has {symbols:,} symbols, but another tally of the "
+                f"same question, in line {before}, has {expected:,}: {MADE_UP}"
             )

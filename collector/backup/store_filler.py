@@ -1,7 +1,7 @@
 """Fills a store on Redis or Valkey from a backup, if its memory suffices.
 
 A backup may take far more memory than its file has bytes. A tally takes room for every symbol of
-its alphabet, here and with whoever reads it: a line that names one report of symbol 16,777,215
+its alphabet, here and for its readers: a line that names one report of symbol 16,777,215
 takes 134 MB. A closed window is noted in every shard.
 
 Each script is one atomic step on the server.
@@ -28,7 +28,7 @@ from collector.store.store_protocol import OwnEditions
 from collector.store.tally_memory import COUNTER_BYTES, free_bytes
 
 COUNTED_MEANWHILE = (
-    "a collector counts in the store: stop every collector on it, empty the store, and import the backup again"
+    "a collector is counting in the store: stop every collector on it, empty the store, and import the backup again"
 )
 
 IDS_A_SCRIPT = 1000
@@ -116,7 +116,7 @@ def require_room(store: Shards, digest: str, demand: Demand) -> None:
     if digest in (facts.get(IMPORTING), facts.get(IMPORTED)):
         return
     needed_bytes = demand.total_bytes(int(facts.get(SHARDS_FIELD, store.number_of_new)))
-    of_tallies = Memory.of(parse_info(store.run(0, "INFO", "memory")))
+    of_tallies = Memory.from_info(parse_info(store.run(0, "INFO", "memory")))
     for needed, room in (
         (demand.tally_bytes, max(0, of_tallies.most_bytes - of_tallies.used_bytes)),
         (needed_bytes, sum(store.ask_servers(free_bytes))),
@@ -152,14 +152,14 @@ class StoreFiller:
             return False
         if IMPORTING not in facts:
             if not self._is_empty():
-                raise ConfigError("the store is in use already: a backup can only be imported into an empty store")
+                raise ConfigError("the store is already in use: a backup can only be imported into an empty store")
             # another import may begin at the same time
             self._store.run_on_facts("HSETNX", keys.STORE, IMPORTING, digest)
             facts = self._store.facts()
         if facts.get(IMPORTING) != digest:
             raise ConfigError(
-                "the import of another backup into the store was begun and not finished: import that one again, "
-                "or empty the store"
+                "the import of another backup into the store was started but not finished: import that backup "
+                "again, or empty the store"
             )
         return True
 
@@ -277,11 +277,12 @@ class Demand:
         if self._largest is not None:
             number, tally = self._largest
             largest = (
-                f"; its largest tally is line {number}, of metric.{tally.metric} in {tally.window}, with "
+                f"; its largest tally, in line {number}, is that of metric.{tally.metric} in {tally.window}, with "
                 f"{tally.symbols:,} symbols ({in_units(COUNTER_BYTES * tally.symbols)})"
             )
         return (
-            f"the backup takes up to {in_units(needed_bytes)} of the store, and {in_units(room_bytes)} are "
-            f"free{largest}: give the server more memory (maxmemory, or --store-memory); if your app never asked that, "
-            "the file is none of your backups. Nothing was written"
+            f"the backup needs up to {in_units(needed_bytes)} of the store's memory, and "
+            f"{in_units(room_bytes)} are free{largest}: give the server more memory (maxmemory, or "
+            "--store-memory). If your app never asked this question, the file is not one of your backups. "
+            "Nothing was written"
         )

@@ -150,7 +150,7 @@ class StoreReader:
         servers = sorted(filter(None, self._store.ask_servers(_server)))
         self._store.require_own()
         if "[" in "".join(servers):  # a slot on its way is written [SLOT->-NODE] or [SLOT-<-NODE]
-            raise ConfigError("slots of the cluster are moving: take the backup when they have moved")
+            raise ConfigError("slots of the cluster are moving: take the backup after they have moved")
         return "; ".join(servers)
 
     def buckets(self, shard: int) -> Iterator[StoredBucket]:

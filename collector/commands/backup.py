@@ -45,13 +45,13 @@ STDOUT = Path("-")
 @click.option(
     "--to",
     type=click.Path(path_type=Path),
-    help="The file to write. It replaces nothing but a backup.  [default: standard output]",
+    help="The file to write. Only an earlier backup is overwritten.  [default: standard output]",
 )
 @click.option(
     "--registry",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Refuse to export the store of another app than this registry's.  [default: no check]",
+    help="Refuse to export a store that does not belong to this registry's app.  [default: no check]",
 )
 @store_options
 def export_store(
@@ -59,12 +59,12 @@ def export_store(
 ) -> None:
     """Write a backup of the store: tallies, closed windows and remembered upload ids.
 
-    A collector may be running on the store.
+    Collectors may keep running on the store.
 
     Protect the file as you protect the store: it shows how often each symbol was reported in open
     windows.
     """
-    require_option(to != STDOUT, "- is no file here; leave --to out for standard output")
+    require_option(to != STDOUT, "- is not a file name here; omit --to for standard output")
     if to is not None:
         _require_replaceable(to, data_dir if redis_url is None else None)
     served = None if registry is None else Registry.read(registry).app
@@ -92,7 +92,10 @@ def export_store(
     "--registry",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Refuse a backup of another app or other alphabets than this registry's.  [default: no check]",
+    help=(
+        "Refuse a backup that does not belong to this registry's app, or whose tallies do not fit its "
+        "questions.  [default: no check]"
+    ),
 )
 @store_options
 @store_memory_option
@@ -129,7 +132,9 @@ def import_store(  # noqa: PLR0913 the options, by name
             agree_on_app(store.shards, app)
     imported = f"{plural(contents.ids, 'remembered upload')} and {plural(contents.tallies, 'tally', 'tallies')}"
     click.echo(
-        f"{imported} are in the store" if has_changed else f"{imported} were in the store already: nothing was changed"
+        f"{imported} are now in the store"
+        if has_changed
+        else f"{imported} were already in the store: nothing was changed"
     )
 
 
@@ -137,11 +142,14 @@ def _require_replaceable(to: Path, data_dir: Path | None) -> None:
     """Refuse a backup that would replace anything but a backup, or a file of its own store."""
     require(
         not replaces_another_kind(to, _is_backup),
-        f"{to} is no backup, and the export would replace it; name another file",
+        f"{to} is not a backup, and the export would overwrite it; name another file",
     )
     require(
         data_dir is None or data_dir.resolve() not in to.resolve().parents,
-        f"{to} is within the data directory, where the backup could replace a file of the store; name one elsewhere",
+        (
+            f"{to} is inside the data directory, where the backup could overwrite a file of the store; choose "
+            "another folder"
+        ),
     )
 
 
@@ -156,7 +164,8 @@ def _require_same(what: str, owner: str | None, served: str | None) -> None:
     """Refuse a store or a backup of another app than the registry's, if both apps are known."""
     if owner is not None and served is not None and served != owner:
         raise BackupError(
-            f"{what} is of the app {owner}, and the registry of {served}: name the registry of {owner}, or none"
+            f"{what} belongs to the app {owner}, but the registry to {served}: give the registry of {owner}, "
+            "or omit --registry"
         )
 
 
@@ -226,7 +235,7 @@ def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> N
 
 def _outcome(place: Path | str, losses: Sequence[str], *, is_empty: bool) -> str:
     if losses:
-        return f"a collector starts on {place} again"
+        return f"collectors can start on {place} again"
     if is_empty:
-        return f"{place} is empty, and says nothing of what it held: a collector that starts on it begins a new store"
-    return "nothing is missing that was noted"
+        return f"{place} is empty, with no record of earlier content: a collector that starts on it creates a new store"
+    return "nothing that was recorded is missing"

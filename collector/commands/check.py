@@ -45,15 +45,15 @@ from collector.store.tally_memory import TallyMemory
 
 @click.command(epilog=examples("hearsay-collector check --registry metrics.toml --data-dir hearsay-data"))
 @registry_option
-@click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys.")
+@click.option("--access", "access_file", type=click.Path(path_type=Path), help="The access file.")
 @served_store_options
 @grace_option
 @store_memory_option
 def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
     """Check registry, keys and store before a deployment.
 
-    Print one line per check, and exit with status 1 if any check fails. A trial record is written
-    and removed at once. A collector may be running.
+    Print one line per check, and exit with status 1 if any check fails. A test record is written
+    and removed at once. Collectors may keep running on the store.
     """
     config = CollectorConfig(host="127.0.0.1", port=8080, read_token=new_secret(), **settings)
     registry, registry_results = check_registry(config.registry, datetime.now(UTC).date())
@@ -80,7 +80,7 @@ def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[Check
         if not (config.data_dir / STORE_DIR).is_dir():
             yield _new_store(config.data_dir)
             if registry is not None:
-                yield check_tally_memory(TallyMemory.of(registry, SHARDS, is_new=True), [memory_bytes])
+                yield check_tally_memory(TallyMemory.from_registry(registry, SHARDS, is_new=True), [memory_bytes])
             return
     with contextlib.ExitStack() as stack:
         try:
@@ -98,5 +98,5 @@ def _new_store(data_dir: Path) -> CheckResult:
         program = server_program()
     except ConfigError as error:
         return CheckResult(Level.FAILED, "store", str(error))
-    text = f"there is none in {data_dir} yet; it will be made with {Path(program).name}"
+    text = f"there is none in {data_dir} yet; serve creates it, with {Path(program).name}"
     return CheckResult(Level.OK, "store", text)

@@ -73,8 +73,8 @@ HINTS: Final = {
 
 
 WITHOUT_UPLOAD_KEYS = (
-    'an access file without an upload key must say who may report, above its first [[key]]: uploads = "open" (anybody) '
-    'or uploads = "keys" (only relays)'
+    "an access file without an upload key must say who may report. Above its first [[key]], write uploads = "
+    '"open" (anyone) or uploads = "keys" (only relays)'
 )
 
 
@@ -91,7 +91,7 @@ def key(name: str, role: Role) -> None:
     if role is not Role.UPLOAD:
         click.echo(WITHOUT_UPLOAD_KEYS, err=True)
     entry = f'[[key]]\nname = "{name}"\nrole = "{role}"\nsha256 = "{digest_of(secret).hex()}"\n'
-    click.echo(f"the secret of {name}, shown only here: {secret}", err=True)
+    click.echo(f"the secret of {name}, shown only once: {secret}", err=True)
     click.echo(entry)
 
 
@@ -107,7 +107,7 @@ class ErrorReportingGroup(click.Group):
                 raise
             # Otherwise the interpreter would write the buffer again at its end, and fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            problem = f"the output cannot be written: {error.strerror}; give it another place to go"
+            problem = f"the output cannot be written: {error.strerror}; redirect it elsewhere"
             click.ClickException(problem).show()
             sys.exit(ExitStatus.FAILED)
 

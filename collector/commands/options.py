@@ -64,7 +64,7 @@ registry_option = click.option(
     type=click.Path(path_type=Path),
     default=Path("metrics.toml"),
     show_default=True,
-    help="The file of metrics.",
+    help="The metrics file.",
 )
 
 data_dir_option = click.option(
@@ -80,8 +80,10 @@ def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> s
     """Return a URL that can be used; one that holds a secret is refused on the command line."""
     if url is not None and ("@" in url or "password=" in url):
         raise click.UsageError(
-            "every user of this machine can read a command line: give a URL with a user or a password in "
-            "HEARSAY_REDIS_URL, or in a file that HEARSAY_REDIS_URL_FILE names",
+            (
+                "every user of this machine can read command lines: put a URL with a user or password in "
+                "HEARSAY_REDIS_URL, or in a file that HEARSAY_REDIS_URL_FILE names"
+            ),
             context,
         )
     try:
@@ -98,7 +100,10 @@ redis_option = click.option(
     "redis_url",
     metavar="URL",
     callback=_redis_url,
-    help="Use this Redis or Valkey server instead. Or set HEARSAY_REDIS_URL, or HEARSAY_REDIS_URL_FILE to a file.",
+    help=(
+        "Use this Redis or Valkey server instead of the embedded store. A URL with a password belongs in "
+        "HEARSAY_REDIS_URL, or in a file that HEARSAY_REDIS_URL_FILE names."
+    ),
 )
 
 cluster_option = click.option(
@@ -108,7 +113,7 @@ cluster_option = click.option(
 durability_option = click.option(
     "--durability",
     **member_option(Durability, Durability.FSYNC),
-    help="Where a report is before it is acknowledged: on disk, or on the disks of replicas too.",
+    help="Where a report is stored before it is acknowledged: on the server's disk, or also on those of replicas.",
 )
 
 copies_option = click.option(
@@ -116,7 +121,7 @@ copies_option = click.option(
     type=int,
     default=1,
     show_default=True,
-    help="With --durability replicated: how many replicas must have a report.",
+    help="With --durability replicated: the number of replicas that must have stored a report.",
 )
 
 
@@ -137,7 +142,7 @@ grace_option = click.option(
     default=GRACE_S,
     show_default=True,
     metavar="SECONDS",
-    help="How long a window accepts reports after its end.",
+    help="How long after its end a window accepts reports.",
 )
 
 store_memory_option = click.option(
@@ -180,9 +185,9 @@ def read_secret(variable: str, file: Path | None = None) -> str | None:
         require(secret != "", f"{variable} is set but empty: give it a value, or unset it")
         return secret
     if secret is not None:
-        raise ConfigError(f"{variable} is set, and a file is named for the same secret: keep one of them")
+        raise ConfigError(f"{variable} is set, and a file is named for the same secret: keep only one of them")
     content = _content(file)
-    require(bool(content), f"the secret's file {file} is empty: it must hold the value of {variable}")
+    require(bool(content), f"the secret file {file} is empty: it must contain the value of {variable}")
     return content
 
 
@@ -191,9 +196,9 @@ def _content(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8").rstrip("\r\n")
     except OSError as error:
-        raise ConfigError(f"the secret's file {file} cannot be read: {error.strerror}") from error
+        raise ConfigError(f"the secret file {file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"the secret's file {file} is not UTF-8 text") from error
+        raise ConfigError(f"the secret file {file} is not UTF-8 text") from error
 
 
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:

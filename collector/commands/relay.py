@@ -26,12 +26,12 @@ KEY_VARIABLE = "HEARSAY_RELAY_KEY"
     is_flag=True,
     help="Accept an http:// URL of another machine. Anyone on the network path can read uploads.",
 )
-@click.option("--key-file", type=click.Path(path_type=Path), help="A file that holds the relay key.")
+@click.option("--key-file", type=click.Path(path_type=Path), help="A file that contains the relay key.")
 @click.option(
     "--state",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="The file of stopped metrics that devices receive. It is created if missing, and must not get lost.",
+    help="The relay's list of stopped questions. The relay creates this file; do not lose it.",
 )
 @click.option(
     "--bind", default="127.0.0.1:8081", show_default=True, metavar="HOST:PORT", help="The address to listen on."
@@ -43,9 +43,11 @@ KEY_VARIABLE = "HEARSAY_RELAY_KEY"
     default=DEFAULT_GATHER_S,
     show_default=True,
     metavar="SECONDS",
-    help="The longest time that an upload waits to be mixed.",
+    help="The longest time that an upload waits for its batch to be sent.",
 )
-@click.option("--held", type=int, default=DEFAULT_HELD, show_default=True, help="The most uploads in memory at once.")
+@click.option(
+    "--held", type=int, default=DEFAULT_HELD, show_default=True, help="The maximum number of uploads in memory."
+)
 @log_format_option
 @metrics_option
 def relay(
@@ -54,10 +56,11 @@ def relay(
     key_file: Path | None,
     **settings: Any,  # noqa: ANN401 each is typed by its option and by RelayConfig
 ) -> None:
-    """Forward uploads from devices, mixed, so that the collector sees no device's address.
+    """Mix and forward uploads, so that the collector sees no device's address.
 
     The relay's key comes from the environment variable HEARSAY_RELAY_KEY, or from a file that
-    --key-file or HEARSAY_RELAY_KEY_FILE names. The collector must know it.
+    --key-file or HEARSAY_RELAY_KEY_FILE names. The collector's access file
+    must list it.
     """
     from collector.relay.serve import serve  # noqa: PLC0415 saves the other commands 147 ms
 

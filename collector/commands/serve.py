@@ -32,8 +32,10 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
     )
 )
 @registry_option
-@click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys: who may do what.")
-@click.option("--read-token-file", type=click.Path(path_type=Path), help="A file that holds the read token.")
+@click.option(
+    "--access", "access_file", type=click.Path(path_type=Path), help="The access file: keys, and what each may do."
+)
+@click.option("--read-token-file", type=click.Path(path_type=Path), help="A file that contains the read token.")
 @click.option(
     "--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="The address to listen on."
 )
@@ -46,7 +48,7 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
     default=HOUR_S,
     show_default=True,
     metavar="SECONDS",
-    help="The least time between two snapshots of open windows.",
+    help="The minimum time between two snapshots of open windows.",
 )
 @click.option(
     "--cors-origin",
@@ -61,13 +63,13 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
     "--allow-unknown-editions",
     "allows_unknown_editions",
     is_flag=True,
-    help="Start although devices report questions that neither registry nor history asks.",
+    help="Start even if devices report questions that are in neither the registry nor its history.",
 )
 @click.option(
     "--rename-app",
     "renames_app",
     is_flag=True,
-    help="Accept a store of an app that was renamed to the registry's.",
+    help="Accept the store of an app that has since been renamed to the registry's app name.",
 )
 @log_format_option
 @store_memory_option
@@ -76,7 +78,7 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
     "--trial",
     "is_trial",
     is_flag=True,
-    help="Count only reports of Telemetry(…, trial=True), in a store of its own, and show open windows at any time.",
+    help="Count only reports from Telemetry(…, trial=True), in a separate store, and show open windows at any time.",
 )
 def serve(
     bind: str,
@@ -108,5 +110,5 @@ def serve(
         **settings,
     )
     if is_new:
-        click.echo(f"{TOKEN_VARIABLE} is not set; the read token of this run is: {token}", err=True)
+        click.echo(f"{TOKEN_VARIABLE} is not set; the read token for this run is: {token}", err=True)
     run(config)

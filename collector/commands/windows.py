@@ -38,10 +38,10 @@ from collector.store.redis_store import RedisStore
 @click.option("--yes", is_flag=True, help="Close it without confirmation, in scripts.")
 @store_options
 def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
-    """Close a window early and for good: it accepts no more reports, and its tallies are final.
+    """Close a window early and for good: no more reports, final tallies.
 
-    Show what the window holds, and ask for confirmation. The closing is stored as safely as the
-    reports: with the --durability and --copies of the collector that started on the store last.
+    Show what the window contains, and ask for confirmation. The command uses the --durability and
+    --copies of the collector that last started on the store.
     """
     if window.starts_at > time.time():
         raise ConfigError(f"the window {window} has not begun; only a window that has begun can be closed")
@@ -66,7 +66,7 @@ def _close(store: RedisStore, window: Window) -> None:
         store.close(window)
     except StoreUnavailableError as error:
         raise StoreUnavailableError(
-            f"{error}; a part of the store may refuse reports for {window} already: run this again"
+            f"{error}; part of the store may already refuse reports for {window}: run this command again"
         ) from error
 
 
@@ -82,12 +82,12 @@ def _content(store: RedisStore, window: Window) -> str:
     tallied = store.tallied_windows() | store.closed_windows()
     kinds = {Window.parse(name).kind for name in tallied}
     if window.kind not in kinds:
-        known = f"only reports by {' and by '.join(sorted(kinds))}" if kinds else "no report yet"
-        raise ConfigError(f"no metric reports by {window.kind}: the store has {known}; name another --window")
+        known = f"only reports by {' and by '.join(sorted(kinds))}" if kinds else "no reports yet"
+        raise ConfigError(f"no metric reports by {window.kind}: the store has {known}; choose another --window")
     tallies = list(store.open_tallies(frozenset(tallied - {window.text})))
     metrics, reports = len({tally.metric for tally in tallies}), sum(sum(tally.counts) for tally in tallies)
     if not reports:
-        return "it has no report yet"
+        return "it has no reports yet"
     return f"it has {plural(reports, 'report')} of {plural(metrics, 'metric')}"
 
 
@@ -100,7 +100,9 @@ def _ask(window: Window) -> None:
 
     """
     if not is_terminal():
-        raise ConfigError(f"closing the window {window} cannot be undone, and nobody can be asked here: add --yes")
+        raise ConfigError(
+            f"closing window {window} cannot be undone, and there is no terminal to confirm it: add --yes"
+        )
     click.confirm("Close it?", abort=True)
 
 
@@ -121,11 +123,11 @@ def is_terminal() -> bool:
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @store_options
 def retire(first_kept: Window, *, dry_run: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
-    """Delete the tallies of all windows that closed before a window, for good.
+    """Delete the tallies of closed windows before a given window, for good.
 
-    A removal that was interrupted is completed first. The windows stay closed, so late reports are
-    refused. Open windows are never removed. The removal is stored as safely as the reports: with
-    the --durability and --copies of the collector that started on the store last.
+    An interrupted removal is completed first. The windows stay closed, so late reports are refused.
+    Tallies of open windows are never removed. The command uses the --durability and --copies of the
+    collector that last started on the store.
     """
     retirement = RedisRetirement(open_store(**store))
     names = sorted(retirement.begun().union(before(retirement, first_kept)))

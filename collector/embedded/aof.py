@@ -141,15 +141,17 @@ def find_losses(folder: Path, noted: Mapping[str, Reach], noted_at_s: float) -> 
     except FileNotFoundError:
         # a base, and an empty increment, may come from a first start that broke off
         if noted or any(file.stat().st_size for file in folder.glob("*.incr.aof")):
-            text = f"{folder / MANIFEST} is missing, and without it no file is found"
+            text = f"{folder / MANIFEST} is missing, and without it the store's files cannot be found"
             yield DataLoss(text, can_be_left_out=False)
         return
     if not files:
-        yield DataLoss(f"{folder / MANIFEST} is empty, and without it no file is found", can_be_left_out=False)
+        yield DataLoss(
+            f"{folder / MANIFEST} is empty, and without it the store's files cannot be found", can_be_left_out=False
+        )
     for name, kind in files:
         file = folder / name
         if kind == BASE and not (file.is_file() and file.stat().st_size):
-            text = f"{name} is missing or empty; it holds everything up to the last rewrite"
+            text = f"{name} is missing or empty; it contained everything up to the last rewrite"
             yield DataLoss(text, can_be_left_out=False)
     yield from _losses_since_the_rewrite(folder, [name for name, kind in files if kind == INCREMENT], noted, noted_at_s)
 
@@ -160,23 +162,21 @@ def _losses_since_the_rewrite(
     oldest = min(map(sequence_of, increments), default=0)
     for name in increments:
         if not (folder / name).is_file():
-            yield DataLoss(f"{name} is missing; it holds writes since the last rewrite")
+            yield DataLoss(f"{name} is missing; it contained the writes since the last rewrite")
         elif name in noted:
             yield from _shortfall(folder / name, noted[name], noted_at_s)
     for name in noted.keys() - set(increments):
         if sequence_of(name) >= oldest:  # an older increment was rewritten into the base
-            yield DataLoss(f"{MANIFEST} is older than what was acknowledged: it does not list {name}")
+            yield DataLoss(f"{MANIFEST} is older than the last acknowledged write: it does not list {name}")
 
 
 def _shortfall(file: Path, noted: Reach, noted_at_s: float) -> Iterator[DataLoss]:
     present = extended(file, Reach(), noted.size)
     when = datetime.fromtimestamp(noted_at_s, UTC).isoformat(timespec="seconds")
     if present.size < noted.size:
-        yield DataLoss(f"{shortened(file.name, present.size, noted.size)} (noted at {when})")
+        yield DataLoss(f"{shortened(file.name, present.size, noted.size)} (recorded at {when})")
     elif present.checksum != noted.checksum:
-        yield DataLoss(
-            f"{file.name} is not what was written: something has changed in its first {in_units(noted.size)}"
-        )
+        yield DataLoss(f"{file.name} is not as it was written: something changed in its first {in_units(noted.size)}")
 
 
 def make_readable(folder: Path) -> Iterator[DataLoss]:
@@ -188,7 +188,7 @@ def make_readable(folder: Path) -> Iterator[DataLoss]:
         if readable < present:
             with file.open("r+b") as opened:
                 opened.truncate(readable)
-            yield DataLoss(f"{in_units(present - readable)} at the end of {name} cannot be read: cut off")
+            yield DataLoss(f"{in_units(present - readable)} at the end of {name} were unreadable and have been cut off")
 
 
 def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
@@ -200,17 +200,17 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
 
     """
     if can_be_read:
-        otherwise = f"to go on with what is left, run hearsay-collector store accept-loss --data-dir {data_dir}"
+        otherwise = f"to continue with the readable part, run hearsay-collector store accept-loss --data-dir {data_dir}"
     else:
         otherwise = (
-            "otherwise import the last backup into a new data directory, because nothing in this one can be read"
+            "otherwise import the latest backup into a new data directory, because nothing in this one can be read"
         )
-    return f"Bring the files back if you can; {otherwise}"
+    return f"Restore the files if you can; {otherwise}"
 
 
 def shortened(name: str, present: int, noted: int) -> str:
     """Return for people that a file is shorter than it was noted to be, in bytes."""
-    return f"{name} lacks {in_units(noted - present)} at its end, of the {in_units(noted)} that were acknowledged"
+    return f"{name} lacks the last {in_units(noted - present)} of the {in_units(noted)} that were acknowledged"
 
 
 def extended(file: Path, before: Reach, size: int) -> Reach:

@@ -24,7 +24,7 @@ LOCK_FILE = "store.lock"
 
 ROOT = 0
 
-AS_SERVED = "run this as the user that serves, and use --data-dir to name a directory that it can write"
+AS_SERVED = "run this as the user of the service, and name a directory that this user can write to with --data-dir"
 
 LOCK_TIMEOUT_S = 3.0
 """The store of a collector that was just killed ends within moments.
@@ -32,9 +32,9 @@ LOCK_TIMEOUT_S = 3.0
 Wait for that, and no longer.
 """
 
-MOUNT_AGAIN = "see in the system's log why its disk became read-only, and mount it for writing again"
+MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount it for writing"
 
-MAKE_ROOM = "make room on its disk, for bytes and for files"
+MAKE_ROOM = "free space and inodes on its disk"
 
 DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: MOUNT_AGAIN}
 """What helps, by the error of a write for which the disk is the reason."""
@@ -61,8 +61,8 @@ LONGEST_PATH = 93
 def require_trusted(data_dir: Path) -> None:
     """Refuse a directory in which others can replace the store's files, or could have done so.
 
-    Root may use anybody's directory. The members of the directory's group are trusted by whoever
-    chose it.
+    Root may use anybody's directory. The operator who chose the directory trusts the members of
+    its group.
 
     Raises:
         ConfigError: if so; it says what to do.
@@ -71,13 +71,13 @@ def require_trusted(data_dir: Path) -> None:
     status = data_dir.stat()
     if status.st_uid not in (os.geteuid(), ROOT) and os.geteuid() != ROOT:
         raise ConfigError(
-            f"the data directory {data_dir} belongs to another user, who could change what is counted: run as its "
-            "owner, or name another directory with --data-dir"
+            f"the data directory {data_dir} belongs to another user, who could change the counts: run this as "
+            "its owner, or name another directory with --data-dir"
         )
     if status.st_mode & stat.S_IWOTH:
         raise ConfigError(
             f"every user of this machine may write to the data directory {data_dir} (mode "
-            f"{stat.S_IMODE(status.st_mode):04o}): make sure that nothing in it belongs to somebody else, then run: "
+            f"{stat.S_IMODE(status.st_mode):04o}): make sure that no file in it belongs to another user, then run: "
             f"chmod 700 {data_dir}"
         )
 
@@ -94,8 +94,8 @@ def require_own_store(data_dir: Path) -> None:
     lock = data_dir / LOCK_FILE
     if os.geteuid() == ROOT and lock.exists() and lock.stat().st_uid != ROOT:
         raise ConfigError(
-            f"the store in {data_dir} is that of the user {lock.stat().st_uid}, who could not use what root writes "
-            "there: run this as that user, or while its collector runs"
+            f"the store in {data_dir} belongs to user {lock.stat().st_uid}, who could not use files that root "
+            "creates there: run this as that user, or while its collector is running"
         )
 
 
@@ -113,7 +113,7 @@ def require_writable(data_dir: Path) -> None:
     present = (nearest, *data_dir.rglob("*"))
     shut = [path for path in present if not path.is_socket() and not os.access(path, os.W_OK)]
     if shut:
-        raise ConfigError(f"{shut[0]} cannot be written by this user: {AS_SERVED}")
+        raise ConfigError(f"this user cannot write to {shut[0]}: {AS_SERVED}")
     for folder in (path for path in present if path.is_dir()):
         require_room(folder, PROBE_BYTES)
 
@@ -167,8 +167,8 @@ def locked(data_dir: Path) -> int:
         lock = os.open(data_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise ConfigError(
-            f"the data directory {data_dir} cannot be used: {error.strerror}; "
-            "name one that this user can write with --data-dir"
+            f"the data directory {data_dir} cannot be used: {error.strerror}; name one that this user can "
+            "write to with --data-dir"
         ) from error
     deadline = time.monotonic() + LOCK_TIMEOUT_S
     while True:
@@ -178,8 +178,8 @@ def locked(data_dir: Path) -> int:
             if time.monotonic() > deadline:
                 os.close(lock)
                 raise ConfigError(
-                    f"the data directory {data_dir} is in use by another collector or command: wait for its end, or "
-                    "stop it, or name another directory with --data-dir"
+                    f"the data directory {data_dir} is in use by another collector or command: wait until it "
+                    "ends, stop it, or name another directory with --data-dir"
                 ) from None
             time.sleep(0.05)
         else:
@@ -228,7 +228,7 @@ def running_store_url(data_dir: Path) -> str:
     url = address.read_text(encoding="utf-8") if address.is_file() else ""
     # after a power failure a socket is left to which nobody listens
     if not (Path(url.removeprefix("unix://")).is_socket() and is_locked(data_dir)):
-        raise ConfigError(f"no collector runs on {data_dir}: start it, or name its store with --redis URL")
+        raise ConfigError(f"no collector is running on {data_dir}: start it, or name its store with --redis URL")
     return url
 
 
@@ -254,8 +254,8 @@ def _temporary_folder(unusable: Path) -> Path:
     if not _takes_sockets(folder):
         folder.rmdir()
         raise ConfigError(
-            f"no socket can be in {unusable} nor in {folder}: their paths are too long, or their disks allow none; "
-            "name another --data-dir, or set TMPDIR to a shorter path"
+            f"no socket can be created in {unusable} or in {folder}: their paths are too long, or their disks "
+            "do not support sockets; name another --data-dir, or set TMPDIR to a shorter path"
         )
     return folder
 

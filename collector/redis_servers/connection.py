@@ -147,7 +147,7 @@ class PackedCommand(NamedTuple):
     command: bytes
 
     @classmethod
-    def of(cls, tag: str, *command: str | bytes | int) -> PackedCommand:
+    def packed(cls, tag: str, *command: str | bytes | int) -> PackedCommand:
         """Pack a command that is given in words."""
         return cls(tag, hiredis.pack_command(command))  # type: ignore[arg-type] # its stub takes one element
 
@@ -161,7 +161,7 @@ def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
     if isinstance(error, (ConfigError, TooFewCopiesError)):
         return StoreUnavailableError(str(error))
     if isinstance(error, OutOfMemoryError):
-        return StoreFullError("the store's memory is full: give it more, or retire tallies")
+        return StoreFullError("the store's memory is full: give it more memory, or retire tallies")
     failure = failure_of(error)
     if isinstance(error, (RedisConnectionError, RedisTimeoutError)) or failure is Failure.DISK:
         return StoreUnavailableError(failure.said_of("the store", str(error)))
@@ -217,9 +217,9 @@ def _parameters(parts: SplitResult) -> dict[str, str]:
         if name not in known:
             require("@" not in parts.query, NO_URL)
             require(name not in TLS_PARAMETERS, f"{name} in the URL of --redis needs rediss://")
-            raise ConfigError(f"the URL of --redis may not have {name}, only {', '.join(known)}")
+            raise ConfigError(f"the URL of --redis cannot have {name}, only {', '.join(known)}")
         require(value != "", f"{name} in the URL of --redis has no value")
-        require(name not in values, f"{name} stands twice in the URL of --redis")
+        require(name not in values, f"{name} appears twice in the URL of --redis")
         values[name] = value
     for name in ("ssl_keyfile", "ssl_password"):
         require(name not in values or "ssl_certfile" in values, f"{name} in the URL of --redis needs ssl_certfile")

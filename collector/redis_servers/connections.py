@@ -205,7 +205,7 @@ class Connections:
         except RedisError as error:
             raise unavailable(error) from error
 
-    def ask_every_server(self, known: Sequence[Address], question: Callable[[Connection], Answer]) -> list[Answer]:
+    def ask_every_server(self, known: Sequence[Address], metric: Callable[[Connection], Answer]) -> list[Answer]:
         """Return every server's answer to a question, each over a new connection.
 
         Raises:
@@ -216,7 +216,7 @@ class Connections:
         for address in self.servers(known):
             try:
                 with self.briefly(address) as connection:
-                    answers.append(question(connection))
+                    answers.append(metric(connection))
             except RedisError as error:
                 raise unavailable(error) from error
         return answers
@@ -270,7 +270,7 @@ class Connections:
         if until is None:
             return
         if time.monotonic() < until:
-            raise RedisConnectionError("it has just not answered in time") from TimeoutError()
+            raise RedisConnectionError("it recently did not answer in time") from TimeoutError()
         self.avoid(address)  # holds the other threads off while this one tries
 
     def _require_copies(self, connection: Connection, address: Address) -> None:
@@ -286,8 +286,8 @@ class Connections:
         if kept < self._promise.copies:
             where = "the store" if address is None else f"{address[0]}:{address[1]}"
             raise ConfigError(
-                f"{where} has {plural(kept, 'replica')} in step; --copies {self._promise.copies} needs as many: "
-                "start more, or promise fewer"
+                f"{where} has {plural(kept, 'replica')} in sync, but --copies requires {self._promise.copies}: "
+                "start more replicas, or lower --copies"
             )
 
 

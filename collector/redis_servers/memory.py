@@ -67,7 +67,7 @@ class Memory(NamedTuple):
     is_limited: bool
 
     @classmethod
-    def of(cls, facts: Mapping[str, str]) -> Memory:
+    def from_info(cls, facts: Mapping[str, str]) -> Memory:
         """Read it from the facts of INFO memory."""
         limit = int(facts["maxmemory"])
         return cls(int(facts["used_memory"]), limit or int(facts["total_system_memory"]), limit > 0)
@@ -116,13 +116,16 @@ class MemoryWatch:
         self._part = fullest.part
         if self._part >= NEARLY_FULL and not self._has_warned:
             _log.warning(
-                "the store is nearly full: %s; when it is full, uploads get a 503: give it more, or retire tallies",
+                (
+                    "the store is nearly full: %s. Once it is full, uploads get a 503: give it more memory, or "
+                    "retire tallies"
+                ),
                 fullest,
                 extra=Event.STORE_NEARLY_FULL.extra,
             )
             self._has_warned = True
         elif self._part < ROOM and self._has_warned:
-            _log.info("the store has room again: %s", fullest, extra=Event.STORE_HAS_ROOM.extra)
+            _log.info("the store has free memory again: %s", fullest, extra=Event.STORE_HAS_ROOM.extra)
             self._has_warned = False
 
 

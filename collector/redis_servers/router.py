@@ -41,7 +41,7 @@ Each pause is twice as long as the one before; all are about a second.
 TRIES = 2
 """How often a server is tried whose connection broke, for the connection may have been stale."""
 
-ASKING = PackedCommand.of("", "ASKING").command
+ASKING = PackedCommand.packed("", "ASKING").command
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
 """Who has answered, over which connection, and the tags that this was about."""
@@ -187,7 +187,7 @@ class Router:
 
     def _confirm(self, address: Address, connection: Connection, tags: Sequence[str], name: str) -> None:
         if self._connections.opened(address) is not connection:
-            raise StoreUnavailableError("a connection to the store broke while it was read; ask again")
+            raise StoreUnavailableError("a connection to the store broke during a read; try again")
         try:
             tag = _write_after_reading(connection, tags, name)
             require_copies(connection, self._connections.replicas_to_confirm(connection, tag))
@@ -339,7 +339,7 @@ def _write_after_reading(connection: Connection, tags: Sequence[str], name: str)
     """
     answer: Any = None
     for tag in tags:
-        connection.send(PackedCommand.of(tag, *even_when_full("SET", tag + name, "")).command)
+        connection.send(PackedCommand.packed(tag, *even_when_full("SET", tag + name, "")).command)
         answer = connection.receive_any()
         if not isinstance(answer, RedisError):
             return tag

@@ -32,7 +32,7 @@ A wait asks the replicas once how far they are. What they write to disk after th
 themselves only once a second. So ask again, soon at first.
 """
 
-REPLICATION = PackedCommand.of("", "INFO", "replication").command
+REPLICATION = PackedCommand.packed("", "INFO", "replication").command
 
 
 class Replicas(NamedTuple):
@@ -53,7 +53,7 @@ class Replicas(NamedTuple):
 
 def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 the server decides
     """Send one command and return the answer."""
-    connection.send(PackedCommand.of("", *command).command)
+    connection.send(PackedCommand.packed("", *command).command)
     return connection.receive()
 
 
@@ -82,7 +82,7 @@ def history(facts: dict[str, str]) -> str:
 
 def memory_of(connection: Connection) -> Memory:
     """Return how much memory the server uses and may use."""
-    return Memory.of(info(connection, "memory"))
+    return Memory.from_info(info(connection, "memory"))
 
 
 def setting(connection: Connection, name: str) -> str | None:
@@ -212,13 +212,13 @@ def are_on_disk(connection: Connection, copies: int) -> bool:
 
     """
     for wait_ms in COPIES_WAITS_MS:
-        wait = PackedCommand.of("", "WAITAOF", 1, copies, wait_ms).command
+        wait = PackedCommand.packed("", "WAITAOF", 1, copies, wait_ms).command
         connection.send(wait + REPLICATION)
         answer, facts = connection.receive_any(), connection.receive_any()
         if isinstance(answer, RedisError) or isinstance(facts, RedisError):
             return False
         if history(parse_info(facts)) != connection.history:
-            raise TooFewCopiesError("a server of the store was a replica meanwhile: what it had may be lost; ask again")
+            raise TooFewCopiesError("a server of the store was a replica for a while: its data may be lost; try again")
         here, on_replicas = answer
         if here >= 1 and on_replicas >= copies:
             return True

@@ -24,7 +24,7 @@ from flask import Response
 
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
 from client_sdk.protocol.wire.strict_json import MalformedError
-from client_sdk.protocol.wire.verdict import STOPPED, Question, encode_stopped
+from client_sdk.protocol.wire.verdict import STOPPED, MetricEdition, encode_stopped
 from collector.api.batch import LineProblem
 from collector.api.messages import JSON, NOT_CACHED, require_type, too_large
 from collector.api.problem import BY_CODE, Problem, ProblemError, problem_response
@@ -109,7 +109,7 @@ class RelayApp:
         mixer: Mixer,
         room: Room,
         arrivals: Arrivals | None = None,
-        stopped: Callable[[], Collection[Question]] = tuple,
+        stopped: Callable[[], Collection[MetricEdition]] = tuple,
         counters: WorkerCounters | None = None,
     ) -> None:
         """Prepare to answer.

@@ -261,7 +261,7 @@ class Mixer:
         """
         if not self._is_failing:
             _log.warning(
-                "the collector does not take uploads: %s; devices will send theirs again",
+                "the collector does not accept uploads: %s; devices will send theirs again",
                 error,
                 extra=Event.COLLECTOR_DOWN.extra,
             )
@@ -270,7 +270,7 @@ class Mixer:
     def _note_success(self) -> None:
         """Log the first batch that is answered after failures."""
         if self._is_failing:
-            _log.info("the collector takes uploads again", extra=Event.COLLECTOR_UP.extra)
+            _log.info("the collector accepts uploads again", extra=Event.COLLECTOR_UP.extra)
         self._is_failing = False
 
 

@@ -19,7 +19,7 @@ from granian.constants import Interfaces
 
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from collector.config import TOKEN, require_long, require_ports
-from collector.counters import Sheet, WorkerCounters, new_sheet
+from collector.counters import SharedCounters, WorkerCounters, new_shared_counters
 from collector.errors import ConfigError, OptionError
 from collector.log import Event, LogFormat, configure
 from collector.relay.app import RelayApp, Room
@@ -80,14 +80,16 @@ class RelayConfig:
 
         """
         if not is_base_url(self.collector):  # not shown: it may hold a password
-            raise OptionError("--to must be a URL such as https://telemetry.example.com, without user, query or blanks")
+            raise OptionError(
+                "--to must be a URL such as https://telemetry.example.com, without a user, a query or spaces"
+            )
         if is_readable_on_the_way(self.collector) and not self.allow_plain_http:
             raise OptionError(
-                "--to must be an https:// URL, unless it is on this machine: anybody on the way could read the relay "
-                "key and the uploads; --allow-plain-http sends them nevertheless"
+                "--to must be an https:// URL, unless the collector is on this machine: anyone on the network "
+                "path could read the relay key and the uploads. To send them anyway, add --allow-plain-http"
             )
         if not TOKEN.fullmatch(self.key):
-            raise ConfigError("the relay key must be printable ASCII without blanks")
+            raise ConfigError("the relay key must be printable ASCII without spaces")
         require_long(self.key, "the relay key")
         require_ports(self.port, self.metrics_bind)
         if not 0 < self.gather_s <= MAX_GATHER_S:
@@ -138,20 +140,20 @@ def serve(config: RelayConfig) -> None:
 
 
 @contextlib.contextmanager
-def _metrics(config: RelayConfig) -> Iterator[Sheet | None]:
-    """Serve metrics if the operator wants them, and yield the sheet on which the worker counts."""
+def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
+    """Serve metrics if the operator wants them, and yield the counters of the worker."""
     if config.metrics_bind is None:
         yield None
         return
     from collector.prometheus import relay_families, served_metrics  # noqa: PLC0415 34 ms, for relays without metrics
 
     host, port = config.metrics_bind
-    sheet = new_sheet()
-    with served_metrics(resolve(host, "--metrics-bind"), port, partial(relay_families, sheet)):
-        yield sheet
+    shared_counters = new_shared_counters()
+    with served_metrics(resolve(host, "--metrics-bind"), port, partial(relay_families, shared_counters)):
+        yield shared_counters
 
 
-def relay_app(config: RelayConfig, counts: Sheet | None = None) -> RelayApp:
+def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> RelayApp:
     """Return the application. Run in the worker."""
     begin_worker()
     counters = WorkerCounters(counts)
@@ -174,8 +176,8 @@ def _allow_files(needed: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise ConfigError(
-            f"{needed} files must be open at once, this system allows {hard}: raise its limit (ulimit -Hn), or lower "
-            f"--held by {needed - hard}"
+            f"{needed} files must be open at once, but this system allows {hard}: raise its limit (ulimit "
+            f"-Hn), or lower --held by {needed - hard}"
         )
     if soft != resource.RLIM_INFINITY and soft < needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
@@ -186,8 +188,10 @@ def _check_file(file: StopsFile) -> None:
     with file.locked():
         if not file.path.exists():
             _log.warning(
-                "%s is new: no stop is handed out before the collector has listed it for a day; a relay that had a "
-                "file needs that one",
+                (
+                    "%s is new: devices learn of a stopped question once the collector has listed it for a day. "
+                    "If this relay had a state file before, use that one"
+                ),
                 file.path,
             )
         file.write(file.read())
@@ -202,5 +206,5 @@ def _check_collector(config: RelayConfig) -> None:
         Forwarder(config.collector, config.key).post(b"")
     except CollectorUnavailableError as error:
         if error.is_refusal:
-            raise ConfigError(f"the collector does not take uploads: {error}") from error
-        _log.warning("the collector does not take uploads yet: %s", error, extra=Event.COLLECTOR_DOWN.extra)
+            raise ConfigError(f"the collector does not accept uploads: {error}") from error
+        _log.warning("the collector does not accept uploads yet: %s", error, extra=Event.COLLECTOR_DOWN.extra)

@@ -36,10 +36,10 @@ from client_sdk.protocol.wire.strict_json import MalformedError
 from client_sdk.protocol.wire.verdict import (
     MAX_STOPPED,
     MAX_STOPPED_CHARS,
-    Question,
+    MetricEdition,
     encode_stopped,
     stopped_entry,
-    stopped_question,
+    stopped_metric,
 )
 from collector.errors import ConfigError
 from collector.files import whole_file
@@ -68,10 +68,10 @@ class Stops:
 
     """
 
-    handed_out: tuple[Question, ...] = ()
-    listed_since: Mapping[Question, int] = field(default_factory=dict)
+    handed_out: tuple[MetricEdition, ...] = ()
+    listed_since: Mapping[MetricEdition, int] = field(default_factory=dict)
 
-    def after(self, listed: Iterable[Question], now_s: int) -> Stops:
+    def after(self, listed: Iterable[MetricEdition], now_s: int) -> Stops:
         """Return what is known after a reading of the registry.
 
         Args:
@@ -83,7 +83,7 @@ class Stops:
         confirmed = [stop for stop, since_s in since.items() if now_s - since_s >= LISTED_FOR_S]
         return replace(self, listed_since=since).handing_out(confirmed)
 
-    def handing_out(self, more: Iterable[Question]) -> Stops:
+    def handing_out(self, more: Iterable[MetricEdition]) -> Stops:
         """Return the same with more stops handed out, as far as the list has room."""
         handed_out = self.handed_out
         for stop in more:
@@ -93,7 +93,7 @@ class Stops:
         waiting = {stop: since_s for stop, since_s in self.listed_since.items() if stop not in handed_out}
         return Stops(handed_out, waiting)
 
-    def without_room(self, now_s: int) -> list[Question]:
+    def without_room(self, now_s: int) -> list[MetricEdition]:
         """Return the stops that would be handed out if the list had room."""
         return [stop for stop, since_s in self.listed_since.items() if now_s - since_s >= LISTED_FOR_S]
 
@@ -121,13 +121,13 @@ class Stops:
             raise ValueError
         if not all(type(since_s) is int for since_s in since.values()):
             raise ValueError
-        handed_out = _questions(_items(document, "handed_out"))
+        handed_out = _metrics(_items(document, "handed_out"))
         if cls().handing_out(handed_out).handed_out != handed_out:
             raise ValueError
-        return cls(handed_out, dict(zip(_questions(since), since.values(), strict=True)))
+        return cls(handed_out, dict(zip(_metrics(since), since.values(), strict=True)))
 
 
-def listed_in(document: bytes) -> list[Question]:
+def listed_in(document: bytes) -> list[MetricEdition]:
     """Return the stops that a collector's registry lists.
 
     Entries of another form, and editions that the registry does not define, are left out; so is
@@ -145,7 +145,7 @@ def listed_in(document: bytes) -> list[Question]:
         for edition in _items(metric, "editions")
         if isinstance(edition, str)
     }
-    named = filter(None, map(stopped_question, _items(registry, "stopped")))
+    named = filter(None, map(stopped_metric, _items(registry, "stopped")))
     return list(islice((stop for stop in dict.fromkeys(named) if stop in defined), MAX_STOPPED))
 
 
@@ -166,14 +166,14 @@ def _items(document: Mapping[str, Any], name: str) -> list[Any]:
     return items
 
 
-def _questions(entries: Iterable[object]) -> tuple[Question, ...]:
-    named = tuple(map(stopped_question, entries))
+def _metrics(entries: Iterable[object]) -> tuple[MetricEdition, ...]:
+    named = tuple(map(stopped_metric, entries))
     if not all(named):
         raise ValueError
     return tuple(filter(None, named))
 
 
-def _is_read_by_devices(stops: tuple[Question, ...]) -> bool:
+def _is_read_by_devices(stops: tuple[MetricEdition, ...]) -> bool:
     return len(stops) <= MAX_STOPPED and len(encode_stopped(stops)) <= MAX_STOPPED_CHARS
 
 
@@ -203,8 +203,8 @@ class StopsFile:
             lock = os.open(f"{self.path.resolve()}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise ConfigError(
-                f"{self.path}.lock cannot be made: {error.strerror}; name a file with --state in a folder that this "
-                "user can write"
+                f"{self.path}.lock cannot be created: {error.strerror}; with --state, name a file in a folder "
+                "that this user can write to"
             ) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -226,12 +226,13 @@ class StopsFile:
             return Stops()
         except OSError as error:
             raise ConfigError(
-                f"{self.path} cannot be read: {error.strerror}; name the relay's own file with --state"
+                f"{self.path} cannot be read: {error.strerror}; with --state, name the relay's own file"
             ) from error
         except ValueError:
             raise ConfigError(
-                f"{self.path} is damaged: put back a copy of it; without one, delete it, and keep the same stops in "
-                "the collector's file, so that devices that have not heard of them do so a day later"
+                f"{self.path} is damaged: restore a copy of it. If there is none, delete it, and keep the same "
+                "stopped questions in the collector's registry, so that the remaining devices learn of them a "
+                "day later"
             ) from None
 
     def write(self, stops: Stops) -> None:
@@ -278,7 +279,7 @@ class StopsReader:
         self._clock = clock
         self._uniform = uniform
         self._is_failing = self._is_full = False
-        self.handed_out: tuple[Question, ...] = file.read().handed_out
+        self.handed_out: tuple[MetricEdition, ...] = file.read().handed_out
 
     def start(self, wait: Callable[[float], object]) -> None:
         """Read the registry from now on.
@@ -302,11 +303,11 @@ class StopsReader:
         except (CollectorUnavailableError, ConfigError) as error:
             self._note_failure(str(error))
         except ValueError:
-            self._note_failure("it is no registry of this version")
+            self._note_failure("it is not a registry of this version")
         else:
             self._is_failing = False
 
-    def _take(self, listed: list[Question]) -> None:
+    def _take(self, listed: list[MetricEdition]) -> None:
         now_s = int(self._clock())
         with self._file.locked():
             kept = self._file.read()
@@ -317,11 +318,17 @@ class StopsReader:
                 self._file.write(stops)  # on disk before the first device hears of it
         self.handed_out = stops.handed_out
         if stops.without_room(now_s) and not self._is_full:
-            _log.warning("the list of stops is full, and no more are handed out: apps need a new registry")
+            _log.warning(
+                "the list of stopped questions is full, and the relay adds no more: release the apps "
+                "with a new registry"
+            )
             self._is_full = True
 
     def _note_failure(self, problem: str) -> None:
         """Log the first of consecutive failures."""
         if not self._is_failing:
-            _log.warning("the registry's stops are not read: %s; the relay hands out those that it has", problem)
+            _log.warning(
+                "the list of stopped questions cannot be updated: %s; the relay continues with the list that it has",
+                problem,
+            )
         self._is_failing = True

@@ -239,7 +239,9 @@ def count_command(judgement: Judgement, shards: int, name: str) -> PackedCommand
     """Return the command that counts an upload, if its shard carries the store's name."""
     number = keys.shard_of(judgement.upload, shards)
     shard, arguments = keys.prefix(number), count_arguments(judgement, shards, name)
-    return PackedCommand.of(shard, "EVALSHA", COUNT_UPLOAD_SHA, 2, shard, keys.of_shard(number, keys.NAME), *arguments)
+    return PackedCommand.packed(
+        shard, "EVALSHA", COUNT_UPLOAD_SHA, 2, shard, keys.of_shard(number, keys.NAME), *arguments
+    )
 
 
 def count_arguments(judgement: Judgement, shards: int, name: str) -> list[bytes | str | int]:

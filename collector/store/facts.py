@@ -39,7 +39,7 @@ IMPORTING, IMPORTED = "importing", "imported"
 """The fields with the digests of the backup being imported, and of the imported one."""
 
 WAY_OUT = (
-    "bring back the servers that held it, with their files, and start the collector again; or, to go on with what is "
+    "bring back its servers with their files, and start the collector again; or, to continue with what is "
     "left, run hearsay-collector store accept-loss with the options that name the store"
 )
 
@@ -65,12 +65,13 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
     """
     if SCHEMA_FIELD not in facts:
-        raise ConfigError("the store is empty, and was never used: name the one that a collector counts in")
+        raise ConfigError("the store is empty and was never used: name the store of a collector")
     stored = int(facts[SCHEMA_FIELD])
     if stored != SCHEMA:
         raise ConfigError(
-            f"the store has schema {stored}, and this version of Hearsay reads {SCHEMA}: start the version that wrote "
-            "it, or take a backup with that one, and import it into an empty store with this one"
+            f"the store has schema {stored}, and this version of Hearsay reads {SCHEMA}: start the version "
+            "that wrote it, or export a backup with that version and import it into an empty store with this "
+            "one"
         )
     if IMPORTING in facts and purpose is not Purpose.IMPORT:
         raise ConfigError(
@@ -102,7 +103,7 @@ def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) 
         raise ConfigError(f"another store's name is on {numbered(others)}: {WAY_OUT}")
     lost = [shard for shard, name in enumerate(shard_names) if name is None]
     if lost and NAMED_FIELD in facts:
-        raise ConfigError(f"the store has lost {numbered(lost)}, with what was acknowledged there: {WAY_OUT}")
+        raise ConfigError(f"the store has lost {numbered(lost)}, with the acknowledged reports in it: {WAY_OUT}")
     return lost
 
 

@@ -92,9 +92,9 @@ def require_app(owner: str | None, app: str) -> None:
     """
     if owner not in (None, app):
         raise ConfigError(
-            f"the store is that of the app {owner}, and the registry of {app}, whose reports would be counted among "
-            "the others: name that app's registry or another store; if the app has a new name, start once with "
-            "--rename-app"
+            f"the store belongs to the app {owner}, but the registry to {app}, whose reports would be counted "
+            f"among the others: name the registry of {owner}, or another store. If the app was renamed, start "
+            "once with --rename-app"
         )
 
 

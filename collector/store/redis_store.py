@@ -227,8 +227,8 @@ def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> 
     open_windows = store.tallied_windows() - store.closed_windows()
     if before < grace_s and open_windows:
         raise ConfigError(
-            f"--grace can grow from {before} seconds only when no window with reports is open; "
-            f"open are: {', '.join(sorted(open_windows))}"
+            f"--grace can grow from {before} seconds only when no window with reports is open; these are open: "
+            f"{', '.join(sorted(open_windows))}"
         )
 
 

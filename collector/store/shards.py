@@ -54,10 +54,10 @@ class Logs:
         """Return whether the last rewrite failed on any server, for example on a full disk."""
         return any(self._ask(address, _has_failed) for address in self._connections.servers(self._nodes))
 
-    def _ask(self, address: Address, question: Callable[[Connection], bool]) -> bool:
+    def _ask(self, address: Address, metric: Callable[[Connection], bool]) -> bool:
         """Return a server's answer, or False if it does not answer."""
         with contextlib.suppress(RedisError), self._connections.briefly(address) as connection:
-            return question(connection)
+            return metric(connection)
         return False
 
 
@@ -181,18 +181,18 @@ class Shards:
 
     def run(self, shard: int, *command: str | bytes | int) -> Any:  # noqa: ANN401 the server decides
         """Return the answer to a command on the keys of one shard."""
-        return self.router.ask(PackedCommand.of(keys.prefix(shard), *command))
+        return self.router.ask(PackedCommand.packed(keys.prefix(shard), *command))
 
     def run_on_facts(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 the server decides
         """Return the answer to a command on the store's facts."""
-        return self.router.ask(PackedCommand.of(keys.STORE, *command))
+        return self.router.ask(PackedCommand.packed(keys.STORE, *command))
 
     def ask(self, shards: Iterable[int], command: Command, answered: Answered | None = None) -> list[Any]:
         """Return the answers of shards, whether or not they belong to the store.
 
         All are asked, even if one does not answer.
         """
-        return self._answers([PackedCommand.of(keys.prefix(shard), *command(shard)) for shard in shards], answered)
+        return self._answers([PackedCommand.packed(keys.prefix(shard), *command(shard)) for shard in shards], answered)
 
     def ask_own(self, command: Command, answered: Answered | None = None) -> list[Any]:
         """Return every shard's answer.
@@ -253,14 +253,14 @@ class Shards:
 
     def own_editions(self) -> dict[str, str]:
         """Return what the store remembers of all editions that were ever served; see `strata`."""
-        return _decoded(self.router.ask(PackedCommand.of(keys.EDITIONS, "HGETALL", keys.EDITIONS)))
+        return _decoded(self.router.ask(PackedCommand.packed(keys.EDITIONS, "HGETALL", keys.EDITIONS)))
 
     def remember_editions(self, editions: OwnEditions) -> None:
         """Remember editions for good; those that are remembered stay as they are."""
         fresh = sorted(editions.items() - self.own_editions().items())
         for start in range(0, len(fresh), EDITIONS_A_COMMAND):
             words = [word for pair in fresh[start : start + EDITIONS_A_COMMAND] for word in pair]
-            self.router.ask(PackedCommand.of(keys.EDITIONS, *even_when_full("HSET", keys.EDITIONS, *words)))
+            self.router.ask(PackedCommand.packed(keys.EDITIONS, *even_when_full("HSET", keys.EDITIONS, *words)))
 
     def index(self, answered: Answered | None = None) -> dict[str, int]:
         """Return the number of symbols of every tally by its name, METRIC:EDITION:WINDOW."""
@@ -276,9 +276,9 @@ class Shards:
         """
         return any(self.ask(range(self.number), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name)))
 
-    def ask_servers(self, question: Callable[[Connection], Answer]) -> list[Answer]:
+    def ask_servers(self, metric: Callable[[Connection], Answer]) -> list[Answer]:
         """Return the answer of every server, replicas included, each over a new connection."""
-        return self._connections.ask_every_server(self.layout.nodes, question)
+        return self._connections.ask_every_server(self.layout.nodes, metric)
 
     def logs(self) -> Logs:
         """Return the append-only files of the store's servers."""
@@ -294,8 +294,8 @@ class Shards:
         """
         if self._expected_name and not _may_have_name(connection, self._expected_name):
             raise ConfigError(
-                "the store is not the one that this collector started with: it is empty, or was replaced by "
-                "another; bring the first one back, or restart the collector if it is meant to use this one"
+                "the store is not the one that this collector started with: it was emptied or replaced. Bring "
+                "the original one back, or restart the collector if it is meant to use this one"
             )
         ask(connection, "SCRIPT", "LOAD", COUNT_UPLOAD)
 
@@ -309,7 +309,7 @@ class Shards:
     def _with_names(self, command: Command) -> list[PackedCommand]:
         """Return a command for each shard, each followed by a question for the shard's name."""
         return [
-            PackedCommand.of(keys.prefix(shard), *words)
+            PackedCommand.packed(keys.prefix(shard), *words)
             for shard in range(self.number)
             for words in (command(shard), _name_of(shard))
         ]

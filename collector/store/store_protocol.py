@@ -155,8 +155,8 @@ class TallyStore(Protocol):
     def own_editions(self) -> OwnEditions:
         """Return what the store remembers of all editions that were ever served; see `strata`.
 
-        Whoever asks after reading tallies finds the editions of all that were counted since the
-        store remembers them.
+        A caller that asks after reading tallies finds the editions of all that were counted since
+        the store remembers them.
         """
 
     def remember_editions(self, editions: OwnEditions) -> None:

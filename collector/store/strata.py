@@ -64,8 +64,8 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
 def lost_words(lost: Iterable[str]) -> str:
     """Return what is wrong if devices report editions that nobody counts, and what to do."""
     return (
-        f"devices report {', '.join(lost)} (METRIC:EDITION), which neither the registry nor its history has: their "
-        "reports would be refused; put the registry that they were released with into the history, by "
+        f"devices report {', '.join(lost)} (METRIC:EDITION), in neither the registry nor its history: their "
+        "reports would be refused. Add the registry that they were released with to the history: "
         "`hearsay-client release --registry OLD --history FILE --day DAY`"
     )
 
@@ -83,16 +83,16 @@ def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[Store
         windows[tally.metric, tally.window].append(tally)
     for of_window in windows.values():
         if all(f"{tally.metric}:{tally.edition}" in known for tally in of_window):
-            yield from _folded_by_question(of_window, known)
+            yield from _folded_by_metric(of_window, known)
 
 
-def _folded_by_question(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
+def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
     """Yield a window's tallies of one name, under which several questions may have been asked."""
-    questions: dict[str, list[StoredTally]] = defaultdict(list)
+    metrics: dict[str, list[StoredTally]] = defaultdict(list)
     for tally in tallies:
-        questions[known[f"{tally.metric}:{tally.edition}"]].append(tally)
-    for own_edition, of_question in questions.items():
-        yield from _folded(of_question, own_edition)
+        metrics[known[f"{tally.metric}:{tally.edition}"]].append(tally)
+    for own_edition, of_metric in metrics.items():
+        yield from _folded(of_metric, own_edition)
 
 
 def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTally]:

@@ -32,7 +32,7 @@ class TallyMemory(NamedTuple):
     is_new: bool
 
     @classmethod
-    def of(cls, registry: Registry, shards: int, *, is_new: bool = False) -> TallyMemory:
+    def from_registry(cls, registry: Registry, shards: int, *, is_new: bool = False) -> TallyMemory:
         """Add up the tallies of all questions."""
         tallies = [(len(metric.editions) * metric.channel.symbols, metric.name) for metric in registry.counted]
         needed_bytes = COUNTER_BYTES * shards * sum(symbols for symbols, _ in tallies)
@@ -41,7 +41,7 @@ class TallyMemory(NamedTuple):
     def __str__(self) -> str:
         """Say how much that is."""
         shards = plural(self.shards, "shard") + (", as a new store has" if self.is_new else "")
-        return f"a window of every question takes up to {in_units(self.needed_bytes)} in {shards}"
+        return f"one window of every question needs up to {in_units(self.needed_bytes)} in {shards}"
 
     def lack(self, room_bytes: int, what: str) -> str:
         """Return the sentence of a registry that does not fit.
@@ -52,8 +52,8 @@ class TallyMemory(NamedTuple):
 
         """
         return (
-            f"{self}, but {in_units(room_bytes)} {what}: give the servers more, or let metric.{self.largest} have a "
-            "smaller tally (of texts, by cells)"
+            f"{self}, but {in_units(room_bytes)} {what}: give the servers more memory, or make the tally of "
+            f"metric.{self.largest} smaller (of texts, by cells)"
         )
 
 
@@ -67,7 +67,7 @@ def require_memory(store: Shards, registry: Registry) -> None:
         StoreUnavailableError: if a server does not answer.
 
     """
-    needed, most_bytes = TallyMemory.of(registry, store.number), sum(store.ask_servers(_most_bytes))
+    needed, most_bytes = TallyMemory.from_registry(registry, store.number), sum(store.ask_servers(_most_bytes))
     require(needed.needed_bytes <= most_bytes, needed.lack(most_bytes, "are all that the servers may use"))
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from estimator.discovery.power import Power
 
 
-class QuestionFields(TypedDict):
-    """The fields of a `Question`."""
+class MetricFields(TypedDict):
+    """The fields of a `Metric`."""
 
     metric: str
     title: str
@@ -45,9 +45,9 @@ class QuestionFields(TypedDict):
     counted: str
 
 
-def question_fields(metric: Metric) -> QuestionFields:
-    """Return the fields of a `Question` about a metric."""
-    return QuestionFields(
+def metric_fields(metric: Metric) -> MetricFields:
+    """Return the fields of a `Metric` about a metric."""
+    return MetricFields(
         metric=metric.name,
         title=metric.title,
         edition=metric.edition,
@@ -70,7 +70,7 @@ InputLaw = tuple[tuple[Any, float], ...]
 
 
 class Analysis(ABC, Generic[K]):
-    """How the reports of a question are analysed.
+    """How the reports of a question are analyzed.
 
     Attributes:
         metric: the question.
@@ -87,7 +87,7 @@ class Analysis(ABC, Generic[K]):
     takes_candidates: ClassVar[bool] = False
 
     def __init__(self, metric: Metric) -> None:
-        """Analyse a question whose shape is that of the class."""
+        """Analyze a question whose shape is that of the class."""
         self.metric = metric
         self.kind = cast("K", metric.kind)
 
@@ -294,7 +294,7 @@ class Analysis(ABC, Generic[K]):
     def _estimated(self, tally: Tally, **more: Any) -> MetricEstimate:  # noqa: ANN401 fields of an estimate
         """Return the estimate of a tally with some of its fields."""
         return MetricEstimate(
-            **question_fields(self.metric),
+            **metric_fields(self.metric),
             window=tally.window.text,
             closed=tally.closed,
             reports=tally.reports,

@@ -100,9 +100,9 @@ class OneSymbol(Analysis[K]):
 
     def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
         """Yield the mean, and the sum where answers can be added."""
-        yield FigureGroup(self.mean_statistic, Figures.from_rows([mean.labelled()]), self.metric.unit, self.ends)
+        yield FigureGroup(self.mean_statistic, Figures.from_rows([mean.labeled()]), self.metric.unit, self.ends)
         if self.adds_up and reports:
-            yield FigureGroup("sum", Figures.from_rows([mean.times(reports).labelled()]), self.metric.unit)
+            yield FigureGroup("sum", Figures.from_rows([mean.times(reports).labeled()]), self.metric.unit)
 
     @property
     def adds_up(self) -> bool:
@@ -209,7 +209,7 @@ class OneOfLabels(OneSymbol[K]):
         needs_covariance = request.covariance or self.metric.has_no_answer or self.is_joint(request)
         if self.metric.channel.inputs > MOST_VALUES or not needs_covariance:
             return estimated
-        sample = Sample.of(self.inverse, counts)
+        sample = Sample.from_counts(self.inverse, counts)
         covariance = self.covariance(sample, shares)
         if self.metric.has_no_answer:
             answered = self._answered(shares, covariance, sample, family)
@@ -235,10 +235,10 @@ class OneOfLabels(OneSymbol[K]):
     def _answered(self, shares: Figures, covariance: Floats, sample: Sample, family: int) -> FigureGroup:
         """Return the shares among those who answered: of all inputs but the last."""
         answers = len(shares) - 1
-        ratios = Ratios.of(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
+        ratios = Ratios.from_shares(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
         is_enough = sample.reports >= EXACT_BELOW
         ratios, z = (ratios.widened(sample), z_of(family)) if is_enough else (ratios, math.inf)
-        figures = (ratios.estimate(0, place, z).labelled(label) for place, label in enumerate(self.kind.labels))
+        figures = (ratios.estimate(0, place, z).labeled(label) for place, label in enumerate(self.kind.labels))
         return FigureGroup("share_of_answered", Figures.from_rows(figures), "", SHARES)
 
     @property

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from client_sdk.protocol.kinds.kind import Label
 from estimator.decoders.decoder import Inverse
 from estimator.distribution_intervals.intervals import STEPS, mean_within, shares_of_ranges, where_zero
-from estimator.distribution_intervals.stretches import TallyStretches, limits_of
+from estimator.distribution_intervals.ranges import TallyRanges, limits_of
 from estimator.likelihood.histogram import Fit, Histogram, shares_of
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.estimate import Estimate
@@ -91,7 +91,7 @@ def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clu
     law = histogram.symbol_law(fit.smoothed)
     resampled = shares_of(histogram, _drawn(law, counts) / counts.sum(), smooth=True, start=fit.smoothed)
     groups = split(middles[:, np.newaxis], fit.smoothed, resampled)
-    tally = TallyStretches.of(histogram, counts, fit.smoothed)
+    tally = TallyRanges.from_counts(histogram, counts, fit.smoothed)
     clusters = []
     for members, stability in zip(groups.clusters, groups.stabilities, strict=True):
         first, last = int(members[0]), int(members[-1]) + (not histogram.is_of_points)  # a line has no gaps
@@ -186,9 +186,9 @@ class Values:
             return first, last
         held = _indicator(members, self.size)
         of_positions, of_share = self.inverse.contrast(held * line), self.inverse.contrast(held)
-        centres = np.linspace(first, last, STEPS + 1)
-        scores = (of_positions[:, np.newaxis] - of_share[:, np.newaxis] * centres) / (last - first)
-        return where_zero(centres, *limits_of(self.inverse, self.counts, scores, is_share=False))
+        centers = np.linspace(first, last, STEPS + 1)
+        scores = (of_positions[:, np.newaxis] - of_share[:, np.newaxis] * centers) / (last - first)
+        return where_zero(centers, *limits_of(self.inverse, self.counts, scores, is_share=False))
 
 
 def _indicator(members: Members, size: int) -> Floats:
@@ -299,14 +299,14 @@ def _splits(points: Floats, weights: Floats, most: int, starts: int = STARTS) ->
 
 
 def _best(points: Floats, weights: Floats, number: int, generator: np.random.Generator, starts: int) -> Members:
-    centres = np.array([_start(points, weights, number, generator) for _ in range(starts)])
+    centers = np.array([_start(points, weights, number, generator) for _ in range(starts)])
     before = None
     for _ in range(MOST_ROUNDS):
-        nearest = _distances(points, centres).argmin(axis=-1)
+        nearest = _distances(points, centers).argmin(axis=-1)
         if before is not None and (nearest == before).all():
             break
-        centres, before = _centres(points, weights, nearest, centres), nearest
-    distances = _distances(points, centres)
+        centers, before = _centers(points, weights, nearest, centers), nearest
+    distances = _distances(points, centers)
     members: Members = distances.argmin(axis=-1)
     squares = distances.min(axis=-1) @ weights
     best: Members = members[int(squares.argmin())]
@@ -314,23 +314,23 @@ def _best(points: Floats, weights: Floats, number: int, generator: np.random.Gen
 
 
 def _start(points: Floats, weights: Floats, number: int, generator: np.random.Generator) -> Floats:
-    """Return centres at points, each drawn by its weighted squared distance from earlier ones."""
+    """Return centers at points, each drawn by its weighted squared distance from earlier ones."""
     chosen = [int(generator.choice(len(points), p=weights / weights.sum()))]
     for _ in range(number - 1):
         far = weights * _distances(points, points[chosen]).min(axis=-1)
         total = float(far.sum())
         chosen.append(int(generator.choice(len(points), p=far / total)) if total > 0 else chosen[0])
-    centres: Floats = points[chosen]
-    return centres
+    centers: Floats = points[chosen]
+    return centers
 
 
-def _distances(points: Floats, centres: Floats) -> Floats:
+def _distances(points: Floats, centers: Floats) -> Floats:
     """Return squared distances: (points, d) and (..., k, d) to (..., points, k)."""
-    distances: Floats = ((points[:, np.newaxis, :] - centres[..., np.newaxis, :, :]) ** 2).sum(axis=-1)
+    distances: Floats = ((points[:, np.newaxis, :] - centers[..., np.newaxis, :, :]) ** 2).sum(axis=-1)
     return distances
 
 
-def _centres(points: Floats, weights: Floats, nearest: Members, before: Floats) -> Floats:
+def _centers(points: Floats, weights: Floats, nearest: Members, before: Floats) -> Floats:
     """Return the weighted mean of each cluster. A cluster without weight stays in place."""
     held = (nearest[..., np.newaxis] == np.arange(before.shape[-2])) * weights[:, np.newaxis]
     totals = held.sum(axis=-2)[..., np.newaxis]

@@ -34,7 +34,7 @@ from estimator.distribution_intervals.intervals import (
     shares_of_ranges,
     variance_interval,
 )
-from estimator.distribution_intervals.stretches import TallyStretches
+from estimator.distribution_intervals.ranges import TallyRanges
 from estimator.errors import UnfitTallyError
 from estimator.likelihood.histogram import Fit, Histogram, fit_of, fits_of
 from estimator.results.estimate import NO_LABEL, Estimate, Figure, FigureLabel, Figures
@@ -111,7 +111,7 @@ class PointOfGrid(OneSymbol[Grid]):
     @property
     def histogram(self) -> Histogram | None:
         """The bins of a distribution. None for a mean alone."""
-        return Histogram.of(self.metric.channel, self.kind) if self.has_distribution else None
+        return Histogram.from_channel(self.metric.channel, self.kind) if self.has_distribution else None
 
     def _with_histogram(
         self, estimated: MetricEstimate, histogram: Histogram, counts: Counts, fit: Fit | None, request: Request
@@ -325,7 +325,7 @@ def distribution_of(  # noqa: PLR0913 what a distribution is made of
     if fit is None:
         figures = _unknown(histogram, ends, ranges)
     else:
-        tally = TallyStretches.of(histogram, counts, fit.smoothed)
+        tally = TallyRanges.from_counts(histogram, counts, fit.smoothed)
         figures = _known(tally, fit, ranges, family_of(histogram, len(ranges)) if simultaneous else 1)
     squared = f"{unit}\N{SUPERSCRIPT TWO}" if unit else ""
     yield FigureGroup("variance", figures["variance"], squared, (0.0, (ends[1] - ends[0]) ** 2 / 4))
@@ -336,9 +336,9 @@ def distribution_of(  # noqa: PLR0913 what a distribution is made of
     yield FigureGroup("bin", figures["bin"], "", SHARES)
 
 
-def _known(tally: TallyStretches, fit: Fit, ranges: Sequence[Ends], family: int) -> dict[str, Figures]:
+def _known(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> dict[str, Figures]:
     """Return the figures of a tally with reports, by statistic."""
-    histogram = tally.stretches.histogram
+    histogram = tally.ranges.histogram
     variance = Figure.within(variance_interval(tally, family), float(histogram.variance(fit.smoothed)))
     return {
         "variance": Figures.from_rows([variance]),
@@ -377,21 +377,21 @@ def _within(labels: Sequence[FigureLabel], estimates: Floats, ends: tuple[Floats
     return Figures(labels, lows, highs, np.clip(estimates, lows, highs), **more)
 
 
-def _quantiles(tally: TallyStretches, fit: Fit, family: int) -> Figures:
-    estimates = tally.stretches.histogram.quantiles(fit.smoothed, QUANTILES)
+def _quantiles(tally: TallyRanges, fit: Fit, family: int) -> Figures:
+    estimates = tally.ranges.histogram.quantiles(fit.smoothed, QUANTILES)
     lows, highs = np.array(quantile_intervals(tally, QUANTILES, family)).T
     return _within(QUANTILES, estimates, (lows, highs))
 
 
-def _band(tally: TallyStretches, fit: Fit, family: int) -> Figures:
-    points = tally.stretches.points
+def _band(tally: TallyRanges, fit: Fit, family: int) -> Figures:
+    points = tally.ranges.points
     places = band_places(points.size)
-    estimates = tally.stretches.histogram.at_most(fit.smoothed, points[places])
+    estimates = tally.ranges.histogram.at_most(fit.smoothed, points[places])
     return _within(points[places].tolist(), estimates, band(tally, places, family))
 
 
-def _bins(tally: TallyStretches, fit: Fit, family: int) -> Figures:
-    histogram = tally.stretches.histogram
+def _bins(tally: TallyRanges, fit: Fit, family: int) -> Figures:
+    histogram = tally.ranges.histogram
     firsts = np.arange(histogram.bins)
     ends = shares_of_ranges(tally, firsts, firsts + (not histogram.is_of_points), family)
     return _within(_pairs(histogram), fit.smoothed, ends, maximum_likelihood=fit.likeliest)
@@ -402,9 +402,9 @@ def _pairs(histogram: Histogram) -> list[Ends]:
     return list(zip(histogram.lows.tolist(), histogram.highs.tolist(), strict=True))
 
 
-def _ranges(tally: TallyStretches, fit: Fit, ranges: Sequence[Ends], family: int) -> list[Figure]:
+def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> list[Figure]:
     """Return the shares of ranges: at most that of the points around, at least of those within."""
-    histogram, points = tally.stretches.histogram, tally.stretches.points
+    histogram, points = tally.ranges.histogram, tally.ranges.points
     figures = []
     for start, end in ranges:
         within = int(np.searchsorted(points, start)), int(np.searchsorted(points, end, side="right")) - 1
@@ -419,10 +419,10 @@ def _ranges(tally: TallyStretches, fit: Fit, ranges: Sequence[Ends], family: int
     return figures
 
 
-def _share(tally: TallyStretches, ends: tuple[int, int], family: int) -> Ends:
+def _share(tally: TallyRanges, ends: tuple[int, int], family: int) -> Ends:
     """Return the limits of the share between two points. None is between those of wrong order."""
-    first, last = max(0, ends[0]), min(tally.stretches.points.size - 1, ends[1])
-    if last < first + (not tally.stretches.histogram.is_of_points):
+    first, last = max(0, ends[0]), min(tally.ranges.points.size - 1, ends[1])
+    if last < first + (not tally.ranges.histogram.is_of_points):
         return 0.0, 0.0
     low, high = shares_of_ranges(tally, np.array([first]), np.array([last]), family)
     return float(low[0]), float(high[0])

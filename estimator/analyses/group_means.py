@@ -86,7 +86,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
             groups = group_means(self.kind, self.inverse, counts, self.metric.unit, family)
             estimated = replace(estimated, groups=(*estimated.groups, *groups), names=self.kind.names)
         if request.covariance and self.metric.channel.inputs <= MOST_VALUES:
-            covariance = Sample.of(self.inverse, counts).covariance(self.inverse)
+            covariance = Sample.from_counts(self.inverse, counts).covariance(self.inverse)
             estimated = replace(estimated, covariance=tuple(map(tuple, covariance.tolist())))
         return estimated
 
@@ -222,7 +222,7 @@ def group_means(
     z = z_of(family) if is_enough else math.inf
     low, high = float(kind.second.low), float(kind.second.high)
     means = [
-        table.estimate(group, AT_HIGH, z).between(low, high).labelled(label)
+        table.estimate(group, AT_HIGH, z).between(low, high).labeled(label)
         for group, label in enumerate(kind.first.labels)
     ]
     yield FigureGroup("mean_within", Figures.from_rows(means), unit, (low, high))
@@ -232,10 +232,10 @@ def group_means(
 
 def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Ratios, bool]:
     """Return each group's parts at the low and the high end, and whether reports are enough."""
-    sample = Sample.of(inverse, counts)
+    sample = Sample.from_counts(inverse, counts)
     ends = np.kron(np.eye(kind.first.size), _ends(kind.points))
     shares, covariance = ends @ inverse.shares(counts, sample.reports), ends @ sample.covariance(inverse) @ ends.T
-    table = Ratios.of(shares, covariance, kind.first.size, 2)
+    table = Ratios.from_shares(shares, covariance, kind.first.size, 2)
     if sample.reports < EXACT_BELOW:
         return table, False
     return table.widened(Sample(ends @ sample.scores, counts)), True

@@ -55,7 +55,7 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
     decoder = decoder_of(channel)
     if decoder is not None:
         return decoder.least_noise(mean)
-    return max(0.0, Contrast.of(inverse_of(channel), analysis_of(metric).scale).floor)
+    return max(0.0, Contrast.from_positions(inverse_of(channel), analysis_of(metric).scale).floor)
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:

@@ -58,7 +58,7 @@ class Contrast:
     enough: float
 
     @classmethod
-    def of(cls, inverse: Inverse, positions: Floats) -> Contrast:
+    def from_positions(cls, inverse: Inverse, positions: Floats) -> Contrast:
         """Return the contrast of positions from 0 to 1, shape (k,)."""
         scores = inverse.contrast(positions)
         squares, cubes, fourths = (inverse.expectations(scores**power) for power in (2, 3, 4))
@@ -71,7 +71,7 @@ class Contrast:
     @lru_cache(maxsize=REMEMBERED)
     def remembered(inverse: Inverse, positions: tuple[float, ...]) -> Contrast:
         """Return the contrast of k positions from 0 to 1, cached for the next window."""
-        return Contrast.of(inverse, np.array(positions))
+        return Contrast.from_positions(inverse, np.array(positions))
 
     def least_variance(self, means: Floats) -> float:  # noqa: ARG002 the same for every mean
         """Return the floor."""
@@ -117,8 +117,8 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
     """
     shares = counts / reports
     means = (shares * of_symbols.scores).sum(axis=1, keepdims=True)
-    strays = (shares * (of_symbols.scores - means) ** 2).sum(axis=1, keepdims=True)
-    observed = strays * reports / np.maximum(1, reports - 1)
+    deviations = (shares * (of_symbols.scores - means) ** 2).sum(axis=1, keepdims=True)
+    observed = deviations * reports / np.maximum(1, reports - 1)
     variances = np.maximum(observed, of_symbols.least_variance(np.clip(means, 0.0, 1.0)))
     errors = np.sqrt(variances / reports)
     ends = _ends(of_symbols, counts, reports, means, variances, family)

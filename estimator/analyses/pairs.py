@@ -112,10 +112,10 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
     """
     is_enough = sample.reports >= EXACT_BELOW
     z = z_of(family) if is_enough else math.inf
-    table = Ratios.of(shares, covariance, cross.first.size, cross.second.size)
+    table = Ratios.from_shares(shares, covariance, cross.first.size, cross.second.size)
     table = table.widened(sample) if is_enough else table
     within = [
-        table.estimate(row, j, z).labelled((group, value))
+        table.estimate(row, j, z).labeled((group, value))
         for row, group in enumerate(cross.first.labels)
         for j, value in enumerate(cross.second.labels)
     ]
@@ -124,7 +124,7 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
     groups = [FigureGroup("share_within", Figures.from_rows(within), "", SHARES)]
     if _is_ranking(cross):
         auc, roc = auc_of_pairs(shares, covariance, sample, z), roc_of_pairs(cross, shares, covariance, sample, z)
-        groups.append(FigureGroup("auc_of_steps", Figures.from_rows([auc.labelled()]), "", SHARES))
+        groups.append(FigureGroup("auc_of_steps", Figures.from_rows([auc.labeled()]), "", SHARES))
         groups.append(FigureGroup("share_from", Figures.from_rows(roc), "", SHARES))
     groups.append(FigureGroup("difference", Figures.from_rows(differences), "", (-1.0, 1.0)))
     return Joint(tuple(groups), independence)
@@ -193,7 +193,7 @@ def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sampl
         added = np.array(quarters, dtype=np.float64)
         table = _added_up(added, shares, covariance, sample, z)
         for row, said in enumerate((False, True)):
-            yield table.estimate(row, 1, z).labelled((said, cross.first.labels[step]))
+            yield table.estimate(row, 1, z).labeled((said, cross.first.labels[step]))
 
 
 def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -> Estimate:
@@ -236,7 +236,7 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
 
 def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Ratios:
     """Return the ratios of two groups of two parts, each a weighted sum of the shares."""
-    table = Ratios.of(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
+    table = Ratios.from_shares(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
     if not math.isfinite(z):
         return table
     return table.widened(Sample(added @ sample.scores[: shares.size], sample.counts))

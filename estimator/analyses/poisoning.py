@@ -46,7 +46,7 @@ from client_sdk.protocol.channel import Channel
 from estimator.decoders.decoder import ChannelLaw, Inverse
 from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
 from estimator.decoders.one_of import OneOfShares
-from estimator.likelihood.histogram import AT_ONCE, MAX_LEAPS, extrapolated, stepped
+from estimator.likelihood.histogram import AT_ONCE, MAX_ACCELERATED, extrapolated, stepped
 from estimator.likelihood.shares import SLACK, climbed, maximum_likelihood, slack
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import Fakes, Move, RangeTest
@@ -233,7 +233,7 @@ def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDA
     seen, left = counts / reports, np.arange(len(counts))
     far = np.empty(len(counts), dtype=np.bool_)
     shares = np.full((len(counts), inputs), 1 / inputs)
-    for _ in range(MAX_LEAPS):
+    for _ in range(MAX_ACCELERATED):
         fitted = law.symbol_law(shares)
         rises = law.expectations(seen / fitted)
         most = 2 * reports * _log_ratio(seen, fitted)

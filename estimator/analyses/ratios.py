@@ -57,7 +57,7 @@ class Sample:
     counts: Counts
 
     @classmethod
-    def of(cls, inverse: Inverse, counts: Counts) -> Sample:
+    def from_counts(cls, inverse: Inverse, counts: Counts) -> Sample:
         """Return the sample of a channel of k inputs."""
         inputs = inverse.shares(counts, 1).size
         return cls(np.array([inverse.contrast(unit) for unit in np.eye(inputs)]), counts)
@@ -101,7 +101,7 @@ class Ratios:
         of_pairs: covariance of the pairs, shape (groups, outcomes, groups, outcomes).
         of_sums: of the groups, shape (groups, groups).
         of_both: of pairs and groups, shape (groups, outcomes, groups).
-        stretch: of the distances from each ratio down and up to the ends of Fieller's interval, at
+        widening: of the distances from each ratio down and up to the ends of Fieller's interval, at
             least 1, shape (2, groups, outcomes).
 
     """
@@ -111,22 +111,22 @@ class Ratios:
     of_pairs: Floats
     of_sums: Floats
     of_both: Floats
-    stretch: Floats
+    widening: Floats
 
     @classmethod
-    def of(cls, shares: Floats, covariance: Floats, groups: int, outcomes: int) -> Ratios:
+    def from_shares(cls, shares: Floats, covariance: Floats, groups: int, outcomes: int) -> Ratios:
         """Add up the pairs of each group."""
         pairs, blocks = shares.reshape(groups, outcomes), covariance.reshape(groups, outcomes, groups, outcomes)
         of_both = blocks.sum(axis=3)
-        stretch = np.ones((2, groups, outcomes))
-        return cls(pairs, pairs.sum(axis=1), blocks, of_both.sum(axis=1), of_both, stretch)
+        widening = np.ones((2, groups, outcomes))
+        return cls(pairs, pairs.sum(axis=1), blocks, of_both.sum(axis=1), of_both, widening)
 
     def widened(self, sample: Sample) -> Ratios:
         """Return the ratios with intervals that also hold where few people decide.
 
         With little noise and few people of an outcome, or of all others, in a group, a tally may
-        lack them, as it may lack rare answers in a mean. Fieller's 95% interval is then stretched
-        to the ends of one by betting. At other levels it is stretched as much.
+        lack them, as it may lack rare answers in a mean. Fieller's 95% interval is then widened
+        to the ends of one by betting. At other levels it is widened as much.
         """
         groups, outcomes = self.pairs.shape
         can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))
@@ -138,15 +138,15 @@ class Ratios:
         scores = sample.scores[: groups * outcomes].reshape(groups, outcomes, -1)
         ends = betting_ratios(scores[few], scores.sum(axis=1)[group], sample.counts)
         ratio, (low, high) = self._ratio(group, outcome), self._fieller(group, outcome, Z)
-        stretch = self.stretch.copy()
-        stretch[0][few] = np.maximum(1, (ratio - ends[0]) / (ratio - low))
-        stretch[1][few] = np.maximum(1, (ends[1] - ratio) / (high - ratio))
-        return replace(self, stretch=stretch)
+        widening = self.widening.copy()
+        widening[0][few] = np.maximum(1, (ratio - ends[0]) / (ratio - low))
+        widening[1][few] = np.maximum(1, (ends[1] - ratio) / (high - ratio))
+        return replace(self, widening=widening)
 
     @property
     def is_widened(self) -> bool:
         """Whether few people decide some ratio."""
-        return bool((self.stretch > 1).any())
+        return bool((self.widening > 1).any())
 
     def limits(self, group: int, outcome: int, z: float) -> tuple[float, float] | None:
         """Return Fieller's interval, not clipped. None if the group could be empty."""
@@ -235,13 +235,13 @@ class Ratios:
         return variance
 
     def _fieller(self, group: Place, outcome: Place, z: Floats | float) -> tuple[Floats, Floats]:
-        """Return both ends of the intervals of groups that could not be empty, stretched."""
+        """Return both ends of the intervals of groups that could not be empty, widened."""
         share, total = self.pairs[group, outcome], self.sums[group]
         square = total**2 - z**2 * self.of_sums[group, group]
         middle = share * total - z**2 * self.of_both[group, outcome, group]
         rest = share**2 - z**2 * self.of_pairs[group, outcome, group, outcome]
         reach = np.sqrt(np.maximum(0.0, middle**2 - square * rest))
-        ratio, (down, up) = share / total, self.stretch[:, group, outcome]
+        ratio, (down, up) = share / total, self.widening[:, group, outcome]
         low, high = (middle - reach) / square, (middle + reach) / square
         return ratio - down * (ratio - low), ratio + up * (high - ratio)
 

@@ -88,7 +88,7 @@ class UnlistedTexts(Analysis[Text]):
         return SURVIVORS + len(request.candidates)
 
     def _estimate(self, tally: Tally, request: Request) -> MetricEstimate:
-        tables = GroupTables.of(self.channel, tally.dense(self.channel.symbols))
+        tables = GroupTables.from_counts(self.channel, tally.dense(self.channel.symbols))
         found = discover(self.kind, tables, simultaneous=request.simultaneous) if self.kind.discover else None
         texts = self.fitting(request.candidates)
         named = confirm(self.kind, tables, texts, simultaneous=request.simultaneous) if texts else None

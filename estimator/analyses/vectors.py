@@ -128,7 +128,7 @@ class VectorMean:
     Attributes:
         norm: of the metric: the greatest length of a vector.
         coordinates: the unbiased estimates, shape (d,).
-        strays: how far the sum of each block is off, as a part of the mean, shape (blocks, d).
+        deviations: how far the sum of each block is off, as a part of the mean, shape (blocks, d).
         noise: the standard error of the mechanism in a random direction.
         reports: of the tally. Below `EXACT_BELOW` they do not say how people differ, and intervals
             are everything.
@@ -137,7 +137,7 @@ class VectorMean:
 
     norm: float
     coordinates: Floats
-    strays: Floats
+    deviations: Floats
     noise: float
     reports: int
 
@@ -150,26 +150,26 @@ class VectorMean:
 
         """
         length = float(np.linalg.norm(weights))
-        error = self._error(self.strays @ weights, length * self.noise)
+        error = self._error(self.deviations @ weights, length * self.noise)
         estimate, reach = float(weights @ self.coordinates), self._errors_within(family) * float(error)
         most = length * self.norm
         return Estimate(estimate, float(error), max(-most, estimate - reach), min(most, estimate + reach))
 
     def shares(self, family: int = 1) -> Figures:
         """Return the estimate of each coordinate, counted from 0."""
-        errors = self._error(self.strays, self.noise)
+        errors = self._error(self.deviations, self.noise)
         reaches = self._errors_within(family) * errors
         lows, highs = (np.clip(self.coordinates + side * reaches, -self.norm, self.norm) for side in (-1, 1))
         return Figures(range(len(self.coordinates)), lows, highs, self.coordinates, errors)
 
     def _errors_within(self, family: int) -> float:
         """Return how many standard errors an interval reaches to either side."""
-        return student_of(family, len(self.strays) - 1) if self.reports >= EXACT_BELOW else math.inf
+        return student_of(family, len(self.deviations) - 1) if self.reports >= EXACT_BELOW else math.inf
 
-    def _error(self, strays: Floats, noise: float) -> Floats:
-        """Return the standard error of what strays from block to block, not below the noise."""
-        blocks = len(strays)
-        variance = (strays**2).sum(axis=0) * blocks / (blocks - 1)
+    def _error(self, deviations: Floats, noise: float) -> Floats:
+        """Return the standard error of deviations from block to block, not below the noise."""
+        blocks = len(deviations)
+        variance = (deviations**2).sum(axis=0) * blocks / (blocks - 1)
         least: Floats = np.sqrt(np.maximum(variance, noise**2))
         return least
 
@@ -201,8 +201,8 @@ class Vectors(Analysis[B]):
         sums = scale * block_sums(channel, counts)[:, : self.kind.length]
         mean = sums.sum(axis=0)
         shares = block_reports(channel, counts) / tally.reports
-        strays, noise = sums - shares[:, np.newaxis] * mean, self.noise / math.sqrt(tally.reports)
-        return VectorMean(norm, mean, strays, noise, tally.reports)
+        deviations, noise = sums - shares[:, np.newaxis] * mean, self.noise / math.sqrt(tally.reports)
+        return VectorMean(norm, mean, deviations, noise, tally.reports)
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
         """Yield the coordinates of each tally."""

@@ -128,7 +128,7 @@ class WalkPlan:
     rows: list[int]
 
     @classmethod
-    def of(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
+    def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
         """Return which answers to a metric are walked, and how far.
 
         Rounding a number in exact fractions is slow, and there are a thousand paths. So all numbers

@@ -180,7 +180,7 @@ def _one_sided(table: ObservationTable, claim: PrivacyClaim, level: float) -> Lo
     learning, choosing, proving = table.part(0, n // 4), table.part(n // 4, n // 2), table.part(n // 2, n)
     m = len(proving.first)
     score, threshold = _choose(learning, choosing, m, claim, level)
-    hits, others = (int((score.of(rows) >= threshold).sum()) for rows in (proving.first, proving.second))
+    hits, others = (int((score.evaluate(rows) >= threshold).sum()) for rows in (proving.first, proving.second))
     excess = detectable(hits, m, level, claim.epsilon, claim.delta)
     at_best = provable(m, 0, m, level, claim.delta)
     return LowerBound(claim, provable(hits, others, m, level, claim.delta), excess, n, at_best)
@@ -193,7 +193,7 @@ def _choose(
     z = NormalDist().inv_cdf(1 - level)
     best: tuple[float, Score, float] | None = None
     for score in scores(learning):
-        first, second = np.sort(score.of(choosing.first)), np.sort(score.of(choosing.second))
+        first, second = np.sort(score.evaluate(choosing.first)), np.sort(score.evaluate(choosing.second))
         thresholds = np.unique(first)
         hits, others = (1 - np.searchsorted(side, thresholds) / side.size for side in (first, second))
         certain = np.maximum(_lower(hits, m, z) - claim.delta, np.finfo(np.float64).tiny)
@@ -207,7 +207,7 @@ def _choose(
 
 def _lower(frequencies: Floats, n: int, z: float) -> Floats:
     """Return a quick approximation of the lower bound (Wilson 1927). It is only for choosing."""
-    centre = frequencies + z * z / (2 * n)
+    center = frequencies + z * z / (2 * n)
     half_width = z * np.sqrt(frequencies * (1 - frequencies) / n + (z / (2 * n)) ** 2)
-    lower: Floats = (centre - half_width) / (1 + z * z / n)
+    lower: Floats = (center - half_width) / (1 + z * z / n)
     return lower

@@ -97,7 +97,7 @@ class _Clock:
         return self.now_s
 
     def next_window(self, kind: WindowKind) -> None:
-        self.now_s = Window.of(kind, self.now_s).ends_at + HALF_A_DAY_S
+        self.now_s = Window.at(kind, self.now_s).ends_at + HALF_A_DAY_S
 
 
 class _Collector:

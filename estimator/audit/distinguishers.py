@@ -1,4 +1,4 @@
-"""Distinguishers: scores that are higher the more an observation favours one answer.
+"""Distinguishers: scores that are higher the more an observation favors one answer.
 
 What an adversary sees of a device is the bytes that it sends. They are taken apart into features.
 
@@ -100,22 +100,22 @@ def _features(bodies: Bodies) -> Iterator[tuple[str, Value]]:
     yield "uploads", len(bodies)
     reported: Counter[str] = Counter()
     for number, body in enumerate(bodies):
-        of = f"upload {number}"
-        yield f"bytes of {of}", len(body)
+        which = f"upload {number}"
+        yield f"bytes of {which}", len(body)
         try:
             upload = read_upload(body)
         except MalformedError:
-            yield f"all of {of}", body
+            yield f"all of {which}", body
             continue
         if upload.encode() != body:
-            yield f"all of {of}", body.replace(upload.id.encode(), b"")
-        yield f"id of {of}", upload.id
-        yield f"order of {of}", tuple(report.metric for report in upload.reports)
-        yield f"labels of {of}", tuple(sorted(report[:3] for report in upload.reports))
+            yield f"all of {which}", body.replace(upload.id.encode(), b"")
+        yield f"id of {which}", upload.id
+        yield f"order of {which}", tuple(report.metric for report in upload.reports)
+        yield f"labels of {which}", tuple(sorted(report[:3] for report in upload.reports))
         for place, report in enumerate(upload.reports):
             reported[report.metric] += 1
             yield f"symbol {reported[report.metric]} of {report.metric}", report.symbol
-            yield f"place of {report.metric} in {of}", place
+            yield f"place of {report.metric} in {which}", place
 
 
 def tabulate(first: Sequence[Observation], second: Sequence[Observation]) -> ObservationTable:
@@ -173,7 +173,7 @@ Places = tuple[tuple[int, ...], ...]
 class Score(Protocol):
     """A score of observations."""
 
-    def of(self, rows: Rows) -> Floats:
+    def evaluate(self, rows: Rows) -> Floats:
         """Return the score of each observation."""
 
 
@@ -243,7 +243,7 @@ class _Learnt:
     coders: tuple[Coder, ...]
     table: Floats
 
-    def of(self, rows: Rows) -> Floats:
+    def evaluate(self, rows: Rows) -> Floats:
         return reduce(np.add, (self.table[_joint(rows[:, place], self.coders)] for place in self.places))
 
 
@@ -253,8 +253,8 @@ class _Sum:
 
     parts: tuple[Score, ...]
 
-    def of(self, rows: Rows) -> Floats:
-        return reduce(np.add, (part.of(rows) for part in self.parts))
+    def evaluate(self, rows: Rows) -> Floats:
+        return reduce(np.add, (part.evaluate(rows) for part in self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +265,8 @@ class _Folded:
     bins: _Bins
     table: Floats
 
-    def of(self, rows: Rows) -> Floats:
-        folded: Floats = self.table[self.bins.codes(self.inner.of(rows))]
+    def evaluate(self, rows: Rows) -> Floats:
+        folded: Floats = self.table[self.bins.codes(self.inner.evaluate(rows))]
         return folded
 
 
@@ -342,7 +342,7 @@ def _bins_of(values: Rows | Floats, bins: int) -> _Bins:
 
 
 def _fold(sample: ObservationTable, inner: Score) -> Score:
-    sides = [inner.of(rows) for rows in (sample.first, sample.second)]
+    sides = [inner.evaluate(rows) for rows in (sample.first, sample.second)]
     bins = _bins_of(np.concatenate(sides), FINE)
     counts = [np.bincount(bins.codes(side), minlength=bins.size) for side in sides]
     return _Folded(inner, bins, _log_ratios(*counts))

@@ -62,9 +62,9 @@ class IdealFunction:
         self._coins = coins
         self._words: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
-    def __call__(self, *labels: str) -> _LabelledCoins:
+    def __call__(self, *labels: str) -> _LabeledCoins:
         """Return the coins of labels."""
-        return _LabelledCoins(self, labels)
+        return _LabeledCoins(self, labels)
 
     def word(self, place: tuple[str | int, ...], bound: int) -> int:
         """Return the integer below a bound at a place.
@@ -81,7 +81,7 @@ class IdealFunction:
         return word
 
 
-class _LabelledCoins:
+class _LabeledCoins:
     def __init__(self, function: IdealFunction, labels: tuple[str, ...]) -> None:
         self._function = function
         self._labels = labels
@@ -274,11 +274,11 @@ def _walks_of(channel: Channel) -> Walks:
 
 
 def _laws_of_plain(metric: Metric, all_inputs: bool) -> int:  # noqa: FBT001 as all in the table
-    return WalkPlan.of(metric, all_inputs=all_inputs).laws
+    return WalkPlan.from_metric(metric, all_inputs=all_inputs).laws
 
 
 def _plain(metric: Metric, requests: RequestedLosses, after_law: AfterLaw, all_inputs: bool) -> Iterator[Proof]:  # noqa: FBT001
-    plan = WalkPlan.of(metric, all_inputs=all_inputs)
+    plan = WalkPlan.from_metric(metric, all_inputs=all_inputs)
     yield _report_proof(metric, _one_report(metric, plan, after_law), requests, all_inputs)
 
 

@@ -1,6 +1,6 @@
 """The audit: play, observe, attack.
 
-A contest says which lives are told apart, and what is claimed of them. Each horizon has a function.
+A game says which lives are told apart, and what is claimed of them. Each horizon has a function.
 The answers that are told apart are the ends of a domain, and a few between them.
 """
 
@@ -23,6 +23,7 @@ from estimator.audit import black_box
 from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, LowerBound, PrivacyClaim, attack, level_of
 from estimator.audit.black_box import Life
 from estimator.audit.distinguishers import Observation, observe, tabulate
+from estimator.errors import metric_named
 from estimator.results.estimate import Record, says
 
 BETWEEN = 2
@@ -59,7 +60,7 @@ its own.
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class Game:
     """Two lives to tell apart.
 
     Attributes:
@@ -84,22 +85,22 @@ class Contest:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """Contests that share lives.
+class GameGroup:
+    """Games that share lives.
 
     Attributes:
-        contests: between these lives.
+        games: between these lives.
         devices: how many devices live each life.
 
     """
 
-    contests: tuple[Contest, ...]
+    games: tuple[Game, ...]
     devices: int
 
     @property
     def lives(self) -> list[Life]:
         """Every life, once."""
-        return list(dict.fromkeys(life for contest in self.contests for life in contest.lives))
+        return list(dict.fromkeys(life for game in self.games for life in game.lives))
 
     @property
     def windows(self) -> int:
@@ -115,17 +116,22 @@ class Scene:
         return self.windows + (REPORTS_A_WINDOW - 1) * self.devices * len(self.lives)
 
 
-def scenes(registry: Registry, reports: int) -> list[Scene]:
-    """Return all scenes. Each answer to a single metric is reported at least ``reports`` times."""
+def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
+    """Return all groups of games.
+
+    Each answer to a single metric is reported at least ``reports`` times.
+    """
     lifetime = registry.budget.lifetime_nanos
-    played = [scene for metric in registry.metrics.values() for scene in _of_metric(metric, reports, lifetime)]
+    played = [
+        game_group for metric in registry.metrics.values() for game_group in _of_metric(metric, reports, lifetime)
+    ]
     if len(registry.metrics) > 1:
-        contests = tuple(windows(registry))
-        played.append(Scene(contests, max(LEAST_OBSERVATIONS, reports // REPORTS_A_WINDOW)))
+        games = tuple(windows(registry))
+        played.append(GameGroup(games, max(LEAST_OBSERVATIONS, reports // REPORTS_A_WINDOW)))
     return played
 
 
-def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[Scene]:
+def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGroup]:
     """Yield months.
 
     Unless answers are permanent, each of their windows also serves as a single report. What is
@@ -136,25 +142,23 @@ def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[Scene]:
     lives = [_life(metric, [answer] * MONTH) for answer in answers]
     if metric.channel.permanent_nanos:
         single = [_life(metric, [answer]) for answer in answers]
-        yield Scene(tuple(one_report(metric, answers, single)), reports // REPORTS_A_WINDOW)
-        yield Scene(tuple(months(metric, answers, lives, paid)), devices)
+        yield GameGroup(tuple(one_report(metric, answers, single)), reports // REPORTS_A_WINDOW)
+        yield GameGroup(tuple(months(metric, answers, lives, paid)), devices)
     else:
-        yield Scene((*one_report(metric, answers, lives), *months(metric, answers, lives, paid)), devices)
+        yield GameGroup((*one_report(metric, answers, lives), *months(metric, answers, lives, paid)), devices)
 
 
-def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Contest]:
+def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Game]:
     """Yield every pair of answers, told apart by one report.
 
     Each window of a life is one report.
     """
     claim = claim_of([metric])
     for (answer, life), (other, other_life) in combinations(zip(answers, lives, strict=True), 2):
-        yield Contest(metric.name, "one report", (answer.name, other.name), (life, other_life), claim, by_window=True)
+        yield Game(metric.name, "one report", (answer.name, other.name), (life, other_life), claim, by_window=True)
 
 
-def months(
-    metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life], paid: int = MONTH
-) -> Iterator[Contest]:
+def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life], paid: int = MONTH) -> Iterator[Game]:
     """Yield paid windows of a month that all differ, and a month in which only the first one does.
 
     Of permanent numbers a third answer is played, too: one that coins round to either end.
@@ -163,15 +167,15 @@ def months(
     names = (first.name, second.name)
     claim = permanent_claim_of(metric, paid) if metric.channel.permanent_nanos else claim_of([metric] * paid)
     if paid > 1:
-        yield Contest(metric.name, f"{paid} windows, all differ", names, (lives[0], lives[1]), claim, windows=paid)
+        yield Game(metric.name, f"{paid} windows, all differ", names, (lives[0], lives[1]), claim, windows=paid)
     differing = _life(metric, [second, *[first] * (MONTH - 1)])
-    yield Contest(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
+    yield Game(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
     if metric.channel.permanent_nanos and between and not metric.labels:
         pair = (first.name, between[0].name)
-        yield Contest(metric.name, f"{paid} windows, all between", pair, (lives[0], lives[2]), claim, windows=paid)
+        yield Game(metric.name, f"{paid} windows, all between", pair, (lives[0], lives[2]), claim, windows=paid)
 
 
-def windows(registry: Registry) -> Iterator[Contest]:
+def windows(registry: Registry) -> Iterator[Game]:
     """Yield a window in which answers differ, as many as its ceiling pays for, then one each."""
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
@@ -180,11 +184,11 @@ def windows(registry: Registry) -> Iterator[Contest]:
     second = first | {metric.name: ends[metric.name][1].value for metric in paid}
     base, opposite = (Life((answers,), registry.budget.window) for answers in (first, second))
     horizon = f"a window, {'all' if len(paid) == len(metrics) else len(paid)} differ"
-    yield Contest(None, horizon, ("first", "second"), (base, opposite), claim_of(paid))
+    yield Game(None, horizon, ("first", "second"), (base, opposite), claim_of(paid))
     for metric in metrics:
         first_end, second_end = ends[metric.name]
         life = Life((first | {metric.name: second_end.value},), registry.budget.window)
-        yield Contest(
+        yield Game(
             metric.name, "a window, one differs", (first_end.name, second_end.name), (base, life), claim_of([metric])
         )
 
@@ -267,18 +271,18 @@ def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
         UnknownMetricError: if a name is not that of a metric.
 
     """
-    metrics = {name: registry.metric(name) for name in names} if names else registry.metrics
+    metrics = {name: metric_named(registry, name) for name in names} if names else registry.metrics
     return replace(registry, metrics=metrics)
 
 
 def windows_played(registry: Registry, reports: int) -> int:
     """Return how many windows an audit plays."""
-    return sum(scene.windows for scene in scenes(registry, reports))
+    return sum(game_group.windows for game_group in game_groups(registry, reports))
 
 
 def default_reports(registry: Registry) -> int:
     """Return how many reports of each answer take a few minutes."""
-    effort_of_report = sum(scene.effort for scene in scenes(registry, MOST_REPORTS)) / MOST_REPORTS
+    effort_of_report = sum(game_group.effort for game_group in game_groups(registry, MOST_REPORTS)) / MOST_REPORTS
     return max(LEAST_REPORTS, min(MOST_REPORTS, int(EFFORT_IN_ALL / effort_of_report)))
 
 
@@ -305,31 +309,31 @@ def audit(
         AuditError: if a device does not record or send its reports.
 
     """
-    planned, bare = scenes(registry, reports), black_box.without_ceilings(registry)
-    level = level_of(sum(len(scene.contests) for scene in planned))
+    planned, bare = game_groups(registry, reports), black_box.without_ceilings(registry)
+    level = level_of(sum(len(game_group.games) for game_group in planned))
 
-    def findings_of(scene: Scene) -> Iterator[Finding]:
-        lived: Lives = {life: [] for life in scene.lives}
-        for _ in range(scene.devices):
+    def findings_of(game_group: GameGroup) -> Iterator[Finding]:
+        lived: Lives = {life: [] for life in game_group.lives}
+        for _ in range(game_group.devices):
             # lives take turns, so that a change of the machine affects all of them
             for life, devices in lived.items():
                 bodies = black_box.play(bare, life, make_device)
                 devices.append([observe([window]) for window in bodies])
                 after_life(len(bodies))
-        for contest in scene.contests:
-            first, second = (observations(contest, lived[life]) for life in contest.lives)
-            yield _finding(contest, attack(tabulate(first, second), contest.claim, level))
+        for game in game_group.games:
+            first, second = (observations(game, lived[life]) for life in game.lives)
+            yield _finding(game, attack(tabulate(first, second), game.claim, level))
 
-    findings = tuple(finding for scene in planned for finding in findings_of(scene))
+    findings = tuple(finding for game_group in planned for finding in findings_of(game_group))
     lifetime = as_float(registry.budget.lifetime_nanos)
     return Audit(reports, FALSE_ACCUSATION, any(finding.accused for finding in findings), lifetime, findings)
 
 
-def _finding(contest: Contest, bound: LowerBound) -> Finding:
+def _finding(game: Game, bound: LowerBound) -> Finding:
     return Finding(
-        metric=contest.metric,
-        horizon=contest.horizon,
-        answers=contest.names,
+        metric=game.metric,
+        horizon=game.horizon,
+        answers=game.names,
         claimed_epsilon=bound.claim.epsilon,
         claimed_delta=bound.claim.delta,
         proved_epsilon=bound.epsilon,
@@ -341,14 +345,14 @@ def _finding(contest: Contest, bound: LowerBound) -> Finding:
     )
 
 
-def observations(contest: Contest, devices: list[list[Observation]]) -> list[Observation]:
-    """Return what a contest sees of devices: each window, or its windows together."""
-    if contest.by_window:
+def observations(game: Game, devices: list[list[Observation]]) -> list[Observation]:
+    """Return what a game sees of devices: each window, or its windows together."""
+    if game.by_window:
         return [window for windows in devices for window in windows]
     return [
         {
             feature._replace(window=at): value
-            for at, window in enumerate(windows[: contest.windows])
+            for at, window in enumerate(windows[: game.windows])
             for feature, value in window.items()
         }
         for windows in devices

@@ -3,7 +3,7 @@
 A report of a vector takes s * (2 D - s) paths in each of B rotations, too many to walk where D is
 in the hundreds. Privacy needs one thing only: that the favoured axes are s of the 2 D, whatever the
 vector and the rotation. Then a symbol has one of two probabilities, and no pair of vectors has a
-larger ratio than these. Two vectors that favour disjoint axes, such as opposite ones, have it.
+larger ratio than these. Two vectors that favor disjoint axes, such as opposite ones, have it.
 
 So two things are walked. In dimension `LOW` all paths of a few vectors are, opposite ones among
 them, by the code of the device and at the same epsilon. At the channel's own size, the favoured

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ from estimator.commands.report_options import (
 from estimator.errors import BusyError, OutputError
 from estimator.output_files import is_not_ours
 from estimator.report.alerts import read_alert
+from estimator.report.publishing import LEAST_REPORTS
 
 if TYPE_CHECKING:
     from estimator.archive import Archive, ArchiveRun
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=CommandWithExtras,
+    short_help="Keep a report of every closed window.",
     epilog=examples(
         "hearsay-estimator archive reports --collector https://telemetry.example.com",
         "hearsay-estimator archive reports --tallies tallies.ndjson --with poisoning=0.01",
@@ -76,14 +79,14 @@ def archive(  # noqa: PLR0913 one argument an option
 ) -> None:
     """Write the report of every closed window that DIR does not have yet, in every format.
 
-    Each window gets a folder, which appears whole and never changes. DIR/index.html shows how every
-    question stands after all windows, and DIR/digest.txt says it in twenty lines. Run it as a job:
-    a run that was interrupted is continued by the next one.
+    Each window gets a folder, which appears whole and never changes. DIR/index.html shows every
+    question over all windows, and DIR/digest.txt summarizes them in twenty lines. Run it as a job;
+    the next run continues an interrupted one.
     """
     try:
         # loading templates takes 41 ms, which other commands save; and not every system has fcntl
         from estimator.archive import ON_ALL_WINDOWS, Archive, missing_windows, write_standing, write_windows  # noqa: PLC0415
-        from estimator.publication import QUESTIONS, publish  # noqa: PLC0415 likewise 41 ms
+        from estimator.publication import METRICS, publish  # noqa: PLC0415 likewise 41 ms
     except ModuleNotFoundError as error:
         raise OutputError(
             f"archive needs {error.name}, which this system does not have; run it on Linux or macOS"
@@ -99,34 +102,42 @@ def archive(  # noqa: PLR0913 one argument an option
     definitions = history.read(registry)
     check_request(definitions, request)
     _check_public(definitions, folder, public)
-    _refuse_mixed(Archive(folder), None if public is None else Archive(public), QUESTIONS)
+    _refuse_mixed(Archive(folder), None if public is None else Archive(public), METRICS)
+    for each in filter(None, (folder, public)):
+        Archive(each).require_app(definitions.app)
     expressions = [read_alert(definitions, text) for text in alerts]
     received, _ = read_tallies(definitions, collector, tallies, selection)
     kept, now_s = Archive(folder), time.time()
-    is_published = False
+    is_published = is_empty = False
     try:
-        with kept.locked():
+        with ExitStack() as locks:
+            locks.enter_context(kept.locked())
+            if public is not None:  # an unfit folder is refused before anything is written
+                locks.enter_context(Archive(public).locked())
             missing = missing_windows(kept, received, selection)
             with progress("estimating", sum(map(len, missing.values()))) as advance:
                 outcome = write_windows(
                     kept, definitions, missing, request=request, now_s=now_s, alerts=expressions, advance=advance
                 )
             write_standing(kept, definitions, partial(_say_damaged, kept))
-        if public is not None:
-            of_windows = [tally for tally in received if selection.spans(tally.window) and kept.has(tally.window)]
-            with Archive(public).locked(), progress("publishing", len(of_windows)) as advance:
-                is_published = publish(public, definitions, of_windows, advance)
+            if public is not None:
+                of_windows = [tally for tally in received if selection.spans(tally.window) and kept.has(tally.window)]
+                with progress("publishing", len(of_windows)) as advance:
+                    is_published, is_empty = publish(public, definitions, of_windows, advance)
     except BusyError as error:
         click.echo(str(error), err=True)
         raise SystemExit(ExitStatus.NOTHING_NEW) from None
-    _print(outcome, kept.folder, public if is_published else None)
+    is_any = any(tally.closed and selection.spans(tally.window) for tally in received)
+    _print(outcome, kept.folder, public if is_published and not is_empty else None, is_any=is_any)
+    if is_empty:
+        click.echo(f"nothing to publish: no public question has a closed window with {LEAST_REPORTS} reports", err=True)
     has_fired = print_alerts(outcome.alerts)
     status = _status(has_fired=has_fired, wrote=bool(outcome.written) or is_published, failed=bool(outcome.failed))
     if status is not ExitStatus.DONE:
         raise SystemExit(status)
 
 
-def _refuse_mixed(kept: Archive, public: Archive | None, questions: str) -> None:
+def _refuse_mixed(kept: Archive, public: Archive | None, metrics: str) -> None:
     """Refuse an archive in a folder for the public, and the reverse, before either is written.
 
     Raises:
@@ -134,7 +145,7 @@ def _refuse_mixed(kept: Archive, public: Archive | None, questions: str) -> None
 
     """
     try:
-        if (kept.folder / questions).is_dir():
+        if (kept.folder / metrics).is_dir():
             raise OutputError(
                 f"{kept.folder} is a folder for the public, and an archive has every question; name another folder"
             )
@@ -142,7 +153,7 @@ def _refuse_mixed(kept: Archive, public: Archive | None, questions: str) -> None
             raise OutputError(
                 f"{public.folder} is an archive, which has every question; name another folder for the public"
             )
-        files = [] if public is None else [*(public.folder / questions).glob("*.json")]
+        files = [] if public is None else [*(public.folder / metrics).glob("*.json")]
     except OSError:  # writing there says so
         return
     foreign = next(filter(is_not_ours, files), None)
@@ -173,7 +184,7 @@ def _check_public(definitions: Registry, folder: Path, public: Path | None) -> N
         raise click.UsageError("--public: the registry has no question with public = true; add that to a question")
 
 
-def _print(outcome: ArchiveRun, folder: Path, published: Path | None) -> None:
+def _print(outcome: ArchiveRun, folder: Path, published: Path | None, *, is_any: bool) -> None:
     for window in outcome.written:
         click.echo(f"wrote {folder / window.text}")
     if published is not None:
@@ -183,7 +194,8 @@ def _print(outcome: ArchiveRun, folder: Path, published: Path | None) -> None:
     for window, reason in outcome.failed:
         click.echo(f"failed {window}: {reason}", err=True)
     if not (outcome.written or outcome.failed or published):
-        click.echo("nothing new: every closed window is there", err=True)
+        reason = "every closed window is there" if is_any else "no closed window that was asked for has a tally"
+        click.echo(f"nothing new: {reason}", err=True)
 
 
 def _status(*, has_fired: bool, wrote: bool, failed: bool) -> ExitStatus:

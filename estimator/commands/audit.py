@@ -15,7 +15,7 @@ from estimator.audit.compare import requests_of
 from estimator.audit.proof import proved
 from estimator.audit.prove import laws_walked, prove
 from estimator.audit.run import LEAST_REPORTS, audit, chosen, default_reports, windows_played
-from estimator.commands.options import REGISTRY, examples
+from estimator.commands.options import REGISTRY, WholeRange, examples
 from estimator.commands.printing import progress, put
 from estimator.render.text import audit as exact_forms
 from estimator.render.text.audit import AUDIT_FORMATS, accusation
@@ -26,6 +26,7 @@ MAX_REPORTS = 10**7
 
 @click.command(
     "audit",
+    short_help="Test or prove the SDK's privacy claims.",
     epilog=examples(
         "hearsay-estimator audit --registry metrics.toml --metric dark_mode --reports 6000",
         "hearsay-estimator audit --registry metrics.toml --exact",
@@ -36,7 +37,7 @@ MAX_REPORTS = 10**7
 @click.option(
     "--reports",
     metavar="N",
-    type=click.IntRange(LEAST_REPORTS, MAX_REPORTS),
+    type=WholeRange(LEAST_REPORTS, MAX_REPORTS),
     help="Reports per answer.  [default: as many as take a few minutes]",
 )
 @click.option(
@@ -67,7 +68,7 @@ def audit_command(  # noqa: PLR0913 the options of the command
     program: str | None,
     form: str,
 ) -> None:
-    """Try to refute the installed SDK's claims of privacy, or prove them.
+    """Test the privacy claims of the installed SDK, or prove them.
 
     Exit with status 1 if a claim is refuted.
     """
@@ -77,20 +78,20 @@ def audit_command(  # noqa: PLR0913 the options of the command
         raise click.UsageError("--all-inputs is for --exact; add that or leave it out")
     if exact and program is not None:
         raise click.UsageError("--exact walks the SDK in Python; leave out --sdk, or --exact")
-    questions = chosen(Registry.read(registry), names)
+    metrics = chosen(Registry.read(registry), names)
     if exact:
-        refuted = _prove(questions, registry.read_text(encoding="utf-8"), form, all_inputs=all_inputs)
+        refuted = _prove(metrics, registry.read_text(encoding="utf-8"), form, all_inputs=all_inputs)
     else:
-        refuted = _attack(questions, reports or default_reports(questions), form, program)
+        refuted = _attack(metrics, reports or default_reports(metrics), form, program)
     for sentence in refuted:
         click.echo(sentence, err=True)
     context.exit(ExitStatus.FAILED if refuted else ExitStatus.DONE)
 
 
-def _attack(questions: Registry, reports: int, form: str, program: str | None) -> list[str]:
+def _attack(metrics: Registry, reports: int, form: str, program: str | None) -> list[str]:
     """Attack the SDK, print the audit, and return a sentence for each refuted claim."""
-    with progress("auditing", windows_played(questions, reports)) as advance:
-        play = partial(audit, questions, reports, after_life=advance)
+    with progress("auditing", windows_played(metrics, reports)) as advance:
+        play = partial(audit, metrics, reports, after_life=advance)
         if program is None:
             outcome = play()
         else:
@@ -100,11 +101,11 @@ def _attack(questions: Registry, reports: int, form: str, program: str | None) -
     return [accusation(finding) for finding in outcome.findings if finding.accused]
 
 
-def _prove(questions: Registry, registry_text: str, form: str, *, all_inputs: bool) -> list[str]:
+def _prove(metrics: Registry, registry_text: str, form: str, *, all_inputs: bool) -> list[str]:
     """Walk the SDK, print the audit, and return a sentence for each refuted claim."""
     requests = requests_of(registry_text)
-    with progress("proving", laws_walked(questions, all_inputs=all_inputs)) as advance:
-        walked = prove(questions, requests, all_inputs=all_inputs, after_law=advance)
-    outcome = proved(walked, as_float(questions.budget.lifetime_nanos))
+    with progress("proving", laws_walked(metrics, all_inputs=all_inputs)) as advance:
+        walked = prove(metrics, requests, all_inputs=all_inputs, after_law=advance)
+    outcome = proved(walked, as_float(metrics.budget.lifetime_nanos))
     put(exact_forms.PROOF_FORMATS, form, outcome)
     return [sentence for proof in outcome.proofs for sentence in exact_forms.refusals(proof)]

@@ -24,7 +24,10 @@ PROGRAM: Final = "hearsay-estimator"
 SHELLS: Final = ("bash", "zsh", "fish")
 
 
-@click.command(epilog=examples(f"{PROGRAM} completion bash", f"{PROGRAM} completion zsh --install"))
+@click.command(
+    short_help="Install shell completion.",
+    epilog=examples(f"{PROGRAM} completion bash", f"{PROGRAM} completion zsh --install"),
+)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.option("--install", is_flag=True, help="Install the script for the current user.")
 @click.pass_context
@@ -172,4 +175,4 @@ class Commands(click.Group):
 @click.group(cls=Commands)
 @click.version_option(package_name="hearsay-ldp")
 def command() -> None:
-    """Estimate what is true of a population from perturbed reports."""
+    """Estimate population statistics from randomized reports."""

@@ -13,6 +13,7 @@ from estimator.conformance.run import play
 
 @click.command(
     "conformance",
+    short_help="Check an SDK against the protocol.",
     epilog=examples(
         'hearsay-estimator conformance "node client.js"',
         'hearsay-estimator conformance --class ledger --class consent "node client.js"',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from pathlib import Path
 
 import click
@@ -60,10 +61,52 @@ class NumberRange(click.FloatRange):
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number. Any other text is a usage error."""
-        number = float(super().convert(value, param, ctx))  # type: ignore[arg-type] # its stub leaves out texts
+        try:
+            number = float(super().convert(value, param, ctx))  # type: ignore[arg-type] # its stub leaves out texts
+        except click.BadParameter:
+            number = math.nan
         if math.isnan(number):
-            self.fail(f"must be a number, not {value!r}", param, ctx)
+            self.fail(f"{value!r} must be a number {self._describe_range()}".rstrip(), param, ctx)
         return number
+
+    def _describe_range(self) -> str:
+        return _span(self)
+
+
+class WholeRange(click.IntRange):
+    """A whole number within bounds."""
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number. Any other text is a usage error."""
+        try:
+            return int(super().convert(value, param, ctx))  # type: ignore[arg-type] # its stub leaves out texts
+        except click.BadParameter:
+            self.fail(f"{value!r} must be a whole number {self._describe_range()}", param, ctx)
+
+    def _describe_range(self) -> str:
+        return _span(self)
+
+
+def _span(bounds: click.IntRange | click.FloatRange) -> str:
+    """Return the bounds of a number in words."""
+    least = "" if bounds.min is None else f"{'above' if bounds.min_open else 'at least'} {bounds.min:,}"
+    most = "" if bounds.max is None else f"{'below' if bounds.max_open else 'at most'} {bounds.max:,}"
+    if least and most and not (bounds.min_open or bounds.max_open):
+        return f"from {bounds.min:,} to {bounds.max:,}"
+    return " and ".join(filter(None, (least, most)))
+
+
+class Day(click.ParamType[date]):
+    """A day of the calendar."""
+
+    name = "date"
+
+    def convert(self, value: str | date, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        """Return the day that a text names. Any other text is a usage error."""
+        try:
+            return value if isinstance(value, date) else date.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} must be a day, such as 2026-11-22", param, ctx)
 
 
 BETWEEN_0_AND_1 = NumberRange(0, 1, min_open=True, max_open=True)

@@ -22,14 +22,16 @@ from client_sdk.protocol.statement import changed, statement
 from client_sdk.protocol.window import LATEST_YEAR
 from estimator.analyses.clips import Numbers
 from estimator.analyses.metric import analysis_of
-from estimator.commands.options import REGISTRY, NumberRange, examples
+from estimator.commands.options import REGISTRY, Day, NumberRange, WholeRange, examples
 from estimator.commands.printing import put, put_document
+from estimator.errors import metric_named
 from estimator.plan.allocation import allocate
 from estimator.plan.paid_windows import ceiling_notes
 from estimator.plan.plan import DELTA, PlanRequest, make_plan, too_much, unseen, year_words
-from estimator.plan.record import as_yaml, deployment_record
+from estimator.plan.record import as_yaml, deployment_record, left_out
 from estimator.plan.regressions import regressions, remarks
 from estimator.plan.target_error import usual_error
+from estimator.plan.windows_together import width_of
 from estimator.rehearsal.ground_truth import MAX_DEVICES, from_shares
 from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
 from estimator.tallies import Bounds, read_file
@@ -76,16 +78,17 @@ class MetricValue(click.ParamType[tuple[str, float]]):
 
 
 @click.command(
+    short_help="Predict precision and privacy loss.",
     epilog=examples(
         "hearsay-estimator plan --registry metrics.toml --population 50000 --wanted-error os=0.02",
         "hearsay-estimator plan --registry metrics.toml --check --at-most 5",
-    )
+    ),
 )
 @REGISTRY
 @click.option(
     "--population",
     metavar="N",
-    type=click.IntRange(1, MAX_DEVICES),
+    type=WholeRange(1, MAX_DEVICES),
     help="The number of devices.  [default: population in [app]]",
 )
 @click.option(
@@ -99,7 +102,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
 @click.option(
     "--windows",
     metavar="N",
-    type=click.IntRange(1, MOST_WINDOWS),
+    type=WholeRange(1, MOST_WINDOWS),
     help="How many windows to judge together, such as 13 weeks for a quarter.  [default: 1; all that a budget is paced "
     "over]",
 )
@@ -164,9 +167,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     metavar="TAG",
     help="With --statement: en, de or a language of [sentences] in the registry.  [default: en]",
 )
-@click.option(
-    "--today", metavar="DATE", type=click.DateTime(["%Y-%m-%d"]), help="The UTC day to plan from.  [default: today]"
-)
+@click.option("--today", metavar="DATE", type=Day(), help="The UTC day to plan from.  [default: today]")
 @click.option(
     "--format", "form", type=click.Choice(list(PLAN_FORMATS)), default="table", show_default=True, help="The format."
 )
@@ -187,7 +188,7 @@ def plan(  # noqa: PLR0913 one argument an option
     page: bool,
     record: bool,
     language: str | None,
-    today: datetime | None,
+    today: date | None,
     form: str,
 ) -> None:
     """Predict how precise each metric will be, and how much a device reveals at most."""
@@ -200,7 +201,7 @@ def plan(  # noqa: PLR0913 one argument an option
     if today is not None and today.year > LATEST_YEAR:
         raise click.UsageError(f"--today must not be after the year {LATEST_YEAR}: there are no windows then")
     definitions = history.read(registry) if against else Registry.read(registry)
-    day = datetime.now(UTC).date() if today is None else today.date()
+    day = datetime.now(UTC).date() if today is None else today
     old = differences.read(against) if against else None
     population = population or definitions.population
     if against and old is None:
@@ -213,8 +214,10 @@ def plan(  # noqa: PLR0913 one argument an option
         return
     if record:
         put_document(as_yaml(deployment_record(definitions, day, population)))
+        click.echo(left_out(population), err=True)
         return
     target_errors, weight_of = _by_metric(definitions, errors), _by_metric(definitions, weights)
+    _check_errors(definitions, target_errors)
     if population is None:
         raise click.UsageError("say how many devices there are: --population N, or population in [app]")
     if total is None:
@@ -242,7 +245,7 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
 
     """
     people: dict[str, Numbers] = {}
-    for tally in [] if pilot is None else read_file(pilot, Bounds.of(registry.counted)):
+    for tally in [] if pilot is None else read_file(pilot, Bounds.from_metrics(registry.counted)):
         metric = registry.metrics.get(tally.metric)
         if metric is not None and tally.edition == metric.edition:
             analysis_of(metric).check(tally)
@@ -254,8 +257,8 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
             'pilot and its registry, with statistic = "distribution" or "quantiles" and without thresholds'
         )
     if shares is not None:
-        crowds = from_shares(registry, population, shares).crowds
-        people |= {crowd.metric.name: numbers for crowd in crowds if (numbers := crowd.unclipped) is not None}
+        asked = from_shares(registry, population, shares).populations
+        people |= {each.metric.name: numbers for each in asked if (numbers := each.unclipped) is not None}
     return people
 
 
@@ -290,13 +293,28 @@ def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[
     """Return values by metric.
 
     Raises:
-        click.UsageError: if the registry has no such metric.
+        UnknownMetricError: if the registry has no such metric.
 
     """
     for name, _ in values:
-        if name not in registry.metrics:
-            raise click.UsageError(f"{name!r} is no metric of the registry; it has: {', '.join(registry.metrics)}")
+        metric_named(registry, name)
     return dict(values)
+
+
+def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> None:
+    """Refuse an error as long as the range of the figure.
+
+    Raises:
+        click.UsageError: naming the range.
+
+    """
+    for name, error in target_errors.items():
+        width = width_of(analysis_of(registry.metric(name)))
+        if error >= width:
+            raise click.UsageError(
+                f"--wanted-error {name}={error:g} must be smaller than the range of the figure, which is {width:,g} "
+                f"long; try {name}={width / 50:g}"
+            )
 
 
 def _check(new: Registry, old: Registry | None, day: date, at_most: float | None, population: int | None) -> None:

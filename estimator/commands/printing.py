@@ -18,6 +18,7 @@ from estimator.render.text.style import LEAST_WIDTH, NARROWEST, PLAIN, Style
 from estimator.render.text.summary import as_summary
 from estimator.report.alerts import JudgedAlert
 from estimator.results.report import EstimateReport, Skipped
+from estimator.words import shown_of
 
 
 def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
@@ -30,17 +31,14 @@ def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) ->
 
     """
     narrowest = LEAST_WIDTH if verbose else NARROWEST
-    style = PLAIN if stream is None else Style.of(stream, narrowest=narrowest)
+    style = PLAIN if stream is None else Style.from_stream(stream, narrowest=narrowest)
     return as_table(report, style) if verbose else as_summary(report, style)
 
 
 def left_out_lines(report: EstimateReport) -> str:
     """Return a line for each window that no comparison since another window takes, or none."""
     windows = {(window, changes.since): None for changes in report.changes for window in changes.left_out}
-    return "".join(
-        f"{window} is left out of what is compared: it began before {since}, and ended after that had begun\n"
-        for window, since in windows
-    )
+    return "".join(f"{window} is left out of the comparison: {since} begins within it\n" for window, since in windows)
 
 
 def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
@@ -69,9 +67,10 @@ def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]
     for tally in skipped:
         by_reason.setdefault(tally.reason, []).append(f"{tally.metric} {tally.edition} {tally.window}")
     for reason, names in by_reason.items():
-        more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+        shown = shown_of(len(names), NAMED)
+        more = [f"{len(names) - shown} more"] if len(names) > shown else []
         number = f"{len(names)} tallies: " if len(names) > 1 else ""
-        yield f"skipped {number}{', '.join(names[:NAMED] + more)}: {reason}{remedy}\n"
+        yield f"skipped {number}{', '.join(names[:shown] + more)}: {reason}{remedy}\n"
 
 
 def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:
@@ -83,7 +82,7 @@ def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) ->
         results: its arguments.
 
     """
-    style = (Style.of(stdout()),) if form == "table" else ()
+    style = (Style.from_stream(stdout()),) if form == "table" else ()
     put_document(forms[form](*results, *style))
 
 

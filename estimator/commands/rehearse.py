@@ -21,9 +21,10 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, RequestedEpsilon
 from client_sdk.protocol.window import Window, WindowKind
-from estimator.commands.options import REGISTRY, NumberRange, examples
+from estimator.commands.options import REGISTRY, NumberRange, WholeRange, examples
 from estimator.commands.printing import progress, put
 from estimator.commands.report_options import CommandWithExtras, require_unread, with_extras
+from estimator.errors import metric_named
 from estimator.output_files import is_not_ours, write_whole
 from estimator.rehearsal import rehearsal
 from estimator.rehearsal.ground_truth import MAX_DEVICES, GroundTruth, from_shares, read_csv
@@ -44,7 +45,7 @@ from estimator.report.report import check_ranges, make_report
 from estimator.results.report import Request, Selection
 from estimator.tallies import Tally, encode
 
-DEVICES = click.IntRange(1, MAX_DEVICES)
+DEVICES = WholeRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
 """The length of a seed that was not given: short enough to be typed again."""
@@ -61,6 +62,7 @@ FACTORS: Final = (0.5, 1, 2)
 
 @click.command(
     cls=CommandWithExtras,
+    short_help="Run known answers through the mechanisms.",
     epilog=examples(
         "hearsay-estimator rehearse --registry metrics.toml --csv answers.csv --repeat 5000 --seed 7",
         "hearsay-estimator rehearse --registry metrics.toml --population 1000000 --rounds 20",
@@ -84,13 +86,11 @@ FACTORS: Final = (0.5, 1, 2)
     type=click.Path(path_type=Path),
     help="With --population: the share of each answer of each metric, in TOML or JSON.",
 )
-@click.option(
-    "--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output.  [default: random]"
-)
+@click.option("--seed", metavar="N", type=WholeRange(0), help="The same seed gives the same output.  [default: random]")
 @click.option(
     "--rounds",
     metavar="N",
-    type=click.IntRange(0),
+    type=WholeRange(0),
     default=0,
     help="Repeat the draw N times to measure how often intervals contain the truth.",
 )
@@ -140,7 +140,7 @@ def rehearse(  # noqa: PLR0913 one argument an option
     seed = randbits(SEED_BITS) if seed is None else seed
     tallies: list[Tally] = []
     window_of = {} if page is None and out is None else {"window_of": partial(_last_closed, time.time())}
-    with progress("rehearsing", rounds * len(truth.crowds)) as advance:
+    with progress("rehearsing", rounds * len(truth.populations)) as advance:
         after_round = partial(advance, 1)
         outcome = rehearsal.rehearse(
             truth, seed=seed, rounds=rounds, ranges=ranges, after_round=after_round, keep=tallies.append, **window_of
@@ -153,7 +153,7 @@ def rehearse(  # noqa: PLR0913 one argument an option
 
 
 def _last_closed(now_s: float, kind: WindowKind) -> Window:
-    return Window.of(kind, Window.of(kind, now_s).starts_at - 1)
+    return Window.at(kind, Window.at(kind, now_s).starts_at - 1)
 
 
 def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None]) -> None:
@@ -197,6 +197,7 @@ def _ground_truth(
 
 @click.command(
     "rehearse-model",
+    short_help="Measure how well a model will predict.",
     epilog=examples(
         "hearsay-estimator rehearse-model --registry metrics.toml --csv people.csv --metric limitation --devices 10000",
         "hearsay-estimator rehearse-model --registry metrics.toml --csv people.csv --metric limitation --loss 0.02",
@@ -215,7 +216,7 @@ def _ground_truth(
 @click.option(
     "--devices",
     metavar="N",
-    type=click.IntRange(100, MOST_DEVICES),
+    type=WholeRange(100, MOST_DEVICES),
     multiple=True,
     default=(10_000, 100_000),
     show_default=True,
@@ -225,7 +226,7 @@ def _ground_truth(
     "--epsilon",
     "epsilons",
     metavar="EPSILON",
-    type=float,
+    type=NumberRange(0, min_open=True),
     multiple=True,
     help="An epsilon to try. Repeatable.  [default: the registry's, and without --loss half and twice of it]",
 )
@@ -236,11 +237,9 @@ def _ground_truth(
     help="Search for the fewest devices at which privacy costs no more AUC than this, in place of --devices.",
 )
 @click.option(
-    "--rounds", metavar="N", type=click.IntRange(1), default=5, show_default=True, help="How often people are drawn."
+    "--rounds", metavar="N", type=WholeRange(1), default=5, show_default=True, help="How often people are drawn."
 )
-@click.option(
-    "--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output.  [default: random]"
-)
+@click.option("--seed", metavar="N", type=WholeRange(0), help="The same seed gives the same output.  [default: random]")
 @click.option(
     "--format", "form", type=click.Choice(list(MODEL_FORMATS)), default="table", show_default=True, help="The format."
 )
@@ -258,11 +257,9 @@ def rehearse_models(  # noqa: PLR0913 one argument an option
 ) -> None:
     """Measure how well a model predicts people it was not trained on, with privacy and without."""
     definitions = Registry.read(registry)
-    if name not in definitions.metrics:
-        raise click.UsageError(f"the registry has no metric {name!r}; name one of: {', '.join(definitions.metrics)}")
+    metric = metric_named(definitions, name)
     if loss is not None and rounds < FEWEST_ROUNDS:
         raise click.UsageError(f"--loss needs {FEWEST_ROUNDS} rounds to say how sure it is; 20 are better")
-    metric = definitions.metric(name)
     people = read_people(table, metric)
     seed = randbits(SEED_BITS) if seed is None else seed
     own = as_float(metric.epsilon_nanos)

@@ -33,6 +33,7 @@ from estimator.commands.report_options import (
     require_unread,
     selection_of,
 )
+from estimator.errors import metric_named
 from estimator.output_files import is_not_ours, write_whole
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.alerts import Alert, judged, read_alert
@@ -64,6 +65,7 @@ KILOBYTE, MEGABYTE = 10**3, 10**6
 
 @click.command(
     cls=CommandWithExtras,
+    short_help="Print or write a report.",
     epilog=examples(
         "hearsay-estimator report --collector https://telemetry.example.com",
         "hearsay-estimator report --tallies tallies.ndjson --output report.html",
@@ -199,7 +201,7 @@ def _check_metrics(
     """
     for name in names:
         if name not in {metric.name for metric in registry.counted}:
-            registry.metric(name)
+            metric_named(registry, name)
     if form == "model":
         if len(names) != 1:
             raise click.UsageError("--format model writes one model; name it with --metric")

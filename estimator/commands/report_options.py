@@ -17,7 +17,7 @@ from client_sdk.protocol.command_line import replaced
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_readable_on_the_way
-from estimator.commands.options import BETWEEN_0_AND_1, NumberRange, RangeOfMetric, WindowType
+from estimator.commands.options import BETWEEN_0_AND_1, NumberRange, RangeOfMetric, WholeRange, WindowType
 from estimator.errors import RequestError
 from estimator.fetch import NO_COLLECTOR, TOKEN_VARIABLE, fetch, is_collector, token_of_environment
 from estimator.report.report import check_candidates, check_ranges
@@ -26,7 +26,7 @@ from estimator.results.report import Request, Selection
 from estimator.tallies import STDIN, Bounds, Tally, read_file
 
 COLLECTOR: Final = click.option(
-    "--collector", metavar="URL", help=f"Read tallies from this collector. {TOKEN_VARIABLE} holds the read token."
+    "--collector", metavar="URL", help=f"Read tallies from this collector. The read token is in {TOKEN_VARIABLE}."
 )
 
 PLAIN_HTTP: Final = click.option(
@@ -127,7 +127,7 @@ def read_tallies(
         click.UsageError: if there is no read token for the collector.
 
     """
-    bounds = Bounds.of(registry.counted, selection.spans)
+    bounds = Bounds.from_metrics(registry.counted, selection.spans)
     if tallies is not None:
         return read_file(tallies, bounds), None
     fetched = fetch(collector or "", read_token(), preliminary=selection.preliminary, bounds=bounds)
@@ -219,7 +219,7 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
     "installs": RequestedExtra(
         "installs",
         "Bounds for all N installations, including devices that report nothing.",
-        click.IntRange(1),
+        WholeRange(1),
         "N",
         "5000",
     ),

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.window import Window
-from estimator.commands.options import REGISTRY, examples
+from estimator.commands.options import REGISTRY, WholeRange, examples
 from estimator.commands.printing import skipped_lines, stdout, table_of
 from estimator.commands.report_options import (
     FIRST,
@@ -95,6 +95,7 @@ class Watch:
 
 @click.command(
     cls=CommandWithExtras,
+    short_help="Print a report every minute.",
     epilog=examples(
         "hearsay-estimator watch --collector https://telemetry.example.com",
         "hearsay-estimator watch --collector http://127.0.0.1:8080 --every 600",
@@ -105,7 +106,7 @@ class Watch:
     "--collector",
     required=True,
     metavar="URL",
-    help=f"Read tallies from this collector. {TOKEN_VARIABLE} holds the read token.",
+    help=f"Read tallies from this collector. The read token is in {TOKEN_VARIABLE}.",
 )
 @PLAIN_HTTP
 @FIRST
@@ -115,7 +116,7 @@ class Watch:
     "--every",
     "every_s",
     metavar="SECONDS",
-    type=click.IntRange(LEAST_S, GREATEST_S),
+    type=WholeRange(LEAST_S, GREATEST_S),
     default=USUAL_S,
     show_default=True,
     help="The time between two tables.",
@@ -132,13 +133,13 @@ def watch(  # noqa: PLR0913 one argument an option
     every_s: int,
     verbose: bool,
 ) -> None:
-    """Print the table of a collector again and again, including open windows, until Ctrl-C."""
+    """Print the table of a collector every minute, including open windows, until Ctrl-C."""
     check_collector(collector, allow_plain_http=allow_plain_http)
     selection = selection_of(first, last, preliminary=True)
     request = request_for(extras, form="table")
     definitions = history.read(registry)
     check_request(definitions, request)
-    token, bounds = read_token(), Bounds.of(definitions.counted, selection.spans)
+    token, bounds = read_token(), Bounds.from_metrics(definitions.counted, selection.spans)
 
     def drawn() -> str:
         fetched = fetch(collector, token, preliminary=True, bounds=bounds)

@@ -33,9 +33,9 @@ def answers(
         *((vector, "K-2", _as_it_is) for vector in invalid["answers"]),
     )
     for vector, rule, read in listed:
-        question = _question(vector, compiled)
-        needs = needed_by(question)
-        common = {"do": "answer", "definition": vector["definition"], "metric": vector["metric"], "question": question}
+        metric = _metric(vector, compiled)
+        needs = needed_by(metric)
+        common = {"do": "answer", "definition": vector["definition"], "metric": vector["metric"], "compiled": metric}
         for each in vector["cases"]:
             line = common | {"answer": read(each["answer"]), "coins": each["coins"]}
             name = f"{' '.join(needs) or 'a kind that is not compiled'}, answer {json.dumps(each['answer'])}"
@@ -45,12 +45,12 @@ def answers(
 def editions(program: Program, vectors: list[dict[str, Any]], compiled: Mapping[str, Any]) -> Iterator[Case]:
     """Yield a case for each definition."""
     for vector in vectors:
-        question = _question(vector, compiled)
+        metric = _metric(vector, compiled)
         line = {
             "do": "edition",
             "definition": vector["definition"],
             "metric": vector["metric"],
-            "question": question,
+            "compiled": metric,
             "trial": bool(vector.get("trial")),
         }
         expected = {"E-2": ("meaning", vector["meaning"]), "E-1": ("edition", vector["edition"])}
@@ -72,21 +72,21 @@ def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
         yield _compared(program, CaseClass.WINDOWS, repr(text), line, _each("W-1", {"invalid": True}))
 
 
-def needed_by(question: Mapping[str, Any] | None) -> tuple[str, ...]:
+def needed_by(metric: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the kinds and the mechanism of a compiled question; none of one that is not."""
-    if question is None:
+    if metric is None:
         return ()
-    parts = (part["kind"] for part in question["domain"].get("cross", ()))
-    return (question["kind"], *parts, question["mechanism"])
+    parts = (part["kind"] for part in metric["domain"].get("cross", ()))
+    return (metric["kind"], *parts, metric["mechanism"])
 
 
 def _as_it_is(answer: object) -> object:
     return answer
 
 
-def _question(vector: Mapping[str, Any], compiled: Mapping[str, Any]) -> dict[str, Any] | None:
-    question = compiled[vector["definition"]]
-    return question if isinstance(question, dict) else None
+def _metric(vector: Mapping[str, Any], compiled: Mapping[str, Any]) -> dict[str, Any] | None:
+    metric = compiled[vector["definition"]]
+    return metric if isinstance(metric, dict) else None
 
 
 def _each(rule: str, members: Mapping[str, object]) -> dict[str, tuple[str, object]]:

@@ -50,7 +50,7 @@ class Shifts:
     blocks: Spectra
 
     @classmethod
-    def of(cls, channel: CyclicDesign) -> Shifts:
+    def from_channel(cls, channel: CyclicDesign) -> Shifts:
         """Transform the base blocks of a channel."""
         return cls.of_blocks(channel.inputs, [channel.base_block(index) for index in range(channel.base_blocks)])
 
@@ -110,9 +110,9 @@ class LeastSquares:
     other_most: float
 
     @classmethod
-    def of(cls, channel: CyclicDesign, block: Block, own: float) -> LeastSquares:
+    def from_block(cls, channel: CyclicDesign, block: Block, own: float) -> LeastSquares:
         """Compute the weights of a channel and their exact second moments."""
-        shifts = Shifts.of(channel)
+        shifts = Shifts.from_channel(channel)
         inputs, blocks, gap = channel.inputs, shifts.blocks, block.supporting - block.others
         powers = (np.abs(blocks) ** 2).sum(axis=0)
         weights = blocks / (gap * powers)
@@ -198,8 +198,8 @@ def cyclic_inverse(channel: CyclicDesign) -> Inverse:
     others = (1 - keep) / (channel.base_blocks * (inputs - size))
     block = Block(float(supporting), float(others))
     if size == PAIR:
-        return Balanced(Support(keep, (PAIR - keep) / (inputs - 1)), block, Shifts.of(channel))
-    return LeastSquares.of(channel, block, float(keep))
+        return Balanced(Support(keep, (PAIR - keep) / (inputs - 1)), block, Shifts.from_channel(channel))
+    return LeastSquares.from_block(channel, block, float(keep))
 
 
 def cyclic_extreme(channel: CyclicDesign) -> float:

@@ -44,7 +44,7 @@ class Squares:
         support: how often a report supports the sender's answer, and any other value. None where
             more matters.
         least_reports: from how many reports on the interval of a share is that of many reports.
-        questions: among how many questions reports are divided; all is said of those of one.
+        metrics: among how many questions reports are divided; all is said of those of one.
 
     """
 
@@ -54,23 +54,23 @@ class Squares:
     average: Floats
     support: tuple[float, float] | None = None
     least_reports: int = EXACT_BELOW
-    questions: int = 1
+    metrics: int = 1
 
     @property
     def uniform(self) -> float:
         """The variance of a share where all shares are alike."""
         share = 1 / self.inputs
-        return self.questions * float((self.own * share + self.average * (1 - share) - share**2).max())
+        return self.metrics * float((self.own * share + self.average * (1 - share) - share**2).max())
 
     @property
     def worst(self) -> float:
         """The variance of a share in the worst population for it."""
         share = np.clip((self.own - self.other) / 2, 0.0, 1.0)
-        return self.questions * float((self.own * share + self.other * (1 - share) - share**2).max())
+        return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
     def variance(self, share: float) -> float:
         """Return the variance of a share in the worst population that has it."""
-        return self.questions * float((self.own * share + self.other * (1 - share) - share**2).max())
+        return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
 
 class ChannelLaw(Protocol):

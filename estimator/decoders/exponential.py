@@ -34,7 +34,7 @@ class TableInverse:
     mean_squares: Floats
 
     @classmethod
-    def of(cls, law: Floats) -> TableInverse:
+    def from_law(cls, law: Floats) -> TableInverse:
         """Compute the decoder of a law, and its second moments."""
         weighted = law / law.mean(axis=0)
         decoder = np.linalg.solve(weighted @ law.T, weighted)
@@ -99,4 +99,4 @@ class TableInverse:
 
 def inverse(channel: Exponential) -> TableInverse:
     """Return the inverse of an exponential mechanism."""
-    return TableInverse.of(np.array(channel.weights, dtype=np.float64) / TOTAL)
+    return TableInverse.from_law(np.array(channel.weights, dtype=np.float64) / TOTAL)

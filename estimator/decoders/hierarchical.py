@@ -43,7 +43,7 @@ class TreeLaw:
     tables: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, channel: Hierarchical) -> TreeLaw:
+    def from_channel(cls, channel: Hierarchical) -> TreeLaw:
         """Write out the levels of a channel, each drawn as often as the others."""
         levels = channel.levels
         tables = tuple(_table(level.channel) / len(levels) for level in levels)
@@ -75,14 +75,14 @@ class TreeLaw:
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: Hierarchical) -> TreeLaw:
     """Return the law of a channel, cached for the next window."""
-    return TreeLaw.of(channel)
+    return TreeLaw.from_channel(channel)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: Hierarchical) -> Decoder:
     """Return the scores of the symbols for the mean, and their expected squares."""
     tree = law(channel)
-    inverse = TableInverse.of(tree.symbol_law(np.eye(channel.inputs)))
+    inverse = TableInverse.from_law(tree.symbol_law(np.eye(channel.inputs)))
     scores = inverse.contrast(np.linspace(0.0, 1.0, channel.inputs))
     return Decoder(scores, tree.expectations(scores**2))
 

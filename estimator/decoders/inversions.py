@@ -120,7 +120,7 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
     ),
     "one-of": Inversion(
         one_of.inverse,
-        sampler=sampling.by_question,
+        sampler=sampling.by_metric,
         extreme=support.extreme,
         likelier=_kept,
     ),

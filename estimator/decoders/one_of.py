@@ -17,12 +17,12 @@ class OneOfShares:
     """The share of yes to each of m questions, an `Inverse` for inputs with yes to one of them.
 
     Attributes:
-        questions: m.
+        metrics: m.
         support: of the answer to one question.
 
     """
 
-    questions: int
+    metrics: int
     support: Support
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:  # noqa: ARG002 each question has its own
@@ -49,7 +49,7 @@ class OneOfShares:
 
     def squares(self, inputs: int) -> Squares:
         """Return the mean squares of what a report of a question adds to its share."""
-        return replace(self.support.squares(inputs), questions=self.questions)
+        return replace(self.support.squares(inputs), metrics=self.metrics)
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the least and the greatest score of a report; shape (1,)."""
@@ -59,23 +59,23 @@ class OneOfShares:
     def symbol_law(self, shares: Floats) -> Floats:
         """Return the probability of each symbol: shape (..., m) to (..., 2 m)."""
         yes = float(self.support.other) + float(self.support.own - self.support.other) * shares
-        law: Floats = np.stack([1 - yes, yes], axis=-1).reshape(*shares.shape[:-1], -1) / self.questions
+        law: Floats = np.stack([1 - yes, yes], axis=-1).reshape(*shares.shape[:-1], -1) / self.metrics
         return law
 
     def expectations(self, scores: Floats) -> Floats:
         """Return the expected score given yes to each question alone: (..., 2 m) to (..., m)."""
-        expected: Floats = scores @ self.symbol_law(np.eye(self.questions)).T
+        expected: Floats = scores @ self.symbol_law(np.eye(self.metrics)).T
         return expected
 
     @property
     def _scores(self) -> tuple[float, float]:
         """What no and yes to a question add to its share: it is drawn once in m reports."""
         support = self.support
-        return float(self.questions * support.intercept), float(self.questions * (support.slope + support.intercept))
+        return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))
 
     def _answers(self, counts: Counts) -> tuple[Counts, Counts]:
         """Return how many said yes to each question, and for how many it was drawn."""
-        answers = counts.reshape(*counts.shape[:-1], self.questions, 2)
+        answers = counts.reshape(*counts.shape[:-1], self.metrics, 2)
         return answers[..., 1], answers.sum(axis=-1)
 
 

@@ -49,7 +49,7 @@ class OptimalMeanLaw:
     parts: Floats
 
     @classmethod
-    def of(cls, channel: OptimalMean) -> OptimalMeanLaw:
+    def from_channel(cls, channel: OptimalMean) -> OptimalMeanLaw:
         """Write out the law of a channel."""
         knots, inputs = np.array(channel.knots), np.arange(channel.inputs)
         lower = np.searchsorted(knots[:-1], inputs, side="right") - 1
@@ -74,7 +74,7 @@ class OptimalMeanLaw:
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: OptimalMean) -> OptimalMeanLaw:
     """Return the law of a channel, cached for the next window."""
-    return OptimalMeanLaw.of(channel)
+    return OptimalMeanLaw.from_channel(channel)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -118,14 +118,14 @@ def _chains(channel: OptimalMean) -> list[range]:
 
 
 def _fixed(channel: OptimalMean) -> list[Fraction]:
-    """Return heights that rise as they must, each chain centred."""
+    """Return heights that rise as they must, each chain centered."""
     heights = [Fraction(0)] * channel.symbols
     for chain in _chains(channel):
         for lower, upper in pairwise(chain):
             heights[upper] = heights[lower] + channel.steps[lower]
-        centre = heights[chain[-1]] / 2
+        center = heights[chain[-1]] / 2
         for symbol in chain:
-            heights[symbol] -= centre
+            heights[symbol] -= center
     return heights
 
 

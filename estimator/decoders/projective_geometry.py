@@ -1,7 +1,7 @@
 """Projective geometry response inverted: a reported point supports the points orthogonal to it.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3. Their decoder is a dynamic programme over Z_q**t. Here the sums over
+geometry", section 3. Their decoder is a dynamic program over Z_q**t. Here the sums over
 hyperplanes are Fourier transforms with one coordinate less, so that memory and time grow with the
 number of points, not with q - 1 times that number.
 """
@@ -39,7 +39,7 @@ class Orthogonality:
     multiples: NDArray[np.int32]
 
     @classmethod
-    def of(cls, channel: ProjectiveGeometry) -> Orthogonality:
+    def from_channel(cls, channel: ProjectiveGeometry) -> Orthogonality:
         """Tabulate the multiples of the points with one dimension less."""
         prime, dimension = channel.prime, channel.dimension
         powers = [prime**digits for digits in range(dimension + 1)]
@@ -96,7 +96,7 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     other = keep * common / orthogonal + (1 - keep) * (orthogonal - common) / (points - orthogonal)
     block = Block(float(keep / orthogonal), float((1 - keep) / (points - orthogonal)))
-    return Balanced(Support(keep, other), block, Orthogonality.of(channel))
+    return Balanced(Support(keep, other), block, Orthogonality.from_channel(channel))
 
 
 def extreme(channel: ProjectiveGeometry) -> float:

@@ -51,7 +51,7 @@ class Blocks:
         size: how many symbols a block has.
         symbol_of: returns the symbol at a place of an input's block. Symbols at different places
             differ.
-        weights: of equal stretches of the symbols, and of equal stretches of the places. Only one
+        weights: of equal ranges of the symbols, and of equal ranges of the places. Only one
             if all are alike.
 
     """
@@ -230,7 +230,7 @@ def by_table(channel: Channel) -> Sampler:
     return sample
 
 
-def by_question(channel: OneOf) -> Sampler:
+def by_metric(channel: OneOf) -> Sampler:
     """Draw from the number of devices that would say no and yes to each question, shape (2 m,).
 
     Each device has been assigned its question.

@@ -245,4 +245,4 @@ def k_ary_support(channel: Channel) -> Support:
 
 def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
     """Return the largest probability that a report separates two answers by the whole epsilon."""
-    return float(channel.keep_numerator / COIN_SCALE)  # opposite vectors favour disjoint axes
+    return float(channel.keep_numerator / COIN_SCALE)  # opposite vectors favor disjoint axes

@@ -6,7 +6,7 @@ best survive. A prefix that has ended, or has all letters, is a candidate.
 What counts is the evidence that a continuation is the beginning of a common text: the logarithm of
 the odds. It begins with that of its prefix, but never with more than certainty: one of the prefix's
 continuations is then right, and each is as likely as another. So a prefix may fall behind at one
-level and catch up at the next, and the continuations of a very common prefix do not crowd out all
+level and catch up at the next, and the continuations of a very common prefix do not push out all
 others. (Fano 1963, "A heuristic discussion of probabilistic decoding", has this measure of a path,
 for a code whose words share beginnings.)
 
@@ -94,7 +94,7 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
     """
     candidates: list[CandidateText] = []
     levels = domain.groups(tables.cells)[:-CONFIRMING]
-    prefixes, known = _Prefixes(TextNumbers.of(domain, [0]), np.array([math.log(EXPECTED)])), 0
+    prefixes, known = _Prefixes(TextNumbers.from_numbers(domain, [0]), np.array([math.log(EXPECTED)])), 0
     for place, group in enumerate(levels):
         survivors = _survivors(_Level(domain, tables, place, prefixes, known))
         is_whole = survivors.ended | (group.bits == domain.bits)
@@ -177,7 +177,7 @@ class _Level(NamedTuple):
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):
             places = np.flatnonzero(begun == alike)
-            ways = Continuations.of(self.kind, alike, begun_bits, self.group.bits - self.known)
+            ways = Continuations.following(self.kind, alike, begun_bits, self.group.bits - self.known)
             for first in range(0, len(places), AT_ONCE):
                 yield places[first : first + AT_ONCE], ways
 
@@ -245,7 +245,7 @@ class Continuations:
     ended: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
+    def following(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
         """Return the patterns of ``step`` bits.
 
         Args:
@@ -284,7 +284,7 @@ class GroupTables:
     support: Support
 
     @classmethod
-    def of(cls, channel: GroupedGeometry, counts: Counts) -> GroupTables:
+    def from_counts(cls, channel: GroupedGeometry, counts: Counts) -> GroupTables:
         """Invert a tally of shape (symbols,)."""
         inverse = inverse_of(channel.geometry)
         assert isinstance(inverse, Balanced)  # noqa: S101 of every geometry
@@ -319,7 +319,7 @@ class TextNumbers:
     limbs: Counts
 
     @classmethod
-    def of(cls, domain: Text, numbers: Sequence[int]) -> TextNumbers:
+    def from_numbers(cls, domain: Text, numbers: Sequence[int]) -> TextNumbers:
         """Divide integers into limbs."""
         limb = (1 << LIMB_BITS) - 1
         starts = range(0, domain.bits + LIMB_BITS + 1, LIMB_BITS)

@@ -106,8 +106,10 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
     if not tables.reports.any():
         return Texts(Figures.unknown(labels), (), len(named), 0)
     confirmation = _confirmed(kind, tables, named)
-    heard = np.flatnonzero(confirmation.reports > 0)
-    shares = _shares(kind, confirmation, heard, [labels[place] for place in heard], len(named) if simultaneous else 1)
+    received = np.flatnonzero(confirmation.reports > 0)
+    shares = _shares(
+        kind, confirmation, received, [labels[place] for place in received], len(named) if simultaneous else 1
+    )
     unclear = confirmation.disagree(np.ones(len(named), dtype=bool)) | (confirmation.reports == 0)
     certain = int((confirmation.exist() & ~unclear).sum())
     return Texts(shares, tuple(labels[place] for place in np.flatnonzero(unclear)), len(named), certain)
@@ -118,7 +120,7 @@ def _confirmed(kind: Text, tables: GroupTables, candidates: list[CandidateText])
 
     Without the cells of all others nothing would be left of a long list.
     """
-    confirmation = Confirmation.of(kind, tables, candidates)
+    confirmation = Confirmation.from_tables(kind, tables, candidates)
     exist = confirmation.exist()
     return confirmation.without_cells_of(exist & ~confirmation.disagree(exist))
 
@@ -148,7 +150,7 @@ class RestOfCells(NamedTuple):
     error: Floats
 
     @classmethod
-    def of(cls, cells: int, in_cells: Floats, errors: Floats, listed: NDArray[np.bool_]) -> RestOfCells:
+    def from_cells(cls, cells: int, in_cells: Floats, errors: Floats, listed: NDArray[np.bool_]) -> RestOfCells:
         """Leave out the cells of all listed texts but the text's own.
 
         Args:
@@ -196,7 +198,7 @@ class Confirmation:
     Attributes:
         tables: what the groups said.
         cells: the cell of each candidate in each group, shape (candidates, groups).
-        heard: whether a group may speak of a candidate, shape (candidates, groups).
+        received: whether a group may speak of a candidate, shape (candidates, groups).
         risks: the probability with which each candidate may be confirmed if nobody has it, shape
             (candidates,).
         listed: whether a candidate's cells are left out of what is said of others, shape
@@ -206,23 +208,23 @@ class Confirmation:
 
     tables: GroupTables
     cells: NDArray[np.int32]
-    heard: NDArray[np.bool_]
+    received: NDArray[np.bool_]
     risks: Floats
     listed: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
+    def from_tables(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
         """Collect what groups say that hear all of a candidate and took no part in finding it."""
         groups = domain.groups(tables.cells)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
-        numbers = TextNumbers.of(domain, [each.number for each in candidates])
+        numbers = TextNumbers.from_numbers(domain, [each.number for each in candidates])
         found_by = np.array([each.found_by for each in candidates], dtype=np.int64)
-        heard = (sizes >= numbers.bits_to_end()[:, np.newaxis]) & (places >= found_by[:, np.newaxis])
-        cells = np.empty(heard.shape, np.int32)
+        received = (sizes >= numbers.bits_to_end()[:, np.newaxis]) & (places >= found_by[:, np.newaxis])
+        cells = np.empty(received.shape, np.int32)
         for place, group in enumerate(groups):
             cells[:, place] = numbers.hashed(group) % tables.cells
         risks, listed = np.array([each.risk for each in candidates]), np.zeros(len(candidates), dtype=bool)
-        return cls(tables, cells, heard, risks, listed)
+        return cls(tables, cells, received, risks, listed)
 
     def without_cells_of(self, others: NDArray[np.bool_]) -> Confirmation:
         """Return the same without what a group says of a cell that another of ``others`` shares.
@@ -232,7 +234,7 @@ class Confirmation:
 
         """
         alone = [np.bincount(cells[others], minlength=self.tables.cells)[cells] == others for cells in self.cells.T]
-        return replace(self, heard=self.heard & np.column_stack(alone), listed=others)
+        return replace(self, received=self.received & np.column_stack(alone), listed=others)
 
     @property
     def supported(self) -> Counts:
@@ -242,7 +244,7 @@ class Confirmation:
     @property
     def reports(self) -> Counts:
         """How many reports may speak of each candidate, shape (candidates,)."""
-        return _sum(heard * reports for heard, reports in zip(self.heard.T, self.tables.reports, strict=True))
+        return _sum(received * reports for received, reports in zip(self.received.T, self.tables.reports, strict=True))
 
     @property
     def shares(self) -> Floats:
@@ -273,7 +275,7 @@ class Confirmation:
     @property
     def _rest(self) -> RestOfCells:
         """The cells that are not known to be of other candidates."""
-        return RestOfCells.of(self.tables.cells, self._in_cells, self._errors, self.listed & (self.reports > 0))
+        return RestOfCells.from_cells(self.tables.cells, self._in_cells, self._errors, self.listed & (self.reports > 0))
 
     def exist(self) -> NDArray[np.bool_]:
         """Return whether each candidate has any share at all.
@@ -299,7 +301,7 @@ class Confirmation:
         frequency = self.supported[examined] / np.maximum(1, reports)
         statistics, degrees = np.zeros(reports.size), np.full(reports.size, -1)
         for number, supported in enumerate(self._supported(examined)):
-            expected = frequency * self.heard[examined, number] * self.tables.reports[number]
+            expected = frequency * self.received[examined, number] * self.tables.reports[number]
             variance = np.maximum(expected * (1 - frequency), np.finfo(float).tiny)
             statistics += (supported - expected) ** 2 / variance
             degrees += expected > 0
@@ -309,8 +311,8 @@ class Confirmation:
 
     def _supported(self, examined: NDArray[np.bool_]) -> Iterator[Counts]:
         """Yield how many reports of each group support each examined candidate's cell."""
-        for of_group, cells, heard in zip(self.tables.supported, self.cells.T, self.heard.T, strict=True):
-            yield np.where(heard[examined], of_group[cells[examined]], 0)
+        for of_group, cells, received in zip(self.tables.supported, self.cells.T, self.received.T, strict=True):
+            yield np.where(received[examined], of_group[cells[examined]], 0)
 
 
 def _sum(counts: Iterable[Counts]) -> Counts:

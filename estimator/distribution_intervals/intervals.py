@@ -1,24 +1,24 @@
 """Intervals of what a distribution tells: shares of ranges, the band, quantiles and moments.
 
 **Ranges.** A share is a difference of the distribution function between two points. An upper limit
-takes a stretch after the range and one before it, so that the range lies between them. A lower
-limit takes stretches within the range. They hold whether or not an answer at an end of the range
-belongs to it. The cell between two neighboring points contains no two stretches: rounded answers
+takes a range of the grid after the one asked for and one before it, so that it lies between them. A
+lower limit takes ranges within it. They hold whether or not an answer at an end of the range
+belongs to it. The cell between two neighboring points contains no two ranges: rounded answers
 cannot show that an answer lies within it, so its lower limit is 0.
 
 **The band** holds at all points of the grid together. Between two points the function lies between
 the lower limit of the one before and the upper limit of the next, because it never falls.
 
-**Quantiles.** The interval holds the answers at which no stretch of the range rejects them. From
-the lowest point up, each is tested: is F surely below the probability there? The first point that
-is not ends the search, so that only one true hypothesis is ever at stake (fixed-sequence testing;
+**Quantiles.** The interval holds the answers at which no range of the grid rejects them. From the
+lowest point up, each is tested: is F surely below the probability there? The first point that is
+not ends the search, so that only one true hypothesis is ever at stake (fixed-sequence testing;
 Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence Bonferroni procedure for testing
-multiple endpoints"). The upper end is found in the same way from the highest point down. All
-stretches at a point test it at once, and no fit chooses among them. With few reports their errors
-add up to half of the interval's (Bonferroni). With more, their level is such that each end errs in
-at most 5% of all tallies (`Stretches.tests`). That both ends together err in at most 5% is not
-proved: inside the range an end errs only if the tests of all points beyond it err, too. It is
-measured, over populations that have a quantile beside a gap.
+multiple endpoints"). The upper end is found in the same way from the highest point down. All ranges
+at a point test it at once, and no fit chooses among them. With few reports their errors add up to
+half of the interval's (Bonferroni). With more, their level makes each end err in at most 5%
+of all tallies (`Ranges.tests`). That both ends together err in at most 5% is not proved: inside the
+range an end errs only if the tests of all points beyond it err, too. It is measured, over
+populations that have a quantile beside a gap.
 
 **Moments** are the variance of the answers, and the mean of those within a range.
 """
@@ -31,7 +31,7 @@ from typing import Final
 
 import numpy as np
 
-from estimator.distribution_intervals.stretches import WIDTHS, Places, Side, TallyStretches
+from estimator.distribution_intervals.ranges import WIDTHS, Places, Side, TallyRanges
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW
 
@@ -43,7 +43,7 @@ class Edges:
     Attributes:
         below: a score whose expectation is not above F just below the point, shape (m, points).
         above: one whose expectation is not below F at the point.
-        reach_below: the cells of the stretch of each score of ``below``, shape (points,).
+        reach_below: the cells of the range of each score of ``below``, shape (points,).
         reach_above: the same of ``above``.
 
     """
@@ -54,12 +54,12 @@ class Edges:
     reach_above: Places
 
     @classmethod
-    def at(cls, tally: TallyStretches, places: Places, family: int) -> Edges:
+    def at(cls, tally: TallyRanges, places: Places, family: int) -> Edges:
         """Return the scores that promise the narrowest limits at some points.
 
         At -1, before the first point, F is 0; at the last point it is 1.
         """
-        sides = tally.stretches
+        sides = tally.ranges
         rising, falling = tally.chosen(family)
         below, above = (
             _scores(tally, side, chosen, places) for side, chosen in ((sides.before, falling), (sides.after, rising))
@@ -71,17 +71,17 @@ class Edges:
         return cls(below, above, WIDTHS[falling[places]] * is_inner, WIDTHS[rising[places]] * is_inner)
 
 
-def shares_of_ranges(tally: TallyStretches, firsts: Places, lasts: Places, family: int = 1) -> tuple[Floats, Floats]:
+def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: int = 1) -> tuple[Floats, Floats]:
     """Return the limits of the shares of ranges of answers, each of shape (ranges,), within 0..1.
 
     Args:
-        tally: its stretches.
+        tally: its ranges.
         firsts: the point at which each range begins; of counts, its first count.
         lasts: the point at which it ends, above the first; of counts, its last count.
         family: the number of intervals that are to hold together.
 
     """
-    is_of_points = tally.stretches.histogram.is_of_points
+    is_of_points = tally.ranges.histogram.is_of_points
     before_range = place_before(tally, firsts)
     starts, stops = Edges.at(tally, before_range, family), Edges.at(tally, lasts, family)
     high = np.clip(tally.limits_of(stops.above - starts.below, family)[1], 0.0, 1.0)
@@ -92,15 +92,15 @@ def shares_of_ranges(tally: TallyStretches, firsts: Places, lasts: Places, famil
     return np.clip(low, 0.0, high), high
 
 
-def place_before(tally: TallyStretches, firsts: Places) -> Places:
+def place_before(tally: TallyRanges, firsts: Places) -> Places:
     """Return the point up to which F does not count the ranges that begin at some points."""
-    return np.where((firsts == 0) | tally.stretches.histogram.is_of_points, firsts - 1, firsts)
+    return np.where((firsts == 0) | tally.ranges.histogram.is_of_points, firsts - 1, firsts)
 
 
-def _scores(tally: TallyStretches, side: Side, chosen: Places, places: Places) -> Floats:
-    """Return the scores of the chosen stretch at some points, shape (m, points)."""
+def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> Floats:
+    """Return the scores of the chosen range at some points, shape (m, points)."""
     widths = chosen[places]
-    integrals = tally.stretches.scores.integrals
+    integrals = tally.ranges.scores.integrals
     sums = integrals[:, side.stops[widths, places]] - integrals[:, side.starts[widths, places]]
     scores: Floats = (sums + side.beyond[widths, places]) / WIDTHS[widths]
     return scores
@@ -118,11 +118,11 @@ def band_places(points: int) -> Places:
     return np.unique(np.append(np.arange(0, points, step), points - 1))
 
 
-def band(tally: TallyStretches, places: Places, family: int = 1) -> tuple[Floats, Floats]:
+def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, Floats]:
     """Return the limits of F at some points, which hold together, each of shape (places,).
 
     Args:
-        tally: its stretches.
+        tally: its ranges.
         places: of the points, rising.
         family: the number of bands or intervals that are to hold together with this one.
 
@@ -133,25 +133,25 @@ def band(tally: TallyStretches, places: Places, family: int = 1) -> tuple[Floats
     lows, _ = tally.before.limits(falling, together)
     high = np.minimum.accumulate(highs[places][::-1])[::-1]
     low = np.maximum.accumulate(lows[places])
-    is_last = places == tally.stretches.points.size - 1
+    is_last = places == tally.ranges.points.size - 1
     low[is_last] = high[is_last] = 1.0  # every answer is within the range
     high = np.clip(high, 0.0, 1.0)
     return np.minimum(np.clip(low, 0.0, 1.0), high), high
 
 
 def quantile_intervals(
-    tally: TallyStretches, probabilities: Sequence[float], family: int = 1
+    tally: TallyRanges, probabilities: Sequence[float], family: int = 1
 ) -> list[tuple[float, float]]:
     """Return the intervals of quantiles, on the scale of the domain.
 
     Args:
-        tally: its stretches.
+        tally: its ranges.
         probabilities: above 0 and below 1.
         family: the number of intervals that are to hold together.
 
     """
-    points, is_of_points = tally.stretches.points, tally.stretches.histogram.is_of_points
-    tests = WIDTHS.size if tally.counts.sum() < EXACT_BELOW else tally.stretches.tests
+    points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
+    tests = WIDTHS.size if tally.counts.sum() < EXACT_BELOW else tally.ranges.tests
     high, low = tally.after.nearest(family * tests)[1], tally.before.nearest(family * tests)[0]
     intervals = []
     for probability in probabilities:
@@ -164,13 +164,13 @@ def quantile_intervals(
 
 
 SMALL_SHARE: Final = 100
-"""The mean may stray as far as an interval of a hundredth of the error reaches."""
+"""The mean may deviate as far as an interval of a hundredth of the error reaches."""
 
 STEPS: Final = 128
 """Parts of a range between which the ends of a mean's interval are searched."""
 
 
-def variance_interval(tally: TallyStretches, family: int = 1) -> tuple[float, float]:
+def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float]:
     """Return the limits of the variance, in squared units of the domain.
 
     The variance is the mean square of the distance from any point c, less the square of the mean's
@@ -178,52 +178,52 @@ def variance_interval(tally: TallyStretches, family: int = 1) -> tuple[float, fl
     squared cell to the mean square.
 
     Args:
-        tally: its stretches.
+        tally: its ranges.
         family: the number of intervals that are to hold together.
 
     """
-    points, is_of_points = tally.stretches.points, tally.stretches.histogram.is_of_points
+    points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
     width = float(points[-1] - points[0])
     positions = (points - points[0]) / width
-    of_positions = tally.stretches.scores.contrast(positions)
-    centre = min(1.0, max(0.0, float(tally.counts @ of_positions / tally.counts.sum())))
-    squares = (positions - centre) ** 2
+    of_positions = tally.ranges.scores.contrast(positions)
+    center = min(1.0, max(0.0, float(tally.counts @ of_positions / tally.counts.sum())))
+    squares = (positions - center) ** 2
     greatest = float(squares.max())
-    scores = np.stack([tally.stretches.scores.contrast(squares / greatest)], axis=1)
+    scores = np.stack([tally.ranges.scores.contrast(squares / greatest)], axis=1)
     low, high = (float(end[0]) * greatest for end in tally.limits_of(scores, family))
     means = tally.limits_of(of_positions[:, np.newaxis], SMALL_SHARE * family)
-    stray = max(abs(float(end[0]) - centre) for end in means)
+    deviation = max(abs(float(end[0]) - center) for end in means)
     rounding = 0.0 if is_of_points else float(positions[1]) ** 2 / 4
     most = 0.25  # of answers within a range of width 1
     high = min(most, max(0.0, high))
-    low = min(high, max(0.0, low - rounding - stray**2))
+    low = min(high, max(0.0, low - rounding - deviation**2))
     return low * width**2, high * width**2
 
 
-def mean_within(tally: TallyStretches, first: int, last: int, family: int = 1) -> tuple[float, float]:
+def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> tuple[float, float]:
     """Return the limits of the mean of the answers within a range, on the scale of the domain.
 
     The mean is the c at which the distances of the range's answers from c add up to 0. Their sum
     is, by parts, (b - c) F(b) + (c - a) F(a) less the integral of F from a to b.
 
     Args:
-        tally: its stretches.
+        tally: its ranges.
         first: the point a at which the range begins; of counts, its first count.
         last: the point b at which it ends; of counts, its last count.
         family: the number of intervals that are to hold together.
 
     """
-    points = tally.stretches.points
+    points = tally.ranges.points
     if first == last:
         return float(points[first]), float(points[last])
     edges = Edges.at(tally, np.array([place_before(tally, np.array([first]))[0], last]), family)
-    integrals = tally.stretches.scores.integrals
+    integrals = tally.ranges.scores.integrals
     within = integrals[:, last] - integrals[:, first]
-    centres = np.linspace(0.0, 1.0, STEPS + 1)
-    below, above = (_distances(ends, within / (last - first), centres) for ends in (edges.below, edges.above))
+    centers = np.linspace(0.0, 1.0, STEPS + 1)
+    below, above = (_distances(ends, within / (last - first), centers) for ends in (edges.below, edges.above))
     low, _ = tally.limits_of(below, family, is_share=False)
     _, high = tally.limits_of(above, family, is_share=False)
-    least, most = where_zero(centres, low, high)
+    least, most = where_zero(centers, low, high)
     start, width = float(points[first]), float(points[last] - points[first])
     return start + least * width, start + most * width
 
@@ -243,14 +243,14 @@ def where_zero(places: Floats, lows: Floats, highs: Floats) -> tuple[float, floa
     return float(places[max(0, least - 1)]), float(places[min(places.size - 1, most + 1)])
 
 
-def _distances(ends: Floats, within: Floats, centres: Floats) -> Floats:
-    """Return the scores, shape (m, centres), of the distances' sum, in widths of the range.
+def _distances(ends: Floats, within: Floats, centers: Floats) -> Floats:
+    """Return the scores, shape (m, centers), of the distances' sum, in widths of the range.
 
     Args:
         ends: the scores of F at the start and at the end of the range, shape (m, 2).
         within: the score of the integral of F over the range, in widths, shape (m,).
-        centres: from 0, the start of the range, to 1, its end.
+        centers: from 0, the start of the range, to 1, its end.
 
     """
-    scores: Floats = (1 - centres) * ends[:, [1]] + centres * ends[:, [0]] - within[:, np.newaxis]
+    scores: Floats = (1 - centers) * ends[:, [1]] + centers * ends[:, [0]] - within[:, np.newaxis]
     return scores

@@ -26,7 +26,7 @@ from client_sdk.protocol.window import Window
 from estimator.errors import MissingLibraryError
 from estimator.results.estimate import NO_LABEL, Figure
 from estimator.results.group import Figured, FigureGroup, FigureKey
-from estimator.results.metric import PARTICIPATION_CONFIDENCE, MetricEstimate, Pooled, Question
+from estimator.results.metric import PARTICIPATION_CONFIDENCE, MetricEstimate, MetricFacts, Pooled
 from estimator.results.report import POPULATION, SCHEMA, Changes, EstimateReport
 from estimator.results.statistic import STATISTICS
 
@@ -50,8 +50,8 @@ DESCRIPTIONS: Final = {
     "found_change": "a share or mean that changed, or may have, by its clearest trend or step: `value: verdict`",
     "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
     "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
-    DEVICES: "the number of devices that take part, where the schedule says what share of them it asks",
-    TAKING_PART: "the share of all installations that take part, by `--with installs`",
+    DEVICES: "the number of participating devices, where the schedule says what share of them it asks",
+    TAKING_PART: "the share of all installations that participate, by `--with installs`",
     **{
         f"{name}_among_all": f"bounds on `{name}` among all installations, by `--with installs`"
         for name, statistic in STATISTICS.items()
@@ -119,7 +119,7 @@ class Row(NamedTuple):
     confidence: Annotated[float, "of the interval"]
     population: Annotated[
         str,
-        f"`{POPULATION}`: figures describe the devices that take part, none that decline; intervals take them for a "
+        f"`{POPULATION}`: figures describe the participating devices, none that decline; intervals take them for a "
         "random sample",
     ]
     unit: Annotated[
@@ -159,13 +159,13 @@ def rows_of(report: EstimateReport) -> Iterator[Row]:
     for pooled in report.pooled:
         row = _rows_in(pooled, pooled.reports, (pooled.windows[0], pooled.windows[-1]), closed=None)
         yield from (row(report.confidence, cells) for cells in _pooled_cells(pooled))
-    questions = {(metric.metric, metric.window): metric for metric in report.metrics}
+    metrics = {(metric.metric, metric.window): metric for metric in report.metrics}
     for changes in report.changes:
-        about = questions[changes.metric, changes.last]
+        about = metrics[changes.metric, changes.last]
         row = _rows_in(about, about.reports, (changes.first, changes.last), closed=True)
         yield from (row(report.confidence, cells) for cells in _change_cells(changes))
     for effect in report.effects:
-        about = questions[effect.metric, effect.window]
+        about = metrics[effect.metric, effect.window]
         row = _rows_in(about, about.reports, (effect.window,), closed=True)
         cells_of_effect = _effect_cells(effect, f"{effect.second} less {effect.first}")
         yield from (row(report.confidence, cells) for cells in cells_of_effect)
@@ -238,7 +238,7 @@ _Place = tuple[str | None, datetime | None, datetime | None, bool | None]
 
 
 def _rows_in(
-    about: Question, reports: int, windows: tuple[str, ...], *, closed: bool | None
+    about: MetricFacts, reports: int, windows: tuple[str, ...], *, closed: bool | None
 ) -> Callable[[float, Cells], Row]:
     """Return a function that makes a row of the question in these windows, given its confidence."""
     place: _Place = (None, None, None, closed)
@@ -250,7 +250,7 @@ def _rows_in(
 
 
 def _row(
-    about: Question,
+    about: MetricFacts,
     reports: int,
     place: _Place,
     confidence: float,

@@ -30,7 +30,7 @@ SMALL_STEP = 1e-6
 cost accuracy.
 """
 
-MAX_LEAPS = 300
+MAX_ACCELERATED = 300
 """Each takes three steps and an extrapolation. Smoothed shares need about 80 at epsilon .5.
 Unsmoothed ones may be stopped here, because they only follow the noise more closely.
 """
@@ -40,7 +40,7 @@ LEAST_OF_A_STEP = 0.1
 rise again.
 """
 
-LONGEST_LEAP = 1e6
+LONGEST_STEP = 1e6
 """The most steps that an extrapolation stands for. Where nothing moves any more, their number is
 rounding error.
 """
@@ -73,7 +73,7 @@ class Histogram:
 
     @classmethod
     @lru_cache(maxsize=REMEMBERED)
-    def of(cls, channel: Channel, domain: Grid) -> Histogram:
+    def from_channel(cls, channel: Channel, domain: Grid) -> Histogram:
         """Return the histogram of a domain whose answers a channel reports."""
         points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
         if domain.size == channel.inputs:
@@ -231,15 +231,15 @@ def shares_of(
     begin = np.full(histogram.bins, 1 / histogram.bins) if start is None else start
     seen = frequencies.reshape(-1, frequencies.shape[-1])
     parts = (seen[first : first + AT_ONCE] for first in range(0, len(seen), AT_ONCE))
-    shares = np.concatenate([_leapt(histogram, part, begin, smooth=smooth) for part in parts])
+    shares = np.concatenate([_accelerated(histogram, part, begin, smooth=smooth) for part in parts])
     return shares.reshape(*frequencies.shape[:-1], histogram.bins)
 
 
-def _leapt(histogram: Histogram, seen: Floats, start: Floats, *, smooth: bool) -> Floats:
+def _accelerated(histogram: Histogram, seen: Floats, start: Floats, *, smooth: bool) -> Floats:
     """Return the shares for a batch: shape (tallies, symbols) to (tallies, bins)."""
     shares = np.broadcast_to(start, (len(seen), histogram.bins))
     result, left = np.empty(shares.shape), np.arange(len(seen))
-    for _ in range(MAX_LEAPS):
+    for _ in range(MAX_ACCELERATED):
         once = stepped(histogram, seen, shares, smooth=smooth)
         result[left] = once
         moving = is_moving(shares, once)
@@ -288,7 +288,7 @@ def extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
     """Return the shares to which steps that shrink by a constant factor would lead."""
     first, change = once - shares, twice - 2 * once + shares
     steady = np.maximum(_length(change), np.finfo(float).tiny)
-    reach = np.clip(_length(first) / steady, 1.0, LONGEST_LEAP)
+    reach = np.clip(_length(first) / steady, 1.0, LONGEST_STEP)
     return possible(shares + 2 * reach * first + reach**2 * change, twice)
 
 

@@ -1,7 +1,7 @@
 """Maximum likelihood on the simplex: the shares, of sum 1, that make a tally likeliest.
 
 They are biased where the simplex cuts (near 0 and 1), so they are reported beside the unbiased
-estimates and labelled.
+estimates and labeled.
 
 If every symbol supports one value the solution is exact: by the conditions of Karush, Kuhn and
 Tucker, the share of a value above a common level is linear in its count and the others are 0, as in
@@ -85,7 +85,7 @@ class _Climb(NamedTuple):
     step: Floats
     momentum: Floats
 
-    def of(self, rows: NDArray[np.bool_ | np.int64]) -> _Climb:
+    def selected(self, rows: NDArray[np.bool_ | np.int64]) -> _Climb:
         """Return the climbs of selected tallies."""
         return _Climb(*(part[rows] for part in self))
 
@@ -104,7 +104,7 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
     left = np.arange(len(result))
     for _ in range(MAX_ROUNDS):
         below = (climb.bound - climb.value > climb.slack)[:, 0]
-        left, climb = left[below], climb.of(below)
+        left, climb = left[below], climb.selected(below)
         if not left.size:
             break
         climb = _risen(operators, climb)
@@ -181,7 +181,7 @@ def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats
     shares, law, value = np.empty_like(climb.best), np.empty_like(climb.law), np.empty_like(climb.value)
     step, left = climb.step.copy(), np.arange(len(climb.step))
     while left.size:
-        start = climb.of(left)
+        start = climb.selected(left)
         shares[left] = nearest_shares(start.ahead + step[left] * start.slope)
         law[left] = _law(operators, shares[left])
         value[left] = _product(start.frequencies, np.log(law[left]))

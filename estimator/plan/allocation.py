@@ -107,7 +107,7 @@ class Allocation(Record, frozen=True):
 
     unwritten: ClassVar[frozenset[str]] = frozenset({"text"})
 
-    metrics: Annotated[tuple[AllocatedMetric, ...], says("those that take part.")]
+    metrics: Annotated[tuple[AllocatedMetric, ...], says("those that participate.")]
     largest: Annotated[LargestError, says("the largest error, in units of its target.")]
     answers: Annotated[AnswersInWindow, says("how many questions a window asks.")]
     diff: Annotated[str, says("a patch of the registry; empty if no allocation is better.")]
@@ -134,7 +134,7 @@ class _Candidate:
     texts: list[str]
 
     @classmethod
-    def of(cls, metrics: list[Metric], answers: int | None, texts: Sequence[str] = ()) -> _Candidate:
+    def from_metrics(cls, metrics: list[Metric], answers: int | None, texts: Sequence[str] = ()) -> _Candidate:
         """Return the candidate with the variances of its channels."""
         variances = np.array([usual_variance(metric) for metric in metrics])
         part = 1.0 if answers is None else min(1.0, answers / len(metrics))
@@ -159,7 +159,7 @@ def allocate(
         PlanError: if the total is above the ceiling, or nothing can be allocated.
 
     """
-    candidates = Candidates.of(text)
+    candidates = Candidates.from_toml(text)
     registry = candidates.registry
     names = list(target_errors)
     if not names:
@@ -174,7 +174,7 @@ def allocate(
         raise PlanError("the metrics that keep their epsilon cost the whole total; allocate more")
     if free < _least_cost(names, registry):
         raise PlanError(f"so little cannot be shared out, for no epsilon is below {LEAST_EPSILON:f}; allocate more")
-    before = _Candidate.of([registry.metrics[name] for name in names], registry.budget.answers)
+    before = _Candidate.from_metrics([registry.metrics[name] for name in names], registry.budget.answers)
     goals = np.array([target_errors[name] for name in names])
     tried = [before, *_search(candidates, before, goals, free / NANOS)]
     costs = sorted((cost(metric, registry) for metric in before.metrics), reverse=True)
@@ -204,7 +204,7 @@ def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: flo
         answers, allocated = _filled(_curves(candidate, registry, goals), total, registry)
         texts = [written(epsilon) for epsilon in allocated.tolist()]
         metrics = [candidates.at(metric.name, text) for metric, text in zip(start.metrics, texts, strict=True)]
-        candidate = _Candidate.of(metrics, answers, texts)
+        candidate = _Candidate.from_metrics(metrics, answers, texts)
         yield candidate
         if float(np.max(np.abs(allocated - epsilons) / allocated)) <= STILL:
             break
@@ -280,7 +280,7 @@ class Candidates:
     tables: Mapping[str, Mapping[str, Any]]
 
     @classmethod
-    def of(cls, text: str) -> Candidates:
+    def from_toml(cls, text: str) -> Candidates:
         """Read a registry's TOML."""
         return cls(Registry.parse(text), tomllib.loads(text, parse_float=Decimal)["metric"])
 

@@ -1,6 +1,6 @@
 """What a published tally reveals about one report, if more than the device alone is trusted.
 
-By itself a report is (local epsilon)-private, whoever reads it. If the holder of the reports
+By itself a report is (local epsilon)-private against any reader. If the holder of the reports
 publishes only the tally of a closed window, the report also hides among the others in that tally:
 the tally is (epsilon, delta)-private with a far smaller epsilon (*central*). This assumes all of
 the following, and a tally cannot show whether it holds:
@@ -9,7 +9,7 @@ the following, and a tally cannot show whether it holds:
   that is read while it grows can be subtracted from the next reading, which leaves only a few
   reports.
 * The counted reports are honest: randomized by the channel, with coins that nobody else knows.
-  Whoever made some up can subtract them, so subtract as many as there may be.
+  An attacker can subtract fabricated ones, so subtract as many as there may be.
 * The answers of one device are hidden. That it reports, and the number of reports, are not. A
   person with several devices loses more.
 
@@ -146,7 +146,7 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 
     They are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018, "Privacy
     amplification by subsampling", theorem 9 (a sample of fixed size without replacement; one answer
-    changes). This applies to devices that take part by a secret coin each, with the same bias
+    changes). This applies to participating devices by a secret coin each, with the same bias
     whatever their answers: given the number that did, they are a random subset.
 
     Args:

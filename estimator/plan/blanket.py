@@ -120,16 +120,16 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
 
     """
     a, b = least, trials - least + 1
-    half_sum, centre = (a + b) / 2, (a - b) / 2 + 1
+    half_sum, center = (a + b) / 2, (a - b) / 2 + 1
     fraction = np.zeros_like(a)
     ratio = (a + (DEPTH - 1)) / (a + (2 * DEPTH - 1))  # (a + n - 1) / (a + 2 n - 1); step n needs that of n + 1
     for n in range(DEPTH - 1, 0, -1):
         width = a + (2 * n - 1)
         added = np.maximum(b - n, 0.0) * (n / 2) / width  # the fraction ends at 0
-        partial = ratio * (centre + 1.5 * n) + added + n
+        partial = ratio * (center + 1.5 * n) + added + n
         ratio = (a + (n - 1)) / width
         fraction = ratio * (half_sum + (n - 1) / 2) * added / (partial + fraction)
-    floor: Floats = b / 2 / (ratio * centre + fraction) * (1 - FIXED_ERROR)
+    floor: Floats = b / 2 / (ratio * center + fraction) * (1 - FIXED_ERROR)
     return floor
 
 

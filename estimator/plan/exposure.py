@@ -42,7 +42,7 @@ from client_sdk.protocol.horizon import (
     Horizon,
     MetricReports,
     ceiling,
-    dearest_reports,
+    costliest_reports,
     most_nanos,
     most_reports,
     paid_reports,
@@ -119,7 +119,7 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
     possible = [
         MetricReports(metric, most_reports(registry, metric, horizon, today)) for metric in registry.metrics.values()
     ]
-    together = dearest_reports(registry, horizon, today)
+    together = costliest_reports(registry, horizon, today)
     by_addition = as_float(most_nanos(registry, horizon, today))
     own = own_delta(registry, horizon, today)
     left = -float_ceiling(own - Fraction(delta))
@@ -157,7 +157,7 @@ def _tight(possible: list[MetricReports], together: list[MetricReports], most: i
 
     """
     reports = _by_loss(possible)
-    charges = {_pure(question.metric): question.metric.epsilon_nanos for question in possible}
+    charges = {_pure(each.metric): each.metric.epsilon_nanos for each in possible}
     bounds = [bounded_epsilon(reports, charges, most, delta)]
     if len(reports) == 1 and len(together) == len(possible):
         reports = {loss: min(number, most // charges[loss]) for loss, number in reports.items()}
@@ -170,9 +170,9 @@ def _tight(possible: list[MetricReports], together: list[MetricReports], most: i
 
 def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[PrivacyLoss, float]:
     of_losses: dict[PrivacyLoss, float] = {}
-    for question in reports:
-        loss = PrivacyLoss.worst(as_float(question.metric.epsilon_nanos)) if worst else _pure(question.metric)
-        of_losses[loss] = of_losses.get(loss, 0) + (math.inf if question.reports is None else question.reports)
+    for each in reports:
+        loss = PrivacyLoss.worst(as_float(each.metric.epsilon_nanos)) if worst else _pure(each.metric)
+        of_losses[loss] = of_losses.get(loss, 0) + (math.inf if each.reports is None else each.reports)
     return of_losses
 
 

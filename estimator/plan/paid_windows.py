@@ -2,7 +2,7 @@
 
 Every sum is the most that may have been charged by a day, whatever order the answers come in and on
 whichever days of their windows. It holds each window that has begun, also in each month that the
-window touches. Of drawn questions the dearest stand for all. So within the ceilings an answer is
+window touches. Of drawn questions the costliest count for all. So within the ceilings an answer is
 surely paid for, and beyond them it may not be.
 """
 
@@ -129,7 +129,7 @@ class _Sums:
 def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
     """Return when ceilings may deny an answer, in the order of time.
 
-    A device that paces takes part in as many windows as can be paid for: `participations` says in
+    A device that paces participates in as many windows as can be paid for: `participations` says in
     how many.
     """
     end = _end(registry, today)
@@ -185,7 +185,7 @@ def _paid(
 
 
 def participations(registry: Registry, today: date) -> Fraction:
-    """Return in which part of the windows a device that paces takes part.
+    """Return in which part of the windows a device that paces participates.
 
     It is whole windows, as many as every ceiling pays for until the last question expires.
     """
@@ -199,7 +199,7 @@ def _windows(registry: Registry, today: date) -> int:
 
 
 def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
-    """Return in how many windows each ceiling lets a device that paces take part."""
+    """Return in how many windows each ceiling lets a device that paces participate."""
     budget, windows = registry.budget, _windows(registry, today)
     left = [(metric.cost, number) for metric in registry.metrics.values() if (number := windows_left(metric, today))]
     nanos, attos = (sum(cost[part] * number for cost, number in left) for part in range(2))
@@ -231,7 +231,7 @@ def ceiling_notes(registry: Registry, today: date) -> list[str]:
         for ceiling, day in first_of.items()
         if ceiling in FOR_LIFE
     }
-    what = "everything" if budget.answers is None else f"the dearest questions ({budget.answers})"
+    what = "everything" if budget.answers is None else f"the costliest questions ({budget.answers})"
     notes.extend(
         f"after {windows} ({budget.window}) that answer {what}, from {first_of[ceiling]} on, the {ceiling} ceiling may"
         f" be reached: a {device} answers less, and is silent in the end"
@@ -245,7 +245,7 @@ def _of_window(registry: Registry, today: date) -> Iterator[str]:
     left = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     costs = sorted((IN_WINDOW[budget.window][metric.window] * metric.epsilon_nanos for metric in left), reverse=True)
     cost = sum(costs[: budget.answers])
-    what = "all questions" if budget.answers is None else f"the dearest questions ({budget.answers})"
+    what = "all questions" if budget.answers is None else f"the costliest questions ({budget.answers})"
     if cost > budget.per_window_nanos:
         yield (
             f"{what} of a {budget.window} cost up to {as_float(cost):.6g}, more than per_window"

@@ -23,7 +23,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import outcome
 from client_sdk.protocol.window import WindowKind
-from estimator.analyses.analysis import Analysis, question_fields
+from estimator.analyses.analysis import Analysis, metric_fields
 from estimator.analyses.clips import Clip, Numbers
 from estimator.analyses.metric import analysis_of
 from estimator.discovery.power import SHORT
@@ -40,7 +40,7 @@ from estimator.plan.windows_together import (
     together,
 )
 from estimator.results.estimate import Record, says
-from estimator.results.metric import Central, LeastShare, Question
+from estimator.results.metric import Central, LeastShare, MetricFacts
 from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import Z
 
@@ -164,7 +164,7 @@ class TextPlan(Record, frozen=True):
     ]
 
 
-class MetricPlan(Question, frozen=True, kw_only=True):
+class MetricPlan(MetricFacts, frozen=True, kw_only=True):
     """How precise a metric will be in one window."""
 
     window: Annotated[WindowKind, says("how often it is asked: once a day, week or month.")]
@@ -244,8 +244,8 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
             metric,
             request,
             part,
-            paid=paid_windows(metric, exhausted, request.today),
-            windows=_windows_judged(registry, metric, request),
+            paid=(paid := paid_windows(metric, exhausted, request.today)),
+            windows=_windows_judged(registry, metric, request, paid),
             of_changes=of_changes.get(metric.name, 0),
         )
         for metric in registry.metrics.values()
@@ -265,27 +265,27 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 def answering(registry: Registry, today: date) -> Fraction:
     """Return the fraction of the devices that answers a question in a window, on average.
 
-    A device that paces takes part in one window of as many as its budget must last for. What else a
-    ceiling does not pay for is left out: `MetricPlan.paid_windows` says in which windows that is
+    A device that paces participates in one window of as many as its budget must last for. What else
+    a ceiling does not pay for is left out: `MetricPlan.paid_windows` says in which windows that is
     nothing.
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
-    questions = [metric for name, metric in registry.metrics.items() if left[name] != 0]
+    metrics = [metric for name, metric in registry.metrics.items() if left[name] != 0]
     match registry.budget.strategy:
         case Strategy.SAMPLE:
-            return min(Fraction(1), Fraction(registry.budget.answers or 1, max(1, len(questions))))
+            return min(Fraction(1), Fraction(registry.budget.answers or 1, max(1, len(metrics))))
         case Strategy.PACE:
             return participations(registry, today)
     return Fraction(1)
 
 
-def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest) -> int:
-    """Return over how many windows a question is judged.
+def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, paid: PaidWindows | None) -> int:
+    """Return over how many windows a question is judged: no more than the ceilings pay for.
 
     A device that paces answers in few of the windows until the questions expire, so its budget is
     made for all of them.
     """
-    left = windows_left(metric, request.today)
+    left = windows_left(metric, request.today) if paid is None else paid.paid
     if request.windows is None and registry.budget.strategy is not Strategy.PACE:
         return 1
     wanted = request.windows or left or 1
@@ -304,7 +304,7 @@ def _plan(  # noqa: PLR0913 what is known of the registry
     error = math.sqrt(variance / reports) if variance is not None and reports else None
     permanent = metric.channel.permanent_nanos
     return MetricPlan(
-        **question_fields(metric),
+        **metric_fields(metric),
         window=metric.window,
         permanent_epsilon=as_float(permanent) if permanent else None,
         reports=reports,
@@ -314,7 +314,7 @@ def _plan(  # noqa: PLR0913 what is known of the registry
         mean=None if error is None else _mean_error(analysis, error),
         least_difference_of_means=analysis.least_difference(reports) if analysis.compares_groups else UNSET,
         together=together(analysis, windows, reports),
-        changes=seen_changes(analysis, reports, of_changes),
+        changes=seen_changes(analysis, reports, of_changes, None if paid is None else paid.paid),
         wanted_error=wanted_error,
         is_named=metric.name in request.target_errors,
         reports_needed=needed,

@@ -19,13 +19,16 @@ from typing import Any, Final
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.horizon import Horizon, most_nanos
-from client_sdk.protocol.kinds.kind import AskedQuestion
+from client_sdk.protocol.kinds.kind import AskedMetric
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, Sentences
 from estimator.plan.exposure import own_delta
 
 FILL_IN: Final = "FILL IN"
+
+GUESSES: Final = {"data_curator_type": f"{FILL_IN}: Government, Industry or Nonprofit"}
+"""Fields that must be one of some words, and which of them only the team knows."""
 
 _CHOSEN: Final = {
     Strategy.SPLIT: "a device answers every question in every window",
@@ -66,8 +69,15 @@ def deployment_record(registry: Registry, today: date, population: int | None) -
     }
 
 
+def left_out(population: int | None) -> str:
+    """Return which fields a record lacks, and how to add them."""
+    sector = "data_product_sector is left out: add Technology, Healthcare, Education, Government, Energy or Finance"
+    units = "number_of_privacy_units is left out: name the number of devices with --population"
+    return sector if population is not None else f"{sector}\n{units}"
+
+
 def as_yaml(record: Mapping[str, Any]) -> str:
-    """Return a record as YAML."""
+    """Return a record as YAML. A comment marks what is a guess, where the schema allows no text."""
     return "".join(f"{line}\n" for line in _lines(record))
 
 
@@ -86,7 +96,8 @@ def _lines(table: Mapping[str, Any], indent: str = "") -> Iterator[str]:
                 yield f"{indent}{key}: |-"
                 yield from (f"{indent}  {line}" for line in value.split("\n"))
             case _:
-                yield f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}"
+                comment = f"  # {GUESSES[key]}" if key in GUESSES else ""
+                yield f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}{comment}"
 
 
 def _listed(lines: Iterable[str]) -> str:
@@ -111,23 +122,22 @@ def _basic(registry: Registry, today: date) -> dict[str, Any]:
         "intended_use": _by_metric(registry, lambda metric: metric.purpose),
         "data_product_type": "Summary statistics",
         "data_product_region": f"{FILL_IN}: where the devices are, and whose laws apply",
-        "data_product_sector": "Technology",
         "publication_date": today.isoformat(),
     }
 
 
 def _answers(metric: Metric, say: Sentences) -> str:
-    first, *_ = metric.kind.statement(AskedQuestion(metric.unit, metric.window, metric.channel.inputs), say)
+    first, *_ = metric.kind.statement(AskedMetric(metric.unit, metric.window, metric.channel.inputs), say)
     return f"{first.partition(': ')[2]}; at most one report a {metric.window}"
 
 
 def _unprotected(registry: Registry) -> Iterator[str]:
     """Yield what the reports, or that there are any, tell without randomness."""
-    yield "That a device takes part, when it uploads, and its network address while it is connected."
-    yield "How many reports each question has in a window, and so about how many devices take part."
+    yield "That a device participates, when it uploads, and its network address while it is connected."
+    yield "How many reports each question has in a window, and so about how many devices participate."
     silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]
     if silent:
-        yield f"Whether anything was recorded in a window, since silence is not reported: {', '.join(silent)}."
+        yield f"Whether anything was recorded in a window, since devices report only then: {', '.join(silent)}."
     for name, metric in registry.metrics.items():
         if metric.strata:
             yield f"`{name}`: its public strata, sent unchanged: {'; '.join(metric.strata)}."
@@ -176,8 +186,8 @@ def _model(registry: Registry) -> dict[str, Any]:
         ),
         "actors": _listed(
             (
-                "The device: sees the answers, randomizes them, and keeps the ceilings.",
-                "The collector: sees perturbed reports and may link those of a device; the parameters hold against it.",
+                "The device: sees the answers, randomizes them, and enforces the ceilings.",
+                "The collector: sees perturbed reports and may link those of a device. The parameters allow for that.",
                 "A relay, if there is one: sees addresses and perturbed reports, for seconds.",
                 "Analysts and the public: see statistics of closed windows.",
                 "Other devices: may send fabricated reports. That changes statistics, and reveals nothing.",
@@ -186,7 +196,7 @@ def _model(registry: Registry) -> dict[str, Any]:
         "release_type": "Many releases",
         "release_type_details": (
             f"One release a {' or '.join(windows)}. {_CHOSEN[registry.budget.strategy].capitalize()}. A device stops "
-            "for good at its lifetime ceiling; no budget is ever renewed."
+            "permanently at its lifetime ceiling; no budget is ever renewed."
         ),
         "data_source_type": "Dynamic",
         "access_type": "Non-interactive",
@@ -202,11 +212,11 @@ def _implementation(registry: Registry) -> dict[str, Any]:
         "mechanisms": _by_metric(registry, _mechanism),
         "composition": (
             "Sequential composition, added up on the device as whole billionths of epsilon, before a report is queued. "
-            "Permanent answers, and reports that the device drops, are charged as well."
+            "Permanent answers, and reports that the device drops, are charged, too."
         ),
         "post_processing": (
             "Unbiased estimates with confidence intervals, from the laws of the channels. Intervals are cut to the "
-            "possible range. None of it reads anything but tallies."
+            "possible range. All of it reads tallies only."
         ),
         "justification": f"{FILL_IN}: why these epsilons" if not registry.budget.accept else registry.budget.accept,
         "additional_information": (

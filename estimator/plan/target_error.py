@@ -94,11 +94,11 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
         reports: n.
 
     """
-    if reports < squares.questions:
+    if reports < squares.metrics:
         return None
     if squares.support is None:
         return _normal(squares, reports)
-    reports //= squares.questions
+    reports //= squares.metrics
     own, other = squares.support
     count = least_count(other, reports)
     if count is None or not _is_reached(count, reports, own):

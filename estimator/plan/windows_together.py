@@ -137,13 +137,18 @@ def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
     return reports
 
 
-def seen_changes(analysis: Analysis[Any], reports: int, comparisons: int) -> tuple[SeenChange, ...]:
+def seen_changes(
+    analysis: Analysis[Any], reports: int, comparisons: int, paid: int | None = None
+) -> tuple[SeenChange, ...]:
     """Return the smallest change that is seen in each period; () of what is not compared.
+
+    A period that needs more windows than are paid for, with as many before it, is left out.
 
     Args:
         analysis: of the question.
         reports: of each window.
         comparisons: among how many figures, of equal weight, the level is divided.
+        paid: in how many windows as many reports are expected. None if in all of them.
 
     """
     variances = variances_of(analysis)
@@ -152,6 +157,8 @@ def seen_changes(analysis: Analysis[Any], reports: int, comparisons: int) -> tup
     errors = z_of(comparisons) + Z_OF_POWER
     seen = []
     for period, windows in PERIODS[analysis.metric.window].items():
+        if paid is not None and 2 * windows > paid:
+            break
         variance = variances.of_change(windows, reports) / max(1, reports)
         smallest = errors * math.sqrt(variance) if reports >= EXACT_BELOW else math.inf
         seen.append(SeenChange(period, windows, width_of(analysis) * smallest if smallest <= 1 else None))
@@ -165,8 +172,8 @@ def comparisons(registry: Registry, today: date) -> dict[str, int]:
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}
-    questions = sum(1 + len(registry.metrics[name].strata) for name, number in tests.items() if number)
-    return {name: questions * number for name, number in tests.items()}
+    metrics = sum(1 + len(registry.metrics[name].strata) for name, number in tests.items() if number)
+    return {name: metrics * number for name, number in tests.items()}
 
 
 def _tests(metric: Metric, today: date) -> int:

@@ -19,7 +19,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.analyses.metric import analysis_of
 from estimator.errors import AnswersError
-from estimator.rehearsal.population import Crowd, TrueAnswer, distinct, encode, read_answer
+from estimator.rehearsal.population import Population, TrueAnswer, distinct, encode, read_answer
 
 MAX_DEVICES = 10**15
 """numpy samples in floats, and every count up to this is exact as one. It is a hundred thousand
@@ -59,14 +59,14 @@ class GroundTruth:
     """True answers, and what of the table was not used.
 
     Attributes:
-        crowds: the devices of each metric, in the registry's order.
+        populations: the devices of each metric, in the registry's order.
         ignored: columns that are no metric.
         missing: models, and metrics without a column; in a drawn population, vectors and texts
             without shares.
 
     """
 
-    crowds: tuple[Crowd, ...]
+    populations: tuple[Population, ...]
     ignored: tuple[str, ...] = ()
     missing: tuple[Missing, ...] = ()
 
@@ -111,7 +111,7 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
     if unknown := [name for name in given if name not in registry.metrics]:
         raise AnswersError(f"{shares}: the registry has no metric {', '.join(map(repr, unknown))}")
     mistakes: list[str] = []
-    crowds = []
+    populations = []
     drawn = {
         name: metric
         for name, metric in registry.metrics.items()
@@ -121,9 +121,9 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
         weights = _weights(metric, given[name], mistakes) if name in given else _uniform(metric)
         floats = np.array([float(weight) for weight in weights.values()])
         shares_of_each = floats / floats.sum() if floats.any() else floats
-        crowds.append(Crowd(metric, tuple(weights), shares_of_each, devices, is_known=name in given))
+        populations.append(Population(metric, tuple(weights), shares_of_each, devices, is_known=name in given))
     _refuse(mistakes)
-    return GroundTruth(tuple(crowds), missing=_missing(registry, drawn, NO_SHARES))
+    return GroundTruth(tuple(populations), missing=_missing(registry, drawn, NO_SHARES))
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
@@ -173,14 +173,14 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
         raise AnswersError(f"row {heading_row + 1}: there is none; write a row for each device")
     if devices * repeat > MAX_DEVICES:
         raise AnswersError(f"{devices * repeat} devices are too many; at most {MAX_DEVICES} can be rehearsed")
-    crowds = tuple(
-        Crowd.counted(registry.metric(name), _counts(registry.metric(name), texts, repeat, mistakes))
+    populations = tuple(
+        Population.counted(registry.metric(name), _counts(registry.metric(name), texts, repeat, mistakes))
         for name, texts in cells.items()
     )
     _refuse(mistakes)
     used = set(chain.from_iterable(columns.values()))
     ignored = tuple(name for place, name in enumerate(heading) if name not in registry.metrics and place not in used)
-    return GroundTruth(crowds, ignored, _missing(registry, columns, NO_COLUMN))
+    return GroundTruth(populations, ignored, _missing(registry, columns, NO_COLUMN))
 
 
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:

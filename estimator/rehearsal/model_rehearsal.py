@@ -177,7 +177,7 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
         generator: of the chances.
 
     """
-    window = Window.of(metric.window, UNIX_EPOCH_S)
+    window = Window.at(metric.window, UNIX_EPOCH_S)
     draw = analysis_of(metric).draws([((tuple(row), 1.0),) for row in encoded.tolist()])
     tally = draw(counts, window, generator)
     return Tally(metric.name, metric.edition, window, closed=True, reports=int(tally.sum()), counts=tally.tolist())
@@ -212,7 +212,7 @@ def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int)
 
 def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
     observation = analysis_of(metric).observation
-    assert observation is not None  # noqa: S101 whoever asks knows the kind
+    assert observation is not None  # noqa: S101 callers know the kind
     places, _ = observation.read(answer)
     features = zip(observation.features, places, strict=True)
     return [float(each) for feature, place in features for each in feature.scaled(place)]

@@ -1,4 +1,4 @@
-"""The crowd of a rehearsal: how many devices give each answer, and what is therefore true.
+"""The population of a rehearsal: how many devices give each answer, and what is therefore true.
 
 An answer is read from a text, and has the law by which a device makes an input of it. The truths
 stand beside the figures of a report, and tell how often its intervals hold them.
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.sentences import shipped
 from estimator.analyses.analysis import Draws
 from estimator.analyses.clips import Clip, Numbers
 from estimator.analyses.metric import analysis_of
@@ -82,7 +83,9 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
     try:
         return encode(metric, kind.parse(cell) if isinstance(cell, str) else kind.parse_columns(cell))
     except DomainError:
-        raise ValueError(f"must be {kind.expected_in_cell}") from None
+        counted = kind.counted(shipped())
+        beyond = f"; numbers beyond that are {counted}" if counted else ""
+        raise ValueError(f"must be {kind.expected_in_cell}{beyond}") from None
 
 
 def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer of any kind
@@ -123,7 +126,7 @@ class WeightedNumbers:
     total: float
 
     @classmethod
-    def of(cls, values: Sequence[float], weights: Floats | Counts) -> WeightedNumbers:
+    def from_values(cls, values: Sequence[float], weights: Floats | Counts) -> WeightedNumbers:
         """Return numbers in any order with weights of any positive sum."""
         rising = np.argsort(values)
         return cls(np.array(values)[rising], weights[rising], math.fsum(weights.tolist()))
@@ -162,7 +165,7 @@ class WeightedNumbers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crowd:
+class Population:
     """The devices that answer one metric.
 
     Attributes:
@@ -184,8 +187,8 @@ class Crowd:
     is_known: bool = True
 
     @classmethod
-    def counted(cls, metric: Metric, counts: dict[TrueAnswer, int]) -> Crowd:
-        """Return a crowd whose devices were counted by their answer."""
+    def counted(cls, metric: Metric, counts: dict[TrueAnswer, int]) -> Population:
+        """Return a population whose devices were counted by their answer."""
         at_hand = np.array(list(counts.values()), dtype=np.int64)
         devices = int(at_hand.sum())
         return cls(metric, tuple(counts), at_hand / max(devices, 1), devices, at_hand)
@@ -248,7 +251,7 @@ class Crowd:
     def numbers(self, weights: Floats | Counts) -> WeightedNumbers:
         """Return the answers, numbers that are clipped, with weights of shape (len(answers),)."""
         worth = analysis_of(self.metric).worth
-        return WeightedNumbers.of([worth(answer.value) for answer in self.answers], weights)
+        return WeightedNumbers.from_values([worth(answer.value) for answer in self.answers], weights)
 
     @property
     def unclipped(self) -> Numbers | None:
@@ -256,7 +259,7 @@ class Crowd:
         values = [as_float(answer.value) for answer in self.answers if self.is_known]
         if not values or any(map(math.isnan, values)):
             return None
-        numbers = WeightedNumbers.of(values, self.shares)
+        numbers = WeightedNumbers.from_values(values, self.shares)
         return Numbers(numbers.values, numbers.weights / numbers.total)
 
     @property
@@ -271,21 +274,21 @@ def _mean(numbers: Sequence[tuple[float, float]]) -> float:
     return math.fsum(number * weight for number, weight in numbers) / total if total else math.nan
 
 
-_Truth = Callable[[Crowd, Floats | Counts, Sequence[Any]], Sequence[float]]
-"""From a crowd, the weights of its answers, and what each figure is of, to the truth of each."""
+_Truth = Callable[[Population, Floats | Counts, Sequence[Any]], Sequence[float]]
+"""From a population, weights of its answers, and what each figure is of, to the truth of each."""
 
 
-def truths_of(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:
+def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:
     """Return the truth of weighted answers for each figure that has one.
 
     Args:
-        crowd: its answers.
+        population: its answers.
         weights: of the answers, shape (len(answers),).
         estimated: the figures.
 
     """
     known = (
-        (group.keys, TRUTHS[group.statistic](crowd, weights, group.figures.labels))
+        (group.keys, TRUTHS[group.statistic](population, weights, group.figures.labels))
         for group in estimated.groups
         if group.statistic in TRUTHS
     )
@@ -293,13 +296,13 @@ def truths_of(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate)
     return {key: truth for key, truth in every if not math.isnan(truth)}
 
 
-def _shares(crowd: Crowd, weights: Floats | Counts, labels: Sequence[Any]) -> list[float]:
-    shares = crowd.shares_of(weights)
+def _shares(population: Population, weights: Floats | Counts, labels: Sequence[Any]) -> list[float]:
+    shares = population.shares_of(weights)
     return [shares.get(label, 0.0) for label in labels]
 
 
-def _at_least(crowd: Crowd, weights: Floats | Counts, days: Sequence[int]) -> list[float]:
-    shares = crowd.shares_of(weights)
+def _at_least(population: Population, weights: Floats | Counts, days: Sequence[int]) -> list[float]:
+    shares = population.shares_of(weights)
     every = [(value, share) for value, share in shares.items() if isinstance(value, int)]
     return [math.fsum(share for value, share in every if value >= least) for least in days]
 
@@ -307,21 +310,21 @@ def _at_least(crowd: Crowd, weights: Floats | Counts, days: Sequence[int]) -> li
 TRUTHS: Final[dict[str, _Truth]] = {
     "share": _shares,
     "share_at_least": _at_least,
-    "share_above": lambda crowd, weights, thresholds: crowd.numbers(weights).ranges(
+    "share_above": lambda population, weights, thresholds: population.numbers(weights).ranges(
         [(threshold, math.inf) for threshold in thresholds]
     ),
     "found_text": _shares,
-    "coordinate": lambda crowd, weights, _: crowd.coordinates(weights).tolist(),
-    "mean": lambda crowd, weights, _: [crowd.mean(weights)],
-    "geometric_mean": lambda crowd, weights, _: [math.expm1(crowd.mean(weights))],
-    "mean_position": lambda crowd, weights, _: [crowd.mean(weights)],
-    "mean_size": lambda crowd, weights, _: [crowd.mean(weights)],
-    "variance": lambda crowd, weights, _: [crowd.numbers(weights).variance],
-    "quantile": lambda crowd, weights, levels: crowd.numbers(weights).quantiles(levels),
-    "range": lambda crowd, weights, ends: crowd.numbers(weights).ranges(ends),
-    "at_most": lambda crowd, weights, places: crowd.numbers(weights).at_most(places),
-    "bin": lambda crowd, weights, bins: crowd.numbers(weights).bins([start for start, _ in bins]),
-    "mean_within": lambda crowd, weights, groups: crowd.group_means(weights, groups),
+    "coordinate": lambda population, weights, _: population.coordinates(weights).tolist(),
+    "mean": lambda population, weights, _: [population.mean(weights)],
+    "geometric_mean": lambda population, weights, _: [math.expm1(population.mean(weights))],
+    "mean_position": lambda population, weights, _: [population.mean(weights)],
+    "mean_size": lambda population, weights, _: [population.mean(weights)],
+    "variance": lambda population, weights, _: [population.numbers(weights).variance],
+    "quantile": lambda population, weights, levels: population.numbers(weights).quantiles(levels),
+    "range": lambda population, weights, ends: population.numbers(weights).ranges(ends),
+    "at_most": lambda population, weights, places: population.numbers(weights).at_most(places),
+    "bin": lambda population, weights, bins: population.numbers(weights).bins([start for start, _ in bins]),
+    "mean_within": lambda population, weights, groups: population.group_means(weights, groups),
 }
 """The truths of the figures of each statistic that has them; NaN where there is none."""
 

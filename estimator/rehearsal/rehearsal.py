@@ -17,7 +17,17 @@ from estimator.analyses.analysis import Draws
 from estimator.analyses.clips import Clip
 from estimator.analyses.metric import analysis_of, estimate
 from estimator.rehearsal.ground_truth import GroundTruth
-from estimator.rehearsal.population import BAND, TRUTHS, Coverage, Crowd, Truths, coverages_of, held, holds, truths_of
+from estimator.rehearsal.population import (
+    BAND,
+    TRUTHS,
+    Coverage,
+    Population,
+    Truths,
+    coverages_of,
+    held,
+    holds,
+    truths_of,
+)
 from estimator.report.conclusions import corrected_differences
 from estimator.results.estimate import COLUMN_OF, Figure, FigureLabel, Figures, Record, says
 from estimator.results.group import FigureGroup
@@ -151,7 +161,7 @@ class NotRehearsed(Skipped, frozen=True):
 
 
 class Rehearsal(Record, frozen=True, tag_field="population", tag=POPULATION):
-    """The outcome of a rehearsal. Figures describe the devices that take part."""
+    """The outcome of a rehearsal. Figures describe the participating devices."""
 
     schema_number: ClassVar[int | None] = SCHEMA
 
@@ -166,7 +176,7 @@ class Rehearsal(Record, frozen=True, tag_field="population", tag=POPULATION):
 
 def _same_window(kind: WindowKind) -> Window:
     """Return a window that is the same on every day."""
-    return Window.of(kind, UNIX_EPOCH_S)
+    return Window.at(kind, UNIX_EPOCH_S)
 
 
 def rehearse(  # noqa: PLR0913 what a rehearsal is made of
@@ -179,22 +189,22 @@ def rehearse(  # noqa: PLR0913 what a rehearsal is made of
     window_of: Callable[[WindowKind], Window] = _same_window,
     keep: Callable[[Tally], object] = lambda _: None,
 ) -> Rehearsal:
-    """Let every device of every crowd report once, and estimate; then measure coverage.
+    """Let every device of every population report once, and estimate; then measure coverage.
 
     Args:
         truth: the true answers.
         seed: of all randomness. The same seed gives the same result with the same version of numpy.
         rounds: how many times everything is drawn anew to measure coverage.
         ranges: of answers to numbers whose shares are wanted: the metric, the start and the end.
-        after_round: called after each round of each crowd.
+        after_round: called after each round of each population.
         window_of: returns the window in which devices report.
-        keep: called with the tally of each crowd, which is estimated.
+        keep: called with the tally of each population, which is estimated.
 
     """
-    generators = np.random.default_rng(seed).spawn(len(truth.crowds))  # so that rounds change no estimate
+    generators = np.random.default_rng(seed).spawn(len(truth.populations))  # so that rounds change no estimate
     metrics = tuple(
-        _rehearse(crowd, rounds, tuple(ranges), after_round, generator, window_of(crowd.metric.window), keep)
-        for crowd, generator in zip(truth.crowds, generators, strict=True)
+        _rehearse(population, rounds, tuple(ranges), after_round, generator, window_of(population.metric.window), keep)
+        for population, generator in zip(truth.populations, generators, strict=True)
     )
     corrected = corrected_differences(metrics)
     skipped = (NotRehearsed(metric.name, metric.edition, None, reason) for metric, reason in truth.missing)
@@ -208,7 +218,7 @@ def rehearse(  # noqa: PLR0913 what a rehearsal is made of
 
 
 def _rehearse(  # noqa: PLR0913, PLR0917 what a rehearsal is made of
-    crowd: Crowd,
+    population: Population,
     rounds: int,
     ranges: tuple[tuple[str, float, float], ...],
     after_round: Callable[[], object],
@@ -216,38 +226,38 @@ def _rehearse(  # noqa: PLR0913, PLR0917 what a rehearsal is made of
     window: Window,
     keep: Callable[[Tally], object],
 ) -> Rehearsed:
-    sampler = crowd.draws()
-    at_hand = crowd.draw(generator) if crowd.at_hand is None else crowd.at_hand
-    tally = _tally(crowd, at_hand, window, sampler, generator)
+    sampler = population.draws()
+    at_hand = population.draw(generator) if population.at_hand is None else population.at_hand
+    tally = _tally(population, at_hand, window, sampler, generator)
     keep(tally)
-    estimated = estimate(crowd.metric, tally, Request(ranges=ranges))
-    if crowd.devices == 0:
+    estimated = estimate(population.metric, tally, Request(ranges=ranges))
+    if population.devices == 0:
         return Rehearsed.beside({}, estimated, {})
-    truths, truths_at_hand = (truths_of(crowd, weights, estimated) for weights in (crowd.shares, at_hand))
-    has_means = analysis_of(crowd.metric).compares_groups
+    truths, truths_at_hand = (truths_of(population, weights, estimated) for weights in (population.shares, at_hand))
+    has_means = analysis_of(population.metric).compares_groups
     request = Request(joint=has_means, ranges=ranges)  # a round estimates only what is compared with a truth
 
     def held_by(counts: Counts, weights: Floats | Counts, truths: Truths, number: int) -> dict[str, float]:
-        later = Window.of(window.kind, window.starts_at + number * LONGEST_WINDOW_S)  # rotations differ by window
-        drawn = estimate(crowd.metric, _tally(crowd, counts, later, sampler, generator), request)
+        later = Window.at(window.kind, window.starts_at + number * LONGEST_WINDOW_S)  # rotations differ by window
+        drawn = estimate(population.metric, _tally(population, counts, later, sampler, generator), request)
         if drawn.texts is not None:  # other texts are found in every round
-            truths = truths_of(crowd, weights, drawn)
+            truths = truths_of(population, weights, drawn)
         return held(drawn, truths)
 
     of_population, of_devices = [], []
     for number in range(1, rounds + 1):
-        of_population.append(held_by(crowd.draw(generator), crowd.shares, truths, number))
+        of_population.append(held_by(population.draw(generator), population.shares, truths, number))
         of_devices.append(held_by(at_hand, at_hand, truths_at_hand, number))
         after_round()
-    texts = None if estimated.texts is None else _texts(estimated, estimated.texts, crowd)
+    texts = None if estimated.texts is None else _texts(estimated, estimated.texts, population)
     rehearsed = Rehearsed.beside(truths, estimated, coverages_of(of_population, of_devices), texts)
-    return replace(rehearsed, clips=crowd.clips)
+    return replace(rehearsed, clips=population.clips)
 
 
-def _texts(estimated: MetricEstimate, findings: TextFindings, crowd: Crowd) -> RehearsedTexts:
+def _texts(estimated: MetricEstimate, findings: TextFindings, population: Population) -> RehearsedTexts:
     """Compare the found texts with the shares of all that occur."""
     found = set(map(str, estimated.figures("found_text").labels))
-    truth = {str(text): share for text, share in crowd.shares_of(crowd.shares).items()}
+    truth = {str(text): share for text, share in population.shares_of(population.shares).items()}
     least = min((truth[text] for text in found & truth.keys()), default=1.0)
     others = sorted(
         (MissedText(text, share) for text, share in truth.items() if text not in found), key=lambda each: -each.truth
@@ -260,7 +270,11 @@ def _texts(estimated: MetricEstimate, findings: TextFindings, crowd: Crowd) -> R
     )
 
 
-def _tally(crowd: Crowd, counts: Counts, window: Window, sampler: Draws, generator: np.random.Generator) -> Tally:
+def _tally(
+    population: Population, counts: Counts, window: Window, sampler: Draws, generator: np.random.Generator
+) -> Tally:
     """Return the tally of a window in which given numbers of devices give each answer."""
     drawn = tuple(sampler(counts, window, generator).tolist())
-    return Tally(crowd.metric.name, crowd.metric.edition, window, closed=True, reports=crowd.devices, counts=drawn)
+    return Tally(
+        population.metric.name, population.metric.edition, window, closed=True, reports=population.devices, counts=drawn
+    )

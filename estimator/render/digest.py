@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from estimator.results.standing import Standing, StandingQuestion
+from estimator.results.standing import Standing, StandingMetric
 from estimator.words import plural, short
 
 MOST_LINES: Final = 20
@@ -44,29 +44,34 @@ class Digest(NamedTuple):
 
 def digest_of(standing: Standing) -> Digest:
     """Return the digest of an archive."""
-    questions = sorted(standing.questions, key=lambda question: ORDER.index(question.code))
+    metrics = sorted(standing.metrics, key=lambda metric: ORDER.index(metric.code))
     room = MOST_LINES - FRAME
-    shown = questions if len(questions) <= room else questions[: room - 1]
-    hidden = len(questions) - len(shown)
+    shown = metrics if len(metrics) <= room else metrics[: room - 1]
+    hidden = len(metrics) - len(shown)
     last = max((window.window for window in standing.windows), default="")
     return Digest(
         heading=f"{standing.app}: telemetry digest{last and f', {last}'}",
-        summary=_summary(questions),
-        lines=tuple((question.title, _sentences(question)) for question in shown),
+        summary=_summary(metrics),
+        lines=tuple((_target(metric), _sentences(metric)) for metric in shown),
         more=f"… and {plural(hidden, 'more question')}: see index.html" if hidden else "",
         participation=standing.participation,
     )
 
 
-def _summary(questions: list[StandingQuestion]) -> str:
-    changed, perhaps = (sum(question.code == code for question in questions) for code in WITH_CHANGE)
+def _summary(metrics: list[StandingMetric]) -> str:
+    changed, perhaps = (sum(metric.code == code for metric in metrics) for code in WITH_CHANGE)
     doubt = f", {perhaps:,} perhaps" if perhaps else ""
-    return f"{changed:,} of {plural(len(questions), 'question')} changed{doubt}."
+    return f"{changed:,} of {plural(len(metrics), 'question')} changed{doubt}."
 
 
-def _sentences(question: StandingQuestion) -> str:
-    change = f"{question.change} " if question.code in WITH_CHANGE else ""
-    return short(f"{change}{question.answer}", LONGEST_LINE)
+def _target(metric: StandingMetric) -> str:
+    return f"{metric.title}, {metric.counted}" if metric.counted else metric.title
+
+
+def _sentences(metric: StandingMetric) -> str:
+    change = f"{metric.change} " if metric.code in WITH_CHANGE else ""
+    reports = f" {plural(metric.reports, 'report')} in {metric.last}." if metric.reports else ""
+    return f"{short(f'{change}{metric.answer}', LONGEST_LINE)}{reports}"
 
 
 def digest_text(standing: Standing) -> str:

@@ -28,16 +28,22 @@ FIGURES: Final = {
 }
 """The gauges of a figure, with their descriptions."""
 
-QUESTIONS: Final = {
+METRICS: Final = {
     "hearsay_reports": "The reports of the last closed window.",
     "hearsay_window_start_timestamp_seconds": "When the last closed window began.",
     "hearsay_window_end_timestamp_seconds": "When the last closed window ended.",
 }
 """The gauges of a question, likewise."""
 
-OF_QUESTION: Final = ("metric", "edition", "group")
+ABOUT: Final = "hearsay_metric_info"
+"""The gauge that is always 1, and whose labels describe a question."""
 
-OF_FIGURE: Final = (*OF_QUESTION, "statistic", "value")
+OF_METRIC: Final = ("metric", "edition", "group")
+
+DESCRIPTION: Final = ("title", "unit", "counted")
+"""Its further labels: ``counted`` says how numbers beyond the range count."""
+
+OF_FIGURE: Final = (*OF_METRIC, "statistic", "value")
 
 GROUPED: Final = frozenset({"mean_within", "share_within"})
 """The statistics whose value begins with the group of devices that they describe."""
@@ -67,19 +73,21 @@ class _Gauges:
         from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 as above
 
         figures = {name: GaugeMetricFamily(name, text, labels=OF_FIGURE) for name, text in FIGURES.items()}
-        questions = {name: GaugeMetricFamily(name, text, labels=OF_QUESTION) for name, text in QUESTIONS.items()}
+        metrics = {name: GaugeMetricFamily(name, text, labels=OF_METRIC) for name, text in METRICS.items()}
+        about_metrics = GaugeMetricFamily(ABOUT, "What a question is.", labels=(*OF_METRIC, *DESCRIPTION))
         for estimated in self._last.values():
             name, _, stratum = estimated.metric.removesuffix("]").partition("[")
             about = (name, estimated.edition, stratum)
+            about_metrics.add_metric((*about, estimated.title, estimated.unit, estimated.counted), 1)
             span = estimated.span
             instants = (estimated.reports, span.starts_at, span.ends_at)
-            for gauge, value in zip(questions.values(), instants, strict=True):
+            for gauge, value in zip(metrics.values(), instants, strict=True):
                 gauge.add_metric(about, value)
             for labels, ends in self._figures(estimated, about):
                 for gauge, number in zip(figures.values(), ends, strict=True):
                     if number is not None:
                         gauge.add_metric(labels, number)
-        yield from (*figures.values(), *questions.values())
+        yield from (*figures.values(), *metrics.values(), about_metrics)
 
     def _figures(
         self, estimated: MetricEstimate, about: tuple[str, str, str]

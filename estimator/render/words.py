@@ -5,11 +5,12 @@ Sentences are for readers who know no intervals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Context
 from typing import Any, Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from client_sdk.protocol.kinds.kind import word
 from client_sdk.protocol.registry.differences import with_and
@@ -17,11 +18,11 @@ from client_sdk.protocol.text import CUT
 from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureGroup, FigureKey
-from estimator.results.metric import AmongAll, Cluster, MetricEstimate, Move, Question, RangeTest, TakingPart
-from estimator.results.report import Change, Changes, ChangeVerdict
+from estimator.results.metric import AmongAll, Cluster, MetricEstimate, MetricFacts, Move, RangeTest, TakingPart
+from estimator.results.report import Change, Changes, ChangeVerdict, EstimateReport
 from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import SIGNIFICANT
-from estimator.words import EMPTY_TEXT, label_of, plural
+from estimator.words import EMPTY_TEXT, label_of, plural, shown_of
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
 """Rounds up: a privacy loss is never shown smaller than it is."""
@@ -30,8 +31,8 @@ LEAST_P: Final = 0.001
 """Smaller p-values are shown as below this, because the normal approximation fails in the tails."""
 
 AMONG_ALL_NOTE: Final = (
-    "Among all installations: bounds, whatever the devices that do not take part would answer. Other figures, such as "
-    "quantiles, the variance, shares and means within groups, coefficients and strata, have no such bounds."
+    "Among all installations: bounds for any answers of the devices that do not participate. Quantiles, the variance, "
+    "shares and means within groups, coefficients and strata have no such bounds."
 )
 
 MOVED: Final = {
@@ -40,7 +41,7 @@ MOVED: Final = {
     "cell_share": "cell share",
     "product_mean": "product mean",
 }
-"""What made-up reports could have moved, where it is not a figure of the report."""
+"""What fabricated reports could have moved, where it is not a figure of the report."""
 
 REACH: Final = 3.9
 """How far the suggested thresholds around the median lie from it, in errors of a share: about 2 for
@@ -58,13 +59,29 @@ SHOWN_UNCLEAR = 5
 
 NO_REPORTS = "Nobody has reported."
 
-HARDLY_POSSIBLE = "Hardly any answers make such a tally: do not trust it."
+HARDLY_POSSIBLE = "Hardly any answers could produce this tally: do not trust it."
 
-NEAREST = "What comes nearest:"
+NEAREST = "The nearest possible answer:"
 
 TOO_FEW = "There are too few reports to learn from."
 
-NO_TEXTS = "No texts are found by this question; name some with --with candidates=FILE."
+NO_TEXTS = "This question finds no texts by itself. Name some with --with candidates=FILE."
+
+
+def titled(report: EstimateReport) -> EstimateReport:
+    """Return a report in which questions that are asked together have their titles as names."""
+    titles = {estimated.metric: estimated.title for estimated in report.metrics}
+    highlights = (replace(each, shown=with_titles(each.shown, titles)) for each in report.highlights)
+    metrics = tuple(with_titles(each, titles) for each in report.metrics)
+    return replace(report, metrics=metrics, highlights=tuple(highlights))
+
+
+def with_titles(estimated: MetricEstimate, titles: Mapping[str, str]) -> MetricEstimate:
+    """Return estimates in which the names of questions that are asked together are titles."""
+    if estimated.names is None:
+        return estimated
+    first, second = (titles.get(name, name) for name in estimated.names)
+    return replace(estimated, names=(first, second))
 
 
 def answer_of(estimated: MetricEstimate, independence: float | None = None) -> str:
@@ -167,8 +184,8 @@ def _of_mean(_: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_position(estimated: MetricEstimate, group: FigureGroup) -> str:
-    of = "" if group.ends is None else f" of {group.ends[1]:g}"
-    return f"{_of_mean(estimated, group).removesuffix('.')}{of}."
+    scale = "" if group.ends is None else f" of {group.ends[1]:g}"
+    return f"{_of_mean(estimated, group).removesuffix('.')}{scale}."
 
 
 def _of_median(estimated: MetricEstimate, group: FigureGroup) -> str:
@@ -255,18 +272,19 @@ def text_notes(estimated: MetricEstimate) -> Iterator[str]:
             for least in known
         ]
         often = f" A text is found 9 times in 10 {'; '.join(words)}." if words else ""
-        yield f"The list lacks texts that few people have.{often} With 95% confidence, every text on it occurs."
+        yield f"The list lacks rare texts.{often} With 95% confidence, every text on it occurs."
         if any(str(text).endswith(CUT) for text in found.figures.labels):
-            yield f"An ellipsis ends a beginning of {texts.max_length} letters: longer texts are cut."
+            yield f"An ellipsis marks a text that is longer than {texts.max_length} letters."
     if texts.unclear:
-        listed = ", ".join(f"“{label_of(text) or EMPTY_TEXT}”" for text in texts.unclear[:SHOWN_UNCLEAR])
-        more = "" if len(texts.unclear) <= SHOWN_UNCLEAR else f" and {len(texts.unclear) - SHOWN_UNCLEAR:,} more"
+        shown = shown_of(len(texts.unclear), SHOWN_UNCLEAR)
+        listed = ", ".join(f"“{label_of(text) or EMPTY_TEXT}”" for text in texts.unclear[:shown])
+        more = "" if len(texts.unclear) == shown else f" and {len(texts.unclear) - shown:,} more"
         yield f"Unclear, because groups of devices disagree: {listed}{more}."
 
 
 def made_up_words(made_up: int, reports: int) -> str:
-    """Return how many made-up reports put a text on the list."""
-    return f"about {made_up:,} made-up reports, {100 * made_up / reports:.2g}% of all, put a text on the list"
+    """Return how many fabricated reports put a text on the list."""
+    return f"about {made_up:,} fabricated reports, {100 * made_up / reports:.2g}% of all, would put a text on the list"
 
 
 def _of_independence(names: tuple[str, str], p_value: float) -> str:
@@ -277,7 +295,7 @@ def _of_independence(names: tuple[str, str], p_value: float) -> str:
 
 
 def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
-    """Return which share of all installations takes part, and bounds on the answer's figure."""
+    """Return which share of all installations participates, and bounds on the answer's figure."""
     whole = f"Of all {among_all.installs:,} installations {taking_part_words(among_all)}"
     bounded = headline_bounds(estimated, among_all)
     if bounded is None:
@@ -297,11 +315,11 @@ def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[Fig
 
 
 def taking_part_words(among_all: AmongAll) -> str:
-    """Return which share of all installations takes part, as an interval unless it is known."""
+    """Return which share of all installations participates, as an interval unless it is known."""
     share = among_all.taking_part
     if share.low == share.high:
-        return f"{exact_percent(share.low)} take part"
-    return f"{interval_of(share)} take part"
+        return f"{exact_percent(share.low)} participate"
+    return f"{interval_of(share)} participate"
 
 
 def interval_of(share: Estimate) -> str:
@@ -310,30 +328,30 @@ def interval_of(share: Estimate) -> str:
 
 
 def participation_of(windows: Sequence[MetricEstimate]) -> str:
-    """Return whom figures describe: the devices that take part, and about how many they are.
+    """Return whom figures describe: the participating devices, and about how many they are.
 
     Args:
         windows: those whose figures are shown.
 
     """
-    described = "Figures describe the devices that take part; those whose users decline are in no tally."
+    described = "Figures describe the participating devices. Devices of users who decline are in no tally."
     reported = [each for each in windows if each.reports]
     largest = _with_most_devices(reported)
     if largest is None:
         is_shared = any(each.relation for each in reported)
-        schedule = "the schedule does not say what share of them is asked in a window"
-        why = "apps of several releases answered, and one that was updated answers twice" if is_shared else schedule
-        return f"{described} How many take part is unknown: {why}." if reported else described
+        schedule = "the schedule does not determine the share that is asked in a window"
+        why = "apps of several releases answered, and an updated one answers twice" if is_shared else schedule
+        return f"{described} How many participate is unknown: {why}." if reported else described
     estimated, taking_part = largest
     asked = "" if taking_part.asked == 1 else f" of the {exact_percent(taking_part.asked)} that are asked"
     return (
-        f"{described} About {_devices(taking_part)} devices take part: {plural(estimated.reports, 'report')} of "
-        f"{estimated.metric} in {estimated.window}, one a device{asked}, if each has budget left and answers."
+        f"{described} About {_devices(taking_part)} devices participate: {plural(estimated.reports, 'report')} of "
+        f"{estimated.title} in {estimated.window}, one per device{asked}, if each has budget left and answers."
     )
 
 
 def devices_of(windows: Sequence[MetricEstimate]) -> str | None:
-    """Return about how many devices take part; None if that is unknown.
+    """Return about how many devices participate; None if that is unknown.
 
     Args:
         windows: those whose figures are shown.
@@ -354,7 +372,7 @@ def _devices(taking_part: TakingPart) -> str:
 
 
 def move_unit(estimated: MetricEstimate, move: Move) -> Unit:
-    """Return the unit of what made-up reports could have moved."""
+    """Return the unit of what fabricated reports could have moved."""
     group = estimated.group(move.statistic)
     if group is None or move.statistic in MOVED:
         return NO_UNIT
@@ -362,7 +380,7 @@ def move_unit(estimated: MetricEstimate, move: Move) -> Unit:
 
 
 def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, ...], str, str]:
-    """Return the label of what made-up reports could have moved, and how far down and up."""
+    """Return the label of what fabricated reports could have moved, and how far down and up."""
     unit = move_unit(estimated, move)
     return move_label(estimated, move), unit.size(move.down), unit.size(move.up)
 
@@ -380,10 +398,15 @@ def short_loss(loss: float) -> str:
     return f"{float(DIGITS.create_decimal(repr(float(loss)))):.3g}"
 
 
-def mechanism_words(question: Question) -> str:
+def exact_loss(epsilon: float) -> str:
+    """Return an epsilon, which has at most nine decimals, with those that it needs."""
+    return f"{epsilon:.9f}".rstrip("0").removesuffix(".")
+
+
+def mechanism_words(metric: MetricFacts) -> str:
     """Return the mechanism of a question with its epsilon, and with its delta if there is one."""
-    delta = f", delta {short_loss(question.delta)}" if question.delta else ""
-    return f"{question.mechanism}, epsilon {question.epsilon:.9f}{delta}"
+    delta = f", delta {short_loss(metric.delta)}" if metric.delta else ""
+    return f"{metric.mechanism}, epsilon {exact_loss(metric.epsilon)}{delta}"
 
 
 def cluster_words(cluster: Cluster) -> str:
@@ -423,39 +446,67 @@ def outcome_words(changes: Changes) -> str:
         since = between if changes.since is None else f"since {changes.since}"
         return f"No change in {tested_words(changes)} detected {since}"
     first, *others = changes.found
-    told = f"{found_words(first, changes)}: {moved_words(first, changes)}"
+    told = change_words(first, changes)
     p_value = first.p_value if first.p_value_corrected is None else first.p_value_corrected
     chance = f"p {p_equals(1.0 if p_value is None else p_value)}, corrected for everything compared"
-    new = "; new, and not confirmed by another window yet" if first.is_new else ""
+    new = "; new, and not yet confirmed by another window" if first.is_new else ""
     more = sum(change.verdict.is_change for change in others)
     also = f"; {plural(more, 'other figure')} also changed" if more else ""
     return f"{told}; {chance}{new}{also}"
 
 
-def found_words(change: Change, changes: Changes, *, opens: bool = True, dated: bool = True) -> str:
-    """Return what happened to a figure, and when; in capitals if the words open a sentence.
+def compared_words(changes: Changes) -> str:
+    """Return which windows are compared with which."""
+    if changes.since is None:
+        return f"{changes.last} compared with {changes.first}"
+    return f"since {changes.since}, compared with before"
 
-    Without ``dated`` the first and the last window are left out.
+
+def change_words(change: Change, changes: Changes, *, is_brief: bool = False) -> str:
+    """Return what happened to a figure, when, and by how much.
+
+    A brief form lacks the interval, and the first and the last window.
     """
-    between = f" between {changes.first} and {changes.last}" if dated else ""
-    words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
-    said = f"{words}{between if change.since is None else f' {change.since}'}"
-    return f"{said[0].upper()}{said[1:]}" if opens else said
-
-
-def moved_words(change: Change, changes: Changes, *, how_surely: bool = True) -> str:
-    """Return by how much a figure changed, with its sign; and with its interval if that is told."""
     group = changes.group_of(change)
-    moved, label = unit_of(group).rounded(change, SENTENCE_FIGURES), group.label(change)
+    label, unit = group.label(change), unit_of(group)
     if group.about.is_share:
-        interval = f" ({moved.low} to {moved.high})" if how_surely else ""
-        return f"“{label}” by {moved.estimate} points{interval}"
-    named = f"mean of “{label}”" if group.about.members else label
-    return f"the {named} by {moved.estimate}{moved.suffix}{f' ({moved.interval})' if how_surely else ''}"
+        named = f"“{label}”"
+    else:
+        named = f"the mean of “{label}”" if group.about.members else f"the {label}"
+    falls = (change.estimate or 0.0) < 0
+    moved = unit.rounded(_turned(change) if falls else change, SENTENCE_FIGURES)
+    size = f"{moved.estimate}{unit.of_difference if group.about.is_share else moved.suffix}"
+    if change.verdict in {ChangeVerdict.RISING, ChangeVerdict.FALLING}:
+        words = f"is {change.verdict}, by {size}" + ("" if is_brief else f" between {changes.first} and {changes.last}")
+    else:
+        since, perhaps = change.since or changes.since, "" if change.verdict.is_change else "perhaps "
+        than = "" if is_brief else f" in {changes.last} than in {changes.first}"
+        words = f"is {perhaps}{size} {'lower' if falls else 'higher'}{f' since {since}' if since else than}"
+    if is_brief:
+        return f"{named} {words}"
+    interval = f"{moved.low} to {moved.high}" if group.about.is_share else moved.interval
+    return f"{named[0].upper()}{named[1:]} {words} ({interval})"
+
+
+def _turned(change: Change) -> Estimate:
+    """Return a fall as a rise."""
+    turned = change.times(-1.0)
+    return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
+
+
+def found_words(change: Change, changes: Changes) -> str:
+    """Return what happened to a figure, and when, as a label of a table."""
+    words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
+    since = change.since or changes.since
+    return (
+        f"{words} between {changes.first} and {changes.last}"
+        if since is None
+        else f"{words.removesuffix(' since')} since {since}"
+    )
 
 
 def shown_moves(estimated: MetricEstimate, positions: Sequence[int]) -> list[Move]:
-    """Return how far made-up reports could have moved what is shown."""
+    """Return how far fabricated reports could have moved what is shown."""
     moves = () if estimated.fakes is None else estimated.fakes.moves
     hidden = {key for group in estimated.compared if group.about.by_value for key in group.keys}
     shown = {key for group in estimated.compared for key in _keys_at(group, positions)}
@@ -467,7 +518,7 @@ def _keys_at(group: FigureGroup, positions: Sequence[int]) -> set[FigureKey]:
 
 
 def move_label(estimated: MetricEstimate, move: Move) -> str | tuple[str, ...]:
-    """Return the label of what made-up reports could have moved."""
+    """Return the label of what fabricated reports could have moved."""
     group = estimated.group(move.statistic)
     return MOVED[move.statistic] if group is None or move.statistic in MOVED else group.about.parts(move.value)
 
@@ -486,10 +537,10 @@ def p_equals(p_value: float) -> str:
 def made_up_test(test: RangeTest) -> str:
     """Return the result of the test in words."""
     if test.impossible:
-        return f"HARDLY any population makes such a tally (p {p_equals(test.p_value)}): do not trust it"
-    return f"no sign of made-up reports (p {p_equals(test.p_value)}); this cannot rule them out"
+        return f"hardly any population produces such a tally (p {p_equals(test.p_value)}): do not trust it"
+    return f"no sign of fabrication (p {p_equals(test.p_value)}), which does not rule it out"
 
 
 def brief_made_up_test(test: RangeTest) -> str:
     """Return the result of the test in a few words."""
-    return "the tally looks MADE UP" if test.impossible else "none proved"
+    return "The tally looks fabricated" if test.impossible else "No sign of fabrication"

@@ -26,9 +26,10 @@ from typing import Annotated, Final
 from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.toml_table import suggestion
 from estimator.analyses.metric import analysis_of
-from estimator.errors import RequestError
-from estimator.report.strata import apart, former_questions, stratum_name
+from estimator.errors import RequestError, metric_named
+from estimator.report.strata import apart, former_metrics, stratum_name
 from estimator.results.estimate import Record, says
 from estimator.results.group import SHARES, FigureKey
 from estimator.results.metric import MetricEstimate
@@ -223,7 +224,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
     if match["change"] is not None:
         if not STATISTICS[key.statistic].has_changes:
             raise RequestError(
-                f"the alert {text!r} cannot be had: changes of {match['figure']} are not tested; take a share or a mean"
+                f"the alert {text!r} cannot be judged: changes of {match['figure']} are not tested; use a share or mean"
             )
         if key.value is False and is_yes_or_no(analysis_of(metric).labels):
             raise RequestError(f"the alert {text!r} is the opposite of one of share[yes]; write that")
@@ -235,14 +236,14 @@ def read_alert(registry: Registry, text: str) -> Alert:
 
 def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
     """Return the question of a name, one of its public strata, or a former question."""
-    former = [each.metric for (question, _), each in former_questions(registry).items() if question == name]
+    former = [each.metric for (asked, _), each in former_metrics(registry).items() if asked == name]
     if stratum is not None:
         named = [metric for metric in former if metric.name == f"{name}[{stratum}]"]
         if named:
             return named[0]
     if stratum is None and former and name not in registry.metrics:
         return former[-1]  # no longer asked: until the last reports are in, an alert judges these
-    metric = registry.metric(name)
+    metric = metric_named(registry, name)
     if stratum is None:
         return metric
     strata = [stratum_name(name, each) for each in ("", *metric.strata)] if metric.strata else []
@@ -262,10 +263,10 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
         return key if value is None else FigureKey(key.statistic, _label(metric, value, text))
     if not known:
         raise RequestError(
-            f"the alert {text!r} cannot be had: {metric.name} has no mean and no shares; take another metric"
+            f"the alert {text!r} cannot be judged: {metric.name} has no mean and no shares; use another metric"
         )
     missing = "the share of no value" if name == "share" else f"{figure}, which {metric.name} does not have"
-    raise RequestError(f"the alert {text!r} names {missing}; write one of: {', '.join(known)}")
+    raise RequestError(f"the alert {text!r} names {missing}; write one of: {', '.join(known)}{suggestion(name, known)}")
 
 
 def _label(metric: Metric, value: str, text: str) -> Label:
@@ -281,7 +282,8 @@ def _label(metric: Metric, value: str, text: str) -> Label:
         raise RequestError(f"the alert {text!r} names a value that {len(named)} answers are written as; take another")
     known = ", ".join(cell_of(label) for label in islice(labels, _NAMED))
     more = ", …" if len(labels) > _NAMED else ""
-    raise RequestError(f"the alert {text!r} names no value of {metric.name}; its values are: {known}{more}")
+    like = suggestion(value, map(cell_of, labels))
+    raise RequestError(f"the alert {text!r} names no value of {metric.name}; its values are: {known}{more}{like}")
 
 
 def _check_bound(metric: Metric, alert: Alert, bound: float, text: str) -> None:

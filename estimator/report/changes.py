@@ -228,8 +228,8 @@ def changes_of(
     closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]
     of_metrics = {name: list(windows) for name, windows in groupby(closed, key=lambda estimate: estimate.metric)}
     every = [_enough(windows, since) for windows in of_metrics.values()]
-    questions = [windows for windows in every if _shapes(windows, since)]
-    earlier = [windows[:-1] for windows in questions if _shapes(windows[:-1], since)]
+    compared_windows = [windows for windows in every if _shapes(windows, since)]
+    earlier = [windows[:-1] for windows in compared_windows if _shapes(windows[:-1], since)]
     known = {
         _direction(changes.metric, change) for changes in _tested(earlier, metrics, since) for change in changes.found
     }
@@ -242,7 +242,7 @@ def changes_of(
                 for each in changes.found
             ),
         )
-        for changes in _tested(questions, metrics, since)
+        for changes in _tested(compared_windows, metrics, since)
     )
 
 
@@ -294,22 +294,22 @@ def _steps(reports: Floats, is_after: NDArray[np.bool_]) -> Floats:
 
 
 def _tested(
-    questions: Sequence[Sequence[MetricEstimate]], metrics: Mapping[str, Metric], since: Window | None
+    every: Sequence[Sequence[MetricEstimate]], metrics: Mapping[str, Metric], since: Window | None
 ) -> Iterator[Changes]:
     """Yield what changed in each question, corrected for all of them."""
-    tested = [compared(windows, metrics[windows[0].metric], since) for windows in questions]
-    for question, corrected in zip(tested, correct(tested, [1.0] * len(tested)), strict=True):
-        first, last = question.windows[0], question.windows[-1]
+    tested = [compared(windows, metrics[windows[0].metric], since) for windows in every]
+    for each, corrected in zip(tested, correct(tested, [1.0] * len(tested)), strict=True):
+        first, last = each.windows[0], each.windows[-1]
         yield Changes(
             metric=first.metric,
             edition=first.edition,
             first=first.window,
             last=last.window,
-            windows=len(question.windows),
+            windows=len(each.windows),
             since=None if since is None else since.text,
-            tests=question.tests,
-            groups=question.differences(corrected),
-            found=tuple(sorted(question.found(corrected), key=_clearness)),
+            tests=each.tests,
+            groups=each.differences(corrected),
+            found=tuple(sorted(each.found(corrected), key=_clearness)),
             untested=untested_figures(last),
         )
 

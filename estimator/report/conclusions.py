@@ -27,7 +27,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import SHOWN_VALUES, TOO_FAR, Changes, Highlight, Precision, Tested
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, holm
-from estimator.words import is_yes_or_no
+from estimator.words import is_yes_or_no, shown_of
 
 Estimated = TypeVar("Estimated", bound=MetricEstimate)
 """The estimates of a report, or of a rehearsal, which has truths beside them."""
@@ -80,8 +80,10 @@ def _from_larger_share(difference: Figure) -> Figure:
     if (difference.estimate or 0.0) >= 0 or not isinstance(difference.value, tuple):
         return difference
     turned = difference.times(-1.0)
-    *of, first, second = difference.value
-    return replace(difference, value=(*of, second, first), estimate=turned.estimate, low=turned.high, high=turned.low)
+    *outcomes, first, second = difference.value
+    return replace(
+        difference, value=(*outcomes, second, first), estimate=turned.estimate, low=turned.high, high=turned.low
+    )
 
 
 def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
@@ -94,7 +96,11 @@ def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
     """Return differences by comparison. Of two outcomes the second mirrors the first."""
     of_pairs = groupby(differences.figures, key=lambda difference: _pair(difference)[-PAIR:])
     by_pair = [tuple(figures) for _, figures in of_pairs]
-    return by_pair if all(len(each) == PAIR for each in by_pair) else [(each,) for of in by_pair for each in of]
+    return (
+        by_pair
+        if all(len(each) == PAIR for each in by_pair)
+        else [(each,) for outcomes in by_pair for each in outcomes]
+    )
 
 
 def _pair(difference: Figure) -> tuple[FigureLabel, ...]:
@@ -123,10 +129,10 @@ def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
 
     Windows that are still open come after all others: they are shown if there are no others.
     """
-    of_questions = groupby(range(len(estimates)), key=lambda place: estimates[place].metric)
+    of_metrics = groupby(range(len(estimates)), key=lambda place: estimates[place].metric)
     by_age = [
         sorted(places, key=lambda place: (bool(estimates[place].reports), estimates[place].closed, place), reverse=True)
-        for _, places in of_questions
+        for _, places in of_metrics
     ]
     return ([place for place in of_age if place is not None] for of_age in zip_longest(*by_age))
 
@@ -202,7 +208,7 @@ def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
     if group is None:
         return ()
     figures = group.figures
-    if group.about.is_share and len(figures) <= SHOWN_VALUES:
+    if group.about.is_share and shown_of(len(figures), SHOWN_VALUES) == len(figures):
         return tuple(range(len(figures)))
     sizes = figures.shrunken if figures.shrunken.size else figures.highs
     return _largest(sizes if group.about.is_share else np.abs(figures.unbiased))
@@ -214,14 +220,14 @@ def by_value(estimated: MetricEstimate) -> FigureGroup | None:
 
 
 def _largest(sizes: Floats) -> tuple[int, ...]:
-    largest = np.argsort(-sizes, kind="stable")[:SHOWN_VALUES]
+    largest = np.argsort(-sizes, kind="stable")[: shown_of(len(sizes), SHOWN_VALUES)]
     return tuple(sorted(largest.tolist()))
 
 
 def left_out(estimated: MetricEstimate) -> int:
     """Return the number of values or coordinates that are not shown."""
     group = by_value(estimated)
-    return 0 if group is None else max(0, len(group.figures) - SHOWN_VALUES)
+    return 0 if group is None else len(group.figures) - shown_of(len(group.figures), SHOWN_VALUES)
 
 
 def independence_of(shown: Iterable[MetricEstimate]) -> dict[str, float]:

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from client_sdk.protocol.metric import Metric
-from estimator.analyses.analysis import question_fields
+from estimator.analyses.analysis import metric_fields
 from estimator.report.same_people import means_of
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup
@@ -44,7 +44,7 @@ def _pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
     of_first = [group for group in windows[0].groups if group.about.pooled]
     groups = [[window.group(group.statistic) for window in windows] for group in of_first]
     return Pooled(
-        **question_fields(metric),
+        **metric_fields(metric),
         windows=tuple(window.window for window in windows),
         reports=sum(window.reports for window in windows),
         groups=tuple(_pool_group(metric, windows, [each for each in group if each is not None]) for group in groups),
@@ -60,5 +60,5 @@ def _pool_group(metric: Metric, windows: list[MetricEstimate], groups: list[Figu
         sums = sums.unbounded()
     means = sums.figures(first.figures, 0, scale.inner_ends(ends))
     if scale.is_relative:
-        means = Figures.from_rows(scale.shown(mean, ends).labelled(mean.value) for mean in means)
+        means = Figures.from_rows(scale.shown(mean, ends).labeled(mean.value) for mean in means)
     return replace(first, figures=means)

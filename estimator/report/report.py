@@ -17,7 +17,7 @@ from client_sdk.protocol.registry.registry import Registry, in_trial
 from client_sdk.protocol.window import Window
 from estimator.analyses.metric import analysis_of, estimates
 from estimator.analyses.ratios import MOST_VALUES
-from estimator.errors import RequestError, TalliesError, UnfitTallyError
+from estimator.errors import RequestError, TalliesError, UnfitTallyError, metric_named
 from estimator.plan.amplification import central_of, together
 from estimator.report.changes import changes_of
 from estimator.report.conclusions import corrected_differences, highlights_of
@@ -27,7 +27,7 @@ from estimator.report.strata import (
     check_installs,
     counted_apart,
     effects_of,
-    former_questions,
+    former_metrics,
     names_of_strata,
     with_participation,
 )
@@ -113,7 +113,7 @@ def make_report(
             advance(1)
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda estimate: (order[estimate.metric], estimate.span.starts_at))
-    relations = {each.metric.name: each.relation for each in former_questions(undivided).values()}
+    relations = {each.metric.name: each.relation for each in former_metrics(undivided).values()}
     estimated = [replace(each, relation=relations.get(each.metric, "")) for each in estimated]
     estimated = with_participation(estimated, undivided, request)
     delta = request.central_delta
@@ -274,12 +274,12 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
         delta: of all tallies of a window.
 
     """
-    former = former_questions(registry).values()
-    questions = dict(registry.metrics) | {each.metric.name: each.metric for each in former}
+    former = former_metrics(registry).values()
+    metrics = dict(registry.metrics) | {each.metric.name: each.metric for each in former}
     windows: dict[Window, list[tuple[Metric, int]]] = {}
     for each, reports in zip(estimated, _smallest(estimated, registry), strict=True):
-        if each.closed and reports > 0 and each.metric in questions:
-            windows.setdefault(each.span, []).append((questions[each.metric], reports))
+        if each.closed and reports > 0 and each.metric in metrics:
+            windows.setdefault(each.span, []).append((metrics[each.metric], reports))
     ordered = sorted(windows.items(), key=lambda item: (item[0].starts_at, item[0].text))
     return tuple(Composed(window.text, len(tallies), together(tallies, delta)) for window, tallies in ordered)
 
@@ -288,12 +288,12 @@ def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[i
     """Return the reports of each tally; with strata, those of the smallest tally that has any."""
     reports = {(each.metric, each.window): each.reports for each in estimated if each.reports > 0}
 
-    def of(each: MetricEstimate) -> int:
+    def smallest(each: MetricEstimate) -> int:
         metric = registry.metrics.get(each.metric)
         places = [] if metric is None else [(name, each.window) for name in names_of_strata(metric)]
         return min((reports[place] for place in places if place in reports), default=each.reports)
 
-    return [of(each) for each in estimated]
+    return [smallest(each) for each in estimated]
 
 
 def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]]) -> None:
@@ -309,7 +309,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
 
     """
     for name, start, end in ranges:
-        metric = registry.metric(name)
+        metric = metric_named(registry, name)
         analysis = analysis_of(metric)
         requested = f"the range of {name} from {start:.12g} to {end:.12g}"
         if metric.kind.statistic in {"", "mean"}:

@@ -32,7 +32,7 @@ The bound is not below the variance of the sum, except for the error of estimati
 * Permanent answers take no part in O: those of different answers are independent, and those of
   equal answers are the same, which makes the error of a difference smaller.
 
-Each window's error is stretched as far as its interval is wider than that of a normal estimate
+Each window's error is widened as far as its interval is wider than that of a normal estimate
 (Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
 section 2). Where the noise is too small for a normal interval (see `LEAST_NOISE`), all of the error
 is taken to be lasting: a few people at an end of the range remain a few in every window.
@@ -61,7 +61,7 @@ from estimator.statistics.confidence import EXACT_BELOW, Z, student_of
 
 FARTHEST: Final = 5.0
 """Standard errors, more than any corrected p-value needs (6 in 10 million). Fieller's interval of a
-ratio grows faster than in proportion to z. Intervals of ratios are stretched to what it is here.
+ratio grows faster than in proportion to z. Intervals of ratios are widened to what it is here.
 """
 
 
@@ -158,21 +158,21 @@ class Windows:
             Z * self._error(more, less, self.up, self.down),
         )
 
-    def _error(self, more: Floats, less: Floats, stretch: Floats, stretch_of_less: Floats) -> Floats:
-        """Return the bound of the errors, with the errors of windows stretched.
+    def _error(self, more: Floats, less: Floats, widening: Floats, widening_of_less: Floats) -> Floats:
+        """Return the bound of the errors, with the errors of windows widened.
 
         Args:
             more: the positive weights.
             less: the negative weights, without their sign.
-            stretch: of the windows with positive weights.
-            stretch_of_less: of the others.
+            widening: of the windows with positive weights.
+            widening_of_less: of the others.
 
         """
-        fresh = more**2 @ (stretch * self.fresh) ** 2 + less**2 @ (stretch_of_less * self.fresh) ** 2
-        positive, negative = more @ (stretch * self.lasting), less @ (stretch_of_less * self.lasting)
+        fresh = more**2 @ (widening * self.fresh) ** 2 + less**2 @ (widening_of_less * self.fresh) ** 2
+        positive, negative = more @ (widening * self.lasting), less @ (widening_of_less * self.lasting)
         opposed = positive * negative
         for answers in self.places:
-            of_more, of_less = (self.width * each * answers for each in (stretch, stretch_of_less))
+            of_more, of_less = (self.width * each * answers for each in (widening, widening_of_less))
             opposed = np.minimum(opposed, (more @ (of_more / self.reports)) * (less @ of_less))
             opposed = np.minimum(opposed, (more @ of_more) * (less @ (of_less / self.reports)))
         error: Floats = np.sqrt(fresh + positive**2 + negative**2 + 2 * opposed)
@@ -223,8 +223,8 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
     )
     if about.members:
         members = [window.figures(about.members) for window in windows]
-        shares = np.array([of.unbiased for of in members])
-        clear = shares / np.array([of.standard_errors for of in members])  # of an empty group
+        shares = np.array([figures.unbiased for figures in members])
+        clear = shares / np.array([figures.standard_errors for figures in members])  # of an empty group
         estimates = np.where(clear > 2 * FARTHEST, estimates, np.nan)
         farther = 1 / (1 - (FARTHEST / np.maximum(clear, 2 * FARTHEST)) ** 2)
         down, up = down * farther, up * farther
@@ -237,7 +237,7 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
     middle = np.clip((mean_over(together.reports, estimates) - least) / width, 0.0, 1.0)
     if about.in_ball:
         lasting = _most_in_ball(analysis_of(metric).least_noise, together) / width**2
-        down = up = np.full_like(down, _widest_stretch(together))
+        down = up = np.full_like(down, _greatest_widening(together))
         together = replace(together, down=down, up=up)
     elif about.is_share:
         lasting = lasting_of_shares(metric.channel, middle, of_one_value=about.by_value)
@@ -260,9 +260,9 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
 
 def _columns(group: FigureGroup) -> tuple[Floats, ...]:
     """Return the estimates of figures, NaN if there are none, their errors, and the intervals."""
-    of = group.figures
-    columns = (of.unbiased, of.standard_errors, of.lows, of.highs)
-    return tuple(column if column.size else np.full(len(of), np.nan) for column in columns)
+    figures = group.figures
+    columns = (figures.unbiased, figures.standard_errors, figures.lows, figures.highs)
+    return tuple(column if column.size else np.full(len(figures), np.nan) for column in columns)
 
 
 def _normal(errors: Floats) -> Floats:
@@ -297,7 +297,7 @@ def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
     return varying
 
 
-def _widest_stretch(windows: Windows) -> float:
+def _greatest_widening(windows: Windows) -> float:
     """Return by how much intervals of coordinates are wider than normal ones.
 
     Errors are known from blocks of rotations, so that intervals are Student's. The widest tells by

@@ -1,4 +1,4 @@
-"""Which devices answered: each public stratum as its own question, and how many take part.
+"""Which devices answered: each public stratum as its own question, and how many participate.
 
 So is each former question, which apps of earlier releases still answer (`registry.history`).
 
@@ -11,15 +11,15 @@ has the interval and the p-value of a difference of two windows in which other p
 (`estimator.report.changes`). Every question in every window has the same weight in the correction,
 however many strata it has.
 
-A device takes part if its user has agreed; it then answers by the schedule of the registry. All
+A device participates if its user has agreed; it then answers by the schedule of the registry. All
 tallies and all figures are of such devices, and nothing in them says how the others would answer.
 
-The schedule asks each device that takes part with the chance s, independently: under ``split`` with
+The schedule asks each participating device with the chance s, independently: under ``split`` with
 s = 1, under ``sample`` with the number of answers over the number of questions of the window. Of D
 devices R reports are therefore a binomial number, which bounds D. What a device without budget, or
 without an answer, does not send makes R smaller, and D with it.
 
-Let a share p of all N installations take part, and let x be a figure of theirs, between m and M.
+Let a share p of all N installations participate, and let x be a figure of theirs, between m and M.
 The figure of all is then between p·x + (1 - p)·m and p·x + (1 - p)·M. Both grow apart as p falls.
 The bounds are therefore those of the least p and of the ends of the interval of x. They miss if
 that interval does, or in one of a thousand tallies if D is below its own interval.
@@ -69,18 +69,18 @@ def apart(registry: Registry) -> Registry:
 
     After them come its former questions, and at the end those that are no longer asked.
     """
-    former = former_questions(registry)
+    former = former_metrics(registry)
     metrics: dict[str, Metric] = {}
     for name, metric in registry.metrics.items():
         metrics[name] = metric
         for named, stratum in zip(names_of_strata(metric), ("", *metric.strata), strict=False):
             metrics[named] = replace(metric, **_named(metric, named, stratum or OTHERS), stratum=stratum, strata=())
-        metrics |= {each.metric.name: each.metric for (of, _), each in former.items() if of == name}
+        metrics |= {each.metric.name: each.metric for (asked, _), each in former.items() if asked == name}
     metrics |= {each.metric.name: each.metric for each in former.values()}
     return replace(registry, metrics=metrics, former=())
 
 
-class FormerQuestion(NamedTuple):
+class FormerMetric(NamedTuple):
     """A former question as one of its own.
 
     Attributes:
@@ -95,12 +95,12 @@ class FormerQuestion(NamedTuple):
     relation: str
 
 
-def former_questions(registry: Registry) -> dict[tuple[str, str], FormerQuestion]:
+def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
     """Return the former questions by their names and all of their editions.
 
     A stratum that is no longer listed belongs to the question of today, as `counted_apart` says.
     """
-    former: dict[tuple[str, str], FormerQuestion] = {}
+    former: dict[tuple[str, str], FormerMetric] = {}
     for metric, since, until, then in registry.former:
         now = registry.metrics.get(metric.name)
         if now is not None and now.edition == metric.edition:
@@ -111,7 +111,7 @@ def former_questions(registry: Registry) -> dict[tuple[str, str], FormerQuestion
         named = _named(metric if now is None else now, shown, f"edition {metric.edition}")
         own = replace(metric, **named, purpose=purpose, strata=(), expires=metric.expires or until)
         for edition in metric.editions:
-            former.setdefault((metric.name, edition), FormerQuestion(own, relation))
+            former.setdefault((metric.name, edition), FormerMetric(own, relation))
     return former
 
 
@@ -132,15 +132,15 @@ def names_of_strata(metric: Metric) -> tuple[str, ...]:
     return tuple(stratum_name(metric.name, stratum) for stratum in ("", *metric.strata)) if metric.strata else ()
 
 
-def stratum_name(question: str, stratum: str) -> str:
+def stratum_name(metric: str, stratum: str) -> str:
     """Return the name of a stratum's question, such as ``crashes[platform=ios]``."""
-    return f"{question}[{stratum.replace(' ', '') or OTHERS}]"
+    return f"{metric}[{stratum.replace(' ', '') or OTHERS}]"
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
     """Yield the tallies under the names of `apart`, and the sums of strata under the question's."""
-    of_questions: dict[tuple[str, str], list[Tally]] = {}
-    former = former_questions(registry)
+    tallies_of: dict[tuple[str, str], list[Tally]] = {}
+    former = former_metrics(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))
     editions = {metric.name: metric.edition for metric in every}
     unlisted = {(each.metric.name, edition) for each in registry.former for edition in each.metric.editions}
@@ -151,19 +151,19 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
             if tally.metric not in summed:
                 yield tally
                 continue
-            of_questions.setdefault((tally.metric, tally.window.text), []).append(tally)
+            tallies_of.setdefault((tally.metric, tally.window.text), []).append(tally)
             if tally.closed and metric.strata:
                 stratum = ("", *metric.strata)[metric.editions.index(tally.edition)]
                 yield replace(tally, metric=stratum_name(tally.metric, stratum))
         elif place in former:
             shown = former[place].metric.name
-            of_questions.setdefault((shown, tally.window.text), []).append(replace(tally, metric=shown))
+            tallies_of.setdefault((shown, tally.window.text), []).append(replace(tally, metric=shown))
         elif metric is not None and place in unlisted:  # a stratum that is no longer listed
-            of_questions.setdefault((tally.metric, tally.window.text), []).append(tally)
+            tallies_of.setdefault((tally.metric, tally.window.text), []).append(tally)
         else:
             yield tally
-    for (name, _), of_question in of_questions.items():
-        yield replace(reduce(_added, of_question), edition=editions[name])
+    for (name, _), of_metric in tallies_of.items():
+        yield replace(reduce(_added, of_metric), edition=editions[name])
 
 
 def _added(first: Tally, second: Tally) -> Tally:
@@ -244,7 +244,7 @@ def _compared(estimates: Sequence[MetricEstimate], registry: Registry) -> Iterat
         (each.metric, each.window): each for each in estimates if each.closed and each.reports > 0 and each.compared
     }
     for name, metric in registry.metrics.items():
-        windows = dict.fromkeys(window for question, window in comparable if question == name)
+        windows = dict.fromkeys(window for asked, window in comparable if asked == name)
         for window in windows if metric.strata else ():
             of_strata = [(stratum, comparable.get((stratum_name(name, stratum), window))) for stratum in metric.strata]
             present = [(stratum, estimate) for stratum, estimate in of_strata if estimate is not None]
@@ -292,7 +292,7 @@ def asked_share(registry: Registry, window: Window) -> float | None:
 def with_participation(
     estimates: Iterable[MetricEstimate], registry: Registry, request: Request
 ) -> list[MetricEstimate]:
-    """Return estimates with the number of devices that take part, and the bounds on request.
+    """Return estimates with the number of participating devices, and the bounds on request.
 
     Args:
         estimates: of the registry's questions and of their strata, which have no bounds: nobody
@@ -301,14 +301,35 @@ def with_participation(
         registry: the registry before its strata are taken apart.
         request: how many installations there are, and what share is asked if that is known.
 
+    Raises:
+        RequestError: if there are fewer installations than reports.
+
     """
     every = list(estimates)
-    former = {each.metric.name for each in former_questions(registry).values()}
+    _check_enough(every, registry, request)
+    former = {each.metric.name for each in former_metrics(registry).values()}
     unknown = former | registry.newcomers if any(each.metric in former and each.reports for each in every) else former
     return [
         each if {each.metric, each.metric.partition("[")[0]} & unknown else _with_participation(each, registry, request)
         for each in every
     ]
+
+
+def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, request: Request) -> None:
+    """Refuse fewer installations than sent reports. A browser that is wiped reports again.
+
+    Raises:
+        RequestError: saying how many there are at least.
+
+    """
+    whole = [each for each in estimates if each.metric in registry.metrics]
+    most = max(whole, key=lambda each: each.reports, default=None)
+    if request.installs is None or most is None or registry.budget.may_be_wiped or most.reports <= request.installs:
+        return
+    raise RequestError(
+        f"--with installs={request.installs}: {most.reports:,} devices sent a report of {most.metric} in "
+        f"{most.window}; name all installations, {most.reports:,} or more"
+    )
 
 
 def _with_participation(estimated: MetricEstimate, registry: Registry, request: Request) -> MetricEstimate:
@@ -327,7 +348,7 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
     """Return the bounds on the figures of all installations.
 
     Args:
-        estimated: the figures of the devices that take part.
+        estimated: the figures of the participating devices.
         taking_part: how many they are.
         installs: the number of all installations.
 
@@ -345,7 +366,7 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
 
 
 def _bounds(figures: Figures, share: float, possible: Ends, scale: Scale) -> Figures:
-    """Return the bounds on figures if at least a share of all installations takes part."""
+    """Return the bounds on figures if at least a share of all installations participates."""
     least, greatest = scale.inner_ends(possible)
     lows = least + share * (scale.inner(figures.lows) - least)
     highs = greatest - share * (greatest - scale.inner(figures.highs))

@@ -117,7 +117,7 @@ class Estimate(Record, frozen=True):
             maximum_likelihood=None if self.maximum_likelihood is None else possible(self.maximum_likelihood),
         )
 
-    def labelled(self, value: FigureLabel = NO_LABEL) -> Figure:
+    def labeled(self, value: FigureLabel = NO_LABEL) -> Figure:
         """Return the estimate as the figure of a value, or as the only figure of its statistic."""
         return Figure(
             self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood, self.shrunken, value=value

@@ -1,8 +1,8 @@
 """All figures of one metric in one window, or in several windows together, and what goes with them.
 
-A model that was learned, clusters of answers, texts that nobody listed, how many devices take part,
-what a published tally reveals, and what made-up reports could have done to it stand beside the
-figures.
+A model that was learned, clusters of answers, texts that nobody listed, how many devices
+participate, what a published tally reveals, and what made-up reports could have done to it stand
+beside the figures.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ModelFile(Record, frozen=True, kw_only=True):
 
 
 PARTICIPATION_CONFIDENCE: Final = 0.998
-"""Of the number of devices that take part. Bounds use the lower end alone, so that they miss in one
+"""Of the number of participating devices. Bounds use the lower end alone, so that they miss in one
 of a thousand tallies more than the interval that they are made of.
 """
 
@@ -153,7 +153,7 @@ class Fakes(Record, frozen=True, kw_only=True):
 
 
 class TakingPart(Figure, frozen=True, kw_only=True):
-    """The number of devices that take part in a window; its interval has 99.8% confidence.
+    """The number of participating devices in a window; its interval has 99.8% confidence.
 
     It assumes that each device that is asked has budget left and sends one report. Devices that
     recorded nothing for the question are not among them.
@@ -163,13 +163,13 @@ class TakingPart(Figure, frozen=True, kw_only=True):
 
 
 class AmongAll(Record, Figured, frozen=True, kw_only=True):
-    """Bounds on figures of all installations, whatever those that do not take part would answer.
+    """Bounds on figures of all installations, whatever those that do not participate would answer.
 
     No bound has an estimate. Other figures of the question have no bounds.
     """
 
     installs: Annotated[int, says("the number of all installations.")]
-    taking_part: Annotated[Figure, says("the share of them that take part; its interval has a confidence of 99.8%.")]
+    taking_part: Annotated[Figure, says("the share of them that participate; its interval has a confidence of 99.8%.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the bounds, by the statistics that they bound.")] = ()
 
 
@@ -231,7 +231,7 @@ class TextFindings(Record, frozen=True, kw_only=True):
     ] = None
 
 
-class Question(Record, frozen=True, kw_only=True):
+class MetricFacts(Record, frozen=True, kw_only=True):
     """The parts of a metric's definition on which its estimates depend."""
 
     metric: Annotated[str, says("its name.")]
@@ -266,8 +266,8 @@ class Independence(Record, frozen=True):
     ]
 
 
-class MetricEstimate(Question, Figured, frozen=True, kw_only=True):
-    """The figures of one tally. They describe the devices that take part."""
+class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
+    """The figures of one tally. They describe the participating devices."""
 
     window: Annotated[str, says("the name of the day, week or month of the answers.")]
     closed: Annotated[bool, says("whether the tally can no longer change; if not, all figures are preliminary.")]
@@ -314,7 +314,7 @@ class MetricEstimate(Question, Figured, frozen=True, kw_only=True):
     )
     taking_part: Annotated[
         TakingPart | None,
-        says("how many devices take part. None where the schedule does not say what share of them it asks."),
+        says("how many devices participate. None where the schedule does not say what share of them it asks."),
     ] = None
     among_all: Annotated[
         AmongAll | None,
@@ -327,7 +327,7 @@ class MetricEstimate(Question, Figured, frozen=True, kw_only=True):
         return Window.parse(self.window)
 
 
-class Pooled(Question, Figured, frozen=True, kw_only=True):
+class Pooled(MetricFacts, Figured, frozen=True, kw_only=True):
     """The pooled figures of several windows of one question."""
 
     windows: Annotated[tuple[str, ...], says("their names, in order of time.")]

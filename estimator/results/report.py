@@ -29,7 +29,7 @@ schemas.
 """
 
 POPULATION: Final = "taking-part"
-"""All figures describe the devices that take part: those whose users decline are in no tally.
+"""All figures describe the participating devices: those whose users decline are in no tally.
 Standard errors and intervals describe a population of which these devices are a random sample.
 """
 
@@ -265,7 +265,7 @@ class Skipped(Record, frozen=True):
 
 
 class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION):
-    """All figures of a set of tallies. They describe the devices that take part."""
+    """All figures of a set of tallies. They describe the participating devices."""
 
     schema_number: ClassVar[int | None] = SCHEMA
     unwritten: ClassVar[frozenset[str]] = frozenset({"highlights"})

@@ -11,7 +11,7 @@ INDEX: Final = "index.json"
 PAGE: Final = "index.html"
 """The files on all windows of an archive, and of a public folder."""
 
-INDEX_SCHEMA: Final = 3
+INDEX_SCHEMA: Final = 4
 """The schema number of ``index.json``."""
 
 
@@ -26,7 +26,7 @@ class ArchivedWindow(Record, frozen=True):
     files: Annotated[tuple[str, ...], says("the names of the files in its folder.")]
 
 
-class StandingQuestion(Record, frozen=True, kw_only=True):
+class StandingMetric(Record, frozen=True, kw_only=True):
     """A question, its latest answer, and whether it changed."""
 
     metric: Annotated[str, says("its name; its place on the page is ``index.html#q-`` and the name.")]
@@ -36,17 +36,21 @@ class StandingQuestion(Record, frozen=True, kw_only=True):
     expires: Annotated[date | None, says("the last day on which a window of it may begin. None if there is none.")]
     first: Annotated[str | None, says("the first window with reports. None if there is none.")]
     last: Annotated[str | None, says("the window of the answer. None likewise.")]
+    counted: Annotated[
+        str, says("how numbers beyond its range count, such as “counted up to 15”; empty where none does.")
+    ]
+    reports: Annotated[int, says("of that window. 0 without one.")]
     answer: Annotated[str, says("a sentence or two, with the intervals.")]
     code: Annotated[str, says("whether it changed: ``changed``, ``perhaps``, ``same`` or ``unknown``.")]
     change: Annotated[str, says("what changed and since when. Empty where nothing can be compared.")]
 
 
 class DevicesTakingPart(Record, frozen=True):
-    """About how many devices take part in a window."""
+    """About how many devices participate in a window."""
 
     window: Annotated[str, says("its name.")]
     devices: Annotated[float, says("the estimate of the question with the most.")]
-    low: Annotated[float, says("the lower end of the interval, of 99.8 % confidence.")]
+    low: Annotated[float, says("the lower end of the interval, of 99.8% confidence.")]
     high: Annotated[float, says("the upper end.")]
 
 
@@ -57,7 +61,7 @@ class Standing(Record, frozen=True, kw_only=True):
 
     app: Annotated[str, says("its name.")]
     participation: Annotated[str, says("whom the figures describe, in a sentence.")]
-    questions: Annotated[tuple[StandingQuestion, ...], says("in the registry's order.")]
+    metrics: Annotated[tuple[StandingMetric, ...], says("in the registry's order.")]
     devices: Annotated[tuple[DevicesTakingPart, ...], says("in the order of time. Empty where they are unknown.")]
     windows: Annotated[
         tuple[ArchivedWindow, ...], says("the newest first. Empty in a public folder, which has no folders of windows.")

@@ -52,8 +52,8 @@ def _range_cell(value: tuple[float, float]) -> str:
 
 
 def _difference_cell(value: tuple[Any, Any, Any]) -> str:
-    of, first, second = map(cell_of, value)
-    return f"{of}: {first} less {second}"
+    outcome, first, second = map(cell_of, value)
+    return f"{outcome}: {first} less {second}"
 
 
 def _difference_of_means_cell(value: tuple[Any, Any]) -> str:
@@ -89,8 +89,8 @@ def _range(value: tuple[float, float]) -> str:
 
 
 def _difference(value: tuple[Any, ...]) -> str:
-    *of, first, second = map(label_of, value)
-    return ", ".join((*of, f"{first} less {second}"))
+    *outcomes, first, second = map(label_of, value)
+    return ", ".join((*outcomes, f"{first} less {second}"))
 
 
 def _share_from(value: tuple[bool, Any]) -> str:

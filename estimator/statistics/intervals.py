@@ -169,8 +169,8 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
             low[row], high[row] = _simultaneous(counts[row], int(trials[row][0]), tail_of(family))
         return low, high
     plain = (counts > FEW) & (counts < trials - FEW) & (trials >= EXACT_BELOW)
-    many, of = counts[plain].astype(np.float64), trials[plain].astype(np.float64)
-    low[plain], high[plain] = _wilson_lower(many, of), 1 - _wilson_lower(of - many, of)
+    many, total = counts[plain].astype(np.float64), trials[plain].astype(np.float64)
+    low[plain], high[plain] = _wilson_lower(many, total), 1 - _wilson_lower(total - many, total)
     few = [binomial_interval(*pair) for pair in zip(counts[~plain].tolist(), trials[~plain].tolist(), strict=True)]
     if few:
         low[~plain], high[~plain] = zip(*few, strict=True)
@@ -229,9 +229,9 @@ def _clopper_pearson_lower(count: int, reports: int) -> float:
 
 def _wilson_lower(count: _Number, reports: _Number | int) -> _Number:
     frequency = count / reports
-    centre = frequency + Z * Z / (2 * reports)
+    center = frequency + Z * Z / (2 * reports)
     half_width = Z * (frequency * (1 - frequency) / reports + (Z / (2 * reports)) ** 2) ** 0.5
-    lower: _Number = (centre - half_width) / (1 + Z * Z / reports)
+    lower: _Number = (center - half_width) / (1 + Z * Z / reports)
     return lower
 
 
@@ -290,9 +290,9 @@ def score_intervals(
 
 def _solved(shares: Floats, own: Floats | float, other: Floats | float, scale: Floats | float) -> tuple[Floats, Floats]:
     """Return the shares with (estimate - share)**2 = ``scale`` * the variance of one report."""
-    centre = shares + scale * (own - other) / 2
-    half_width = np.sqrt(np.maximum(0.0, centre**2 - (1 + scale) * (shares**2 - scale * other)))
-    return (centre - half_width) / (1 + scale), (centre + half_width) / (1 + scale)
+    center = shares + scale * (own - other) / 2
+    half_width = np.sqrt(np.maximum(0.0, center**2 - (1 + scale) * (shares**2 - scale * other)))
+    return (center - half_width) / (1 + scale), (center + half_width) / (1 + scale)
 
 
 def bounded_intervals(  # noqa: PLR0913, PLR0917 as score_intervals, and the span

@@ -1,7 +1,4 @@
-"""Plays the health example from end to end.
-
-Devices, collector and estimator run, and the truth is shown beside each estimate.
-"""
+"""Runs devices, a collector and the estimator, and shows the true value beside each estimate."""
 
 from __future__ import annotations
 
@@ -57,13 +54,13 @@ Answers = Mapping[str, bool | str | float]
     help="Where to write the report as a page.",
 )
 def main(devices: int | None, html: Path) -> None:
-    """Let the people of year 1 report, and print the estimates beside the truth."""
+    """Simulate one device for each person of year 1, and print estimates beside true values."""
     started_s = time.time()  # one instant for all devices: midnight may pass while they report
     people = read_people()[:devices]
     token = secrets.token_urlsafe(16)
     with tempfile.TemporaryDirectory(prefix="hearsay-demo-") as scratch, collector(Path(scratch), token) as url:
         answered = report_all(people, url, started_s)
-        window = Window.of(WindowKind.DAY, started_s)
+        window = Window.at(WindowKind.DAY, started_s)
         command(
             "collector", "store", "close", "--yes", "--window", window.text, "--data-dir", str(Path(scratch) / "data")
         )
@@ -174,14 +171,14 @@ def command(package: str, *arguments: str, **settings: str) -> str:
 def environment(**settings: str) -> dict[str, str]:
     """Return the environment of a command, whose settings are these alone.
 
-    Whoever runs a collector may have exported others, such as the URL of its store.
+    An operator of a collector may have exported others, such as the URL of its store.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("HEARSAY_")}
     return inherited | settings
 
 
 def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
-    """Print estimate and truth beside each other, and how many intervals hold the truth."""
+    """Print estimates beside true values, and how many intervals contain them."""
     percent = round(100 * report["confidence"])
     click.echo(f"\n{'':34}{'truth':>9}{'estimate':>10}   {percent}% interval")
     held = []
@@ -196,7 +193,7 @@ def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
             interval = f"{shown.low:>8} to {shown.high:>7}"
             missed = "" if holds else "misses"
             click.echo(f"  {label:32}{truth:9.{DECIMALS}f}{shown.estimate:>10}   {interval}  {missed}".rstrip())
-    click.echo(f"\n{sum(held)} of {len(held)} intervals hold the truth; at {percent}% about one in twenty may miss it.")
+    click.echo(f"\n{sum(held)} of {len(held)} intervals contain the true value; at {percent}%, about 1 in 20 does not.")
 
 
 def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, float, Mapping[str, float]]]:

@@ -47,11 +47,16 @@ def tallies(
             writer.writeheader()
             writer.writerows(rows)
         source = read_csv(table, registry, 1)
-    for crowd in source.crowds:
-        if crowd.at_hand is None:
+    for population in source.populations:
+        if population.at_hand is None:
             continue
-        counts = crowd.draws()(crowd.at_hand, Window.parse(window), generator).tolist()
-        about = {"metric": crowd.metric.name, "edition": crowd.metric.edition, "window": window, "closed": True}
+        counts = population.draws()(population.at_hand, Window.parse(window), generator).tolist()
+        about = {
+            "metric": population.metric.name,
+            "edition": population.metric.edition,
+            "window": window,
+            "closed": True,
+        }
         yield about | {"reports": sum(counts), "counts": counts}
 
 

@@ -272,8 +272,8 @@ let [device, now] = [null, 0];
 const LINES = {
   hello: () => ({ implementation: "minimal client", supports: ["k-ary-randomized-response", "category"] }),
   perturb: ({ integers, input }, coins) => ({ symbol: perturb(integers, BigInt(input), coins), asked: coins.asked }),
-  answer: ({ question, answer }, coins) => ({ ...randomize(checked(question), answer, coins), asked: coins.asked }),
-  edition: ({ question, trial }) => (trial ? refuse("trials") : editionOf(checked(question))),
+  answer: ({ compiled, answer }, coins) => ({ ...randomize(checked(compiled), answer, coins), asked: coins.asked }),
+  edition: ({ compiled, trial }) => (trial ? refuse("trials") : editionOf(checked(compiled))),
   window: ({ at, text }) => (text === undefined ? windowsAt(at) : parseWindow(text) ?? { invalid: true }),
   begin({ data: folder, compiled: registry, collector, consent }) {
     if (Array.isArray(consent)) refuse("purposes");

@@ -26,7 +26,7 @@ from estimator.tallies import Tally
 
 HERE: Final = Path(__file__).parent
 PEOPLE: Final = HERE.parent / "health" / "health.csv"
-QUESTION: Final = "gradient_1"
+METRIC: Final = "gradient_1"
 
 FIRST_THETA: Final = [-4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 """What the first release ships: nothing is known but that few are limited."""
@@ -129,7 +129,7 @@ def reported_mean(
     generator: np.random.Generator,
 ) -> list[float]:
     """Return the mean that a day's report has if ``counts`` devices recorded each gradient."""
-    metric, window = registry.metric(QUESTION), Window.parse(f"2027-{1 + number % 12:02}-{1 + number // 12:02}")
+    metric, window = registry.metric(METRIC), Window.parse(f"2027-{1 + number % 12:02}-{1 + number // 12:02}")
     channel = metric.channel.in_window(window.text)
     assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
     encoded = [metric.kind.encode(gradient, channel.inputs, SeededCoins(0)) for gradient in gradients]

@@ -17,9 +17,9 @@ answers.addEventListener("click", async ({ target }) => {
   if (target.value) await record("tool", target.value);
 });
 
-async function record(question, answer) {
-  const recorded = await telemetry.record(question, answer);
-  said.textContent = `${question}: ${recorded}`;
+async function record(metric, answer) {
+  const recorded = await telemetry.record(metric, answer);
+  said.textContent = `${metric}: ${recorded}`;
   await telemetry.flush();
   history.replaceChildren(await historyElement(telemetry));
 }

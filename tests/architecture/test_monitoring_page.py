@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from collector.counters import new_sheet
+from collector.counters import new_shared_counters
 from collector.log import Event
 from collector.maintenance import Health
 from collector.prometheus import families, relay_families
@@ -27,7 +27,7 @@ def rows(section: str) -> list[str]:
 
 def test_every_metric_is_on_the_page_with_its_labels() -> None:
     exposed = set()
-    for family in (*families(new_sheet(), HEALTH), *relay_families(new_sheet())):
+    for family in (*families(new_shared_counters(), HEALTH), *relay_families(new_shared_counters())):
         labels = {name for sample in family.samples for name in sample.labels} - {"le"}
         named = f"{family.name}_total" if family.type == "counter" else family.name
         exposed.add((named, frozenset(labels)))

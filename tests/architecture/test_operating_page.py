@@ -14,8 +14,11 @@ from collector.log import Event
 from collector.service import MAX_CONNECTIONS, WORKER_STOP_S
 from tests.support.services.images import ROOT
 
-PAGE = (ROOT / "docs" / "how-to" / "operating.md").read_text(encoding="utf-8")
-FAILURES = (ROOT / "docs" / "reference" / "failures.md").read_text(encoding="utf-8")
+KEYS = (ROOT / "docs" / "how-to" / "keys.md").read_text(encoding="utf-8")
+ACCESS, FAILURES, SIZING = (
+    (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("access", "failures", "sizing")
+)
 NGINX = "".join((ROOT / "docker" / name).read_text(encoding="utf-8") for name in ("nginx.conf", "upstream.conf"))
 
 
@@ -32,11 +35,11 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     assert MAX_RETRY_AFTER_S == HOUR_S
     assert CLOCK_SKEW_S == 600
     assert GRACE_S == 3 * DAY_S
-    assert f"`--threads` ({DEFAULT_THREADS})" in PAGE
-    assert f"holds {MAX_CONNECTIONS} connections" in PAGE
-    assert f"within {WORKER_STOP_S} seconds" in PAGE
+    assert f"`--threads` ({DEFAULT_THREADS})" in SIZING
+    assert f"holds {MAX_CONNECTIONS} connections" in SIZING
+    assert f"within {WORKER_STOP_S} seconds" in FAILURES
     assert "max_conns=64 " in NGINX
-    assert "more than 64 at a collector" in PAGE
+    assert "beyond 64 at a collector" in " ".join(ACCESS.split())
 
 
 def test_the_page_names_every_file_that_the_units_read() -> None:
@@ -57,5 +60,5 @@ def test_the_pages_that_files_of_operators_name_are_there() -> None:
 
 
 def test_a_new_password_of_the_store_goes_into_both_files_that_hold_it() -> None:
-    (row,) = (line for line in PAGE.splitlines() if line.startswith("| replace the store's password"))
-    assert [name for name in ("store_url", "store_users") if f"`{name}`" not in row] == []
+    section = KEYS.partition("## The store's password")[2].partition("\n## ")[0]
+    assert [name for name in ("store_url", "store_users") if f"`secrets/{name}`" not in section] == []

@@ -10,15 +10,16 @@ import pytest
 
 from client_sdk.commands.json_schema import registry_schema
 from client_sdk.protocol import Registry
+from client_sdk.protocol.mechanisms.catalogue import MECHANISMS
 from tests.support.core.tables import for_each
 from tools.reference.parts import PARTS
-from tools.reference.registry_page import APP, BUDGET, METRIC, Key, properties
+from tools.reference.registry_page import APP, BUDGET, MECHANISM_WORDS, METRIC, Key, properties
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+DOCS = Path(__file__).parents[2] / "docs"
 HEAD = 'schema = 1\n[strata]\nplatform = ["ios", "android"]\n[app]\nname = "a"\nowner = "o"\n'
 CEILINGS = "[budget]\nper_window = 6\nlifetime = 60\ndelta = 0.1\n"
-QUESTION = 'purpose = "p"\nepsilon = 1\nkind = "boolean"\nexpires = 2027-12-31\n'
-METRICS = f"[metric.first]\n{QUESTION}[metric.second]\n{QUESTION}"
+ONE = 'purpose = "p"\nepsilon = 1\nkind = "boolean"\nexpires = 2027-12-31\n'
+METRICS = f"[metric.first]\n{ONE}[metric.second]\n{ONE}"
 
 
 def registry_with(table: str, key: Key, line: str) -> Registry:
@@ -41,7 +42,7 @@ DEFAULTS = [each for each in KEYS if " = " in each[2].default and not each[2].de
 
 
 def test_every_part_that_the_code_says_has_one_place() -> None:
-    pages = [path.read_text(encoding="utf-8") for path in REFERENCE.glob("*.md")]
+    pages = [path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")]
     marks = [mark for page in pages for mark in re.findall(r"^<!-- make docs: (.+) -->$", page, re.MULTILINE)]
     assert sorted(marks) == sorted(PARTS)
     assert all("`make docs` writes" in page for page in pages if "<!-- make docs: " in page)
@@ -57,6 +58,12 @@ def test_the_page_of_keys_has_every_key_and_no_other() -> None:
     assert set(registry_schema()["properties"]) == tables
     for table, keys in (("app", APP), ("budget", BUDGET), ("metric", METRIC)):
         assert set(keys) == set(properties(table))
+
+
+def test_every_mechanism_is_described_and_has_a_kind() -> None:
+    assert set(MECHANISM_WORDS) == set(MECHANISMS)
+    rows = [line.split(" | ") for line in PARTS["mechanisms"]().splitlines()[2:]]
+    assert [row[0] for row in rows if not row[2]] == []
 
 
 @pytest.mark.parametrize(("table", "name", "key"), KEYS, ids=lambda each: each if isinstance(each, str) else "")

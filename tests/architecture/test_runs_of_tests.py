@@ -1,5 +1,5 @@
 """A run of the tests has its own temporary folder, and fails if it leaves anything there. It has no
-settings of whoever starts it."""
+settings of its user."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_run_that_leaves_nothing_there_passes(tmp_path: Path, workers: int) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_run_has_no_settings_of_whoever_starts_it_and_no_proxy_for_this_machine(tmp_path: Path, workers: int) -> None:
+def test_a_run_has_no_settings_of_its_user_and_no_proxy_for_this_machine(tmp_path: Path, workers: int) -> None:
     ended = run(HAS_NO_SETTINGS, tmp_path, workers, SETTINGS)
     assert "1 passed" in ended.stdout, ended.stdout
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from client_sdk.protocol import Registry
-from estimator.render.openmetrics import FIGURES, QUESTIONS
+from estimator.render.openmetrics import FIGURES, METRICS
 from tests.support.core.tables import for_each
 from tools.reference.commands import helps
 
@@ -22,15 +22,15 @@ HELPS = helps()
 
 
 def samples(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 CONSOLES = [
-    line.removeprefix("$ ")
+    line.strip().removeprefix("$ ")
     for page in sorted(DOCS.rglob("*.md"))
     for sample in samples(page, "console")
     for line in sample.splitlines()
-    if line.startswith("$ hearsay-")
+    if line.strip().startswith("$ hearsay-")
 ]
 
 
@@ -56,11 +56,11 @@ def test_the_settings_and_queries_of_prometheus_name_what_is_exposed() -> None:
     assert job["static_configs"][0]["targets"] == ["127.0.0.1:9090"]
     exposed = set(re.findall(r"`(hearsay_\w+)", (DOCS / "reference" / "monitoring.md").read_text(encoding="utf-8")))
     series = set(re.findall(r"(hearsay_\w+)", page.read_text(encoding="utf-8")))
-    assert {name.removesuffix("_bucket") for name in series} <= exposed | {*FIGURES, *QUESTIONS}
+    assert {name.removesuffix("_bucket") for name in series} <= exposed | {*FIGURES, *METRICS}
 
 
-def test_the_keys_of_a_retired_question_are_some() -> None:
-    stopped, retained = samples(DOCS / "how-to" / "retiring.md", "toml")
+def test_the_keys_of_a_retired_metric_are_some() -> None:
+    retained, stopped = samples(DOCS / "how-to" / "changing.md", "toml")
     starter = (ROOT / "client_sdk" / "commands" / "starter.toml").read_text(encoding="utf-8")
     changed = Registry.parse(stopped + starter.replace("[metric.dark_mode]\n", retained))
     assert changed.metric("dark_mode").retention_days == 365

@@ -13,7 +13,7 @@ def test_the_page_shows_what_follows_from_the_results() -> None:
 
 
 def test_the_page_names_every_figure_in_its_arithmetic() -> None:
-    arithmetic = PAGE.read_text(encoding="utf-8").partition("<!-- tables -->")[0]
+    arithmetic = PAGE.read_text(encoding="utf-8").partition("<!-- end of tables -->")[2]
     assert [name for name in SOURCES if f"`{name}`" not in arithmetic] == []
     assert set(SOURCES) == set(asdict(Figures(*range(len(SOURCES)))))
 

@@ -204,7 +204,7 @@ def test_shards_of_a_store_from_before_names_get_them_at_the_next_start(emptied:
         emptied.store.shards.run(shard, "UNLINK", keys.of_shard(shard, keys.NAME))
     store = emptied.anew()
     (warning,) = said(store, Level.WARNING)
-    assert "would not be noticed yet" in warning
+    assert "would go unnoticed" in warning
     assert store.shards.names(store.layout.shards) == [None] * store.layout.shards
     store.prepare()
     assert said(store, Level.WARNING) == []

@@ -56,7 +56,7 @@ class Senders:
             thread.join()
 
     def _send(self) -> None:
-        window = Window.of(WindowKind.DAY, time.time()).text
+        window = Window.at(WindowKind.DAY, time.time()).text
         while not self._stopped.is_set():
             body = upload(report("os", 1, window))
             assert post(self._url, body) == (200, {"accepted": 1, "refused": []})
@@ -81,7 +81,7 @@ def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: P
     ended = run_command([*export, str(tmp_path / "old")])
     assert json.loads(ended.stdout.splitlines()[0])["app"] == "acme-notes"
     first = run_command([*restore, str(tmp_path / "new")])
-    assert (first.returncode, "are in the store\n" in first.stdout) == (0, True), first.stderr
+    assert (first.returncode, "are now in the store\n" in first.stdout) == (0, True), first.stderr
     again = run_command([*restore, str(tmp_path / "new")])
     assert (again.returncode, "nothing was changed" in again.stdout) == (0, True)
     with running_collector(registry_file, tmp_path / "new") as collector:
@@ -107,7 +107,7 @@ def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: P
 
 def large_backup(path: Path, ids: int) -> None:
     """Write a backup of many remembered uploads."""
-    end = Window.of(WindowKind.MONTH, time.time()).ends_at
+    end = Window.at(WindowKind.MONTH, time.time()).ends_at
     members = [secrets.token_bytes(16) + b"\0" for _ in range(ids)]
     lines = [encode(Header(1, 1, 259_200, None))]
     lines += [encode(Bucket(end, end + 400_000, tuple(members[at : at + 100]))) for at in range(0, ids, 100)]
@@ -159,7 +159,7 @@ def test_what_cannot_be_done_is_said(registry_file: Path, tmp_path: Path) -> Non
     cut = run_command(
         [*COMMAND, "store", "import", "--from", str(tmp_path / "cut"), "--data-dir", str(tmp_path / "none")]
     )
-    assert (cut.returncode, "line 4 is not JSON, or is cut" in cut.stderr) == (1, True)
+    assert (cut.returncode, "line 4 is not JSON, or is incomplete" in cut.stderr) == (1, True)
     assert not (tmp_path / "none").exists()
     assert (
         run_command(

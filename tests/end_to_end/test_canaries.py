@@ -143,7 +143,7 @@ def http_request(method: str, path: str, media_type: str, secret: str, body: byt
 def test_no_address_agent_secret_or_value_is_kept_logged_counted_or_answered_by_the_collector(
     log_format: LogFormat, registry_file: Path, tmp_path: Path
 ) -> None:
-    window, port, access = Window.of(WindowKind.DAY, time.time()).text, free_port(), tmp_path / "access.toml"
+    window, port, access = Window.at(WindowKind.DAY, time.time()).text, free_port(), tmp_path / "access.toml"
     access.write_text(OPEN + "".join(key_entry(role, role, secret) for role, secret in CANARY_SECRETS.items()))
     sent = upload(report(window=window), upload_id="c0ffee" * 5 + "00")
     echoed = json.dumps({"upload": CANARY_AGENT, "reports": [{CANARY_AGENT: CANARY_AGENT}]}).encode()
@@ -182,7 +182,7 @@ def test_no_address_agent_secret_or_value_is_kept_logged_counted_or_answered_by_
 
 @pytest.mark.long
 def test_the_append_only_file_forgets_the_uploads_when_their_window_closes(registry_file: Path, tmp_path: Path) -> None:
-    window = Window.of(WindowKind.DAY, time.time()).text
+    window = Window.at(WindowKind.DAY, time.time()).text
     sent = upload(report(window=window))
     data = tmp_path / "data"
 

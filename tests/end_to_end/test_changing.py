@@ -60,7 +60,7 @@ def estimated(registry: Path, folder: Path, lines: Sequence[object]) -> dict[str
 
 @pytest.mark.long
 def test_a_value_is_added_while_old_and_new_apps_report_and_no_report_is_lost(tmp_path: Path) -> None:
-    registry, window = tmp_path / "metrics.toml", Window.of(WindowKind.DAY, time.time()).text
+    registry, window = tmp_path / "metrics.toml", Window.at(WindowKind.DAY, time.time()).text
     registry.write_text(BEFORE)
     accepted = [(200, {"accepted": len(each.metrics), "refused": []}) for each in (OLD, NEW)]
     with running_collector(registry, tmp_path / "data") as collector:
@@ -73,7 +73,7 @@ def test_a_value_is_added_while_old_and_new_apps_report_and_no_report_is_lost(tm
 
         registry.write_text(AFTER)  # in a hurry, without its history
         reload(collector)
-        wait_until(lambda: "metric.theme: is served" in collector.output.read_text(), what="the refusal")
+        wait_until(lambda: "metric.theme: is being served" in collector.output.read_text(), what="the refusal")
         assert "hearsay-client release" in collector.output.read_text()
         assert sends(collector, OLD, 1, window) == accepted[0]
 

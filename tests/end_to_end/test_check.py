@@ -25,17 +25,17 @@ def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: 
     new = run_command(local)
     assert (new.returncode, "ok      store: there is none in" in new.stdout) == (0, True)
     assert (
-        "ok      room: a window of every question takes up to 80 bytes in 1 shard, as a new store has\n" in new.stdout
+        "ok      room: one window of every question needs up to 80 bytes in 1 shard, as a new store has\n" in new.stdout
     )
     assert not (tmp_path / "data").exists()
     with running_collector(registry_file, tmp_path / "data") as collector:
-        post(collector.url, upload(report(window=Window.of(WindowKind.DAY, time.time()).text)))
+        post(collector.url, upload(report(window=Window.at(WindowKind.DAY, time.time()).text)))
         running = run_command(local)
     stopped = run_command(local)
     for done in (running, stopped):
-        assert "ok      write: the store took a write\n" in done.stdout
+        assert "ok      write: the store accepted a write\n" in done.stdout
         assert (done.returncode, done.stderr) == (0, "")
-        assert "ok      editions: the registry holds all editions that have tallies: 1" in done.stdout
+        assert "ok      editions: the registry contains all editions that have tallies: 1" in done.stdout
         assert "ok      keys: 0 upload, 1 read, 0 relay" in done.stdout
         assert "warning registry: metric.old expired on 2026-11-10" in done.stdout
         assert {line.split()[0] for line in done.stdout.splitlines()} == {"ok", "warning"}
@@ -61,14 +61,14 @@ def test_a_check_refuses_what_a_start_refuses_for_its_memory(tmp_path: Path) -> 
     started = complaint("serve", *words, "--bind", f"127.0.0.1:{free_port()}")
     stopped = complaint("check", *words)
     for status, said in (new, started, stopped):
-        assert (status, "a window of every question takes up to 24 MB in 1 shard" in said) == (1, True)
+        assert (status, "one window of every question needs up to 24 MB in 1 shard" in said) == (1, True)
 
 
 @pytest.mark.long
 def test_a_check_refuses_what_a_start_refuses_for_its_grace(registry_file: Path, tmp_path: Path) -> None:
     words = ("--registry", str(registry_file), "--data-dir", str(tmp_path / "data"))
     with running_collector(registry_file, tmp_path / "data", "--grace", "86400") as collector:
-        post(collector.url, upload(report(window=Window.of(WindowKind.DAY, time.time()).text)))
+        post(collector.url, upload(report(window=Window.at(WindowKind.DAY, time.time()).text)))
     checked = complaint("check", *words)
     started = complaint("serve", *words, "--bind", f"127.0.0.1:{free_port()}")
     for status, said in (checked, started):

@@ -128,7 +128,7 @@ def test_a_data_directory_that_the_store_cannot_read_is_named_and_left_as_it_is(
     result = serve(registry_file, "--data-dir", tmp_path / "data")
     assert result.returncode == 1
     # a log that was begun just before the end is in no note yet: the store itself refuses it
-    by_note = "is not what was written" in result.stderr
+    by_note = "is not as it was written" in result.stderr
     assert by_note or "unknown command 'NONSENS'" in result.stderr
     assert not by_note or "run hearsay-collector store accept-loss --data-dir" in result.stderr
     assert log.read_bytes() == spoiled
@@ -169,7 +169,7 @@ def test_a_random_read_token_is_made_and_shown_once_where_none_is_configured(
     monkeypatch.delenv("HEARSAY_READ_TOKEN", raising=False)
     result = serve(tmp_path / "none.toml")
     again = serve(tmp_path / "none.toml")
-    shown = [run.stderr.partition("read token of this run is: ")[2].split()[0] for run in (result, again)]
+    shown = [run.stderr.partition("read token for this run is: ")[2].split()[0] for run in (result, again)]
     assert shown[0] != shown[1]
     assert min(map(len, shown)) >= 32
     assert result.stderr.count(shown[0]) == 1
@@ -189,7 +189,7 @@ def test_a_window_can_be_closed_early_and_only_if_it_has_begun(registry_file: Pa
         "--window",
     )
     stopped = run_command([*close, today()])
-    assert (stopped.returncode, "no collector runs on" in stopped.stderr) == (1, True)
+    assert (stopped.returncode, "no collector is running on" in stopped.stderr) == (1, True)
     with running_collector(registry_file, tmp_path / "data") as collector:
         sent = upload(report(window=today()))
         assert post(collector.url, sent) == (200, {"accepted": 1, "refused": []})
@@ -233,7 +233,7 @@ def test_a_registry_whose_tallies_do_not_fit_into_the_store_is_refused_at_the_st
     registry_file.write_text(registry_text(word=large, phrase=large))
     refused = serve(registry_file, "--data-dir", tmp_path / "data", "--store-memory", "16M")
     assert refused.returncode == 1
-    assert "takes up to 24 MB in 1 shard, but 17 MB are all that the servers may use: give the" in refused.stderr
+    assert "needs up to 24 MB in 1 shard, but 17 MB are all that the servers may use: give the" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 

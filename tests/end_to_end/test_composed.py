@@ -21,7 +21,7 @@ from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.embedded.store import server_program
 from collector.store.redis_store import RedisStore, agree_on_settings
 from tests.support.services.collecting import judged, report, upload
-from tests.support.services.composed import FOLDER, initialised, project
+from tests.support.services.composed import FOLDER, initialized, project
 from tests.support.services.processes import free_port, run_command, running_collector, started, wait_until
 from tests.support.services.wire import post
 
@@ -51,7 +51,7 @@ class Files:
 def running_store(folder: Path, configuration: str) -> Iterator[int]:
     """Run the store of a compose file on its settings and users; yield its port."""
     files = Files(folder, free_port())
-    for secret in (initialised(folder) / "secrets").iterdir():
+    for secret in (initialized(folder) / "secrets").iterdir():
         shutil.copy(secret, folder / secret.name)
     for name in ("valkey.conf", "valkey.cluster.conf"):
         files.written(name)
@@ -104,7 +104,7 @@ def test_the_collector_of_the_compose_file_counts_in_its_store(registry_file: Pa
         url = url_here(tmp_path / "store_url", port)
         environment = {"HEARSAY_REDIS_URL_FILE": str(url), "HEARSAY_READ_TOKEN": None}
         with running_collector(registry_file, tmp_path / "unused", *options, environment=environment) as collector:
-            sent = upload(report(window=Window.of(WindowKind.DAY, time.time()).text))
+            sent = upload(report(window=Window.at(WindowKind.DAY, time.time()).text))
             assert post(collector.url, sent) == (200, {"accepted": 1, "refused": []})
         assert not list((tmp_path / "unused").iterdir())
 
@@ -128,7 +128,7 @@ def test_the_backup_of_the_compose_file_is_taken_and_put_into_an_empty_store(
         with redis.Redis(port=port, username="admin", password=admin_password(tmp_path)) as admin:
             admin.flushall()
         put = collector_command(url_here(tmp_path / "restore_url", port), *restored)
-        assert "1 remembered upload and 1 tally are in the store" in put.stdout
+        assert "1 remembered upload and 1 tally are now in the store" in put.stdout
         counting.disconnect()
 
 

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.system
 
 PAGE = ROOT / "docs" / "how-to" / "debian.md"
 INSTALL, NAME, *FOR_EACH_APP = (block.text for block in blocks(PAGE))
-(SECOND,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+SECOND, _ = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 NAMES = {"notes": "notes.example.com", "notes-staging": "staging.example.com"}
 CANARY_ADDRESS = "127.203.113.78"

@@ -34,9 +34,10 @@ def test_the_demo_prints_truth_beside_estimate_and_cleans_up(tmp_path: Path, sho
     words = [sys.executable, str(DEMO), "--devices", "150", "--html", str(page)]
     done = run_command(words, TMPDIR=str(short_folder), **OF_AN_OPERATOR)
     assert done.returncode == 0, done.stderr
-    held, of = map(int, re.findall(r"^(\d+) of (\d+) intervals hold the truth", done.stdout, re.MULTILINE)[0])
-    assert of == 7
-    assert 0 <= held <= of
+    counted = re.findall(r"^(\d+) of (\d+) intervals contain the true value", done.stdout, re.MULTILINE)
+    held, intervals = map(int, counted[0])
+    assert intervals == 7
+    assert 0 <= held <= intervals
     assert re.search(r"150 devices sent (59\d|600) reports", done.stdout)
     for metric in ("self_rated_health", "physical_limitation", "doctor_visits", "chronic_disease_index"):
         assert metric in done.stdout

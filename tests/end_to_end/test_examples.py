@@ -71,7 +71,7 @@ def test_every_report_of_the_command_line_app_arrives_once(notes: Path, tmp_path
                 assert device.flush()
             shown = run(user, "telemetry", "show")
             assert re.search(r"\d{4}-\d\d +.* +accepted\n.*\d{4}-\d\d +.* +accepted\n", shown, re.DOTALL)
-            assert "Waiting to be sent or answered: 0" in shown
+            assert "Waiting to be sent or acknowledged: 0" in shown
         assert "buy milk" not in run(0, "telemetry", "statement")
         run(0, "telemetry", "off")
         assert "accepted" not in run(0, "telemetry", "show")

@@ -11,21 +11,28 @@ from pathlib import Path
 import pytest
 
 from client_sdk.consent import CI_VARIABLES
+from client_sdk.protocol import Registry
 from tests.support.services.git import commit_all, git
 from tools.tutorial import ROOT, blocks, reading
 
 FOLDER = ROOT / "docs" / "how-to"
 STARTER = ROOT / "client_sdk" / "commands" / "starter.toml"
-ELSEWHERE = {"debian", "operating", "planning", "upgrading"}
+ELSEWHERE = {"backups", "debian", "operating", "upgrading"}
 """Pages whose samples test_debian.py, test_readme.py and test_upgrading.py run."""
 PAGES = {
-    path.stem: [block for block in blocks(path) if block.language != "toml"]
+    path.stem: [block for block in blocks(path) if block.language != "toml" or block.file]
     for path in sorted(FOLDER.glob("*.md"))
     if path.stem not in ELSEWHERE
 }
 FROM_NOTHING = {"cli-app", "consent", "install", "service", "gui-app", "testing", "web-app"}
 """Pages for somebody who has no file of questions yet; they say how to get one."""
-WITH_SAMPLES = [name for name, samples in PAGES.items() if samples]
+FOR_ANALYSTS = {"auditing", "planning", "rehearsing"}
+"""Pages whose commands take seconds; a block of text right after one is a part of its output."""
+WITH_SAMPLES = [
+    pytest.param(name, marks=pytest.mark.long if name in FOR_ANALYSTS else ())
+    for name, samples in PAGES.items()
+    if samples
+]
 
 
 @pytest.fixture
@@ -35,7 +42,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_there_are_pages_with_samples() -> None:
-    assert {"cli-app", "service", "gui-app", "testing", "ci-gate"} <= set(WITH_SAMPLES)
+    with_samples = {name for name, samples in PAGES.items() if samples}
+    assert {"cli-app", "service", "gui-app", "testing", "ci-gate", *FOR_ANALYSTS} <= with_samples
 
 
 @pytest.mark.parametrize("name", WITH_SAMPLES)
@@ -53,11 +61,47 @@ def test_the_samples_of_a_page_work_in_order(name: str, folder: Path) -> None:
                 reader.save(block.file, block.text)
             else:
                 assert block.language == "sh", f"no word before this block says where it is saved:\n{block.text}"
-                reader.run(block.text.replace("--exact", QUICKER))
+                printed = reader.run(block.text.replace("--exact", QUICKER).replace("4000", "600")).splitlines()
+                for line in quoted(name, block.text):
+                    assert line in printed, f"{name}.md quotes what its command does not print:\n{line}"
+                    printed = printed[printed.index(line) + 1 :]
 
 
 QUICKER = "--exact --metric dark_mode"
-"""A proof of the whole registry takes seconds; test_readme.py has one."""
+"""A proof of the whole registry takes seconds: there is one below."""
+
+
+def quoted(name: str, command: str) -> list[str]:
+    """Return the lines of a command's output that a page for analysts quotes, without omissions."""
+    _, _, after = (FOLDER / f"{name}.md").read_text(encoding="utf-8").partition(f"```sh\n{command}```\n\n```text\n")
+    return [line for line in after.partition("```")[0].splitlines() if line.strip() not in {"", "…"}]
+
+
+def test_pages_for_analysts_quote_their_commands() -> None:
+    pages = {name for name in FOR_ANALYSTS for block in PAGES[name] if quoted(name, block.text)}
+    assert pages == {"planning", "rehearsing"}
+
+
+@pytest.mark.long
+def test_the_proof_of_the_health_example_is_quoted_to_the_last_digit(folder: Path) -> None:
+    page = (FOLDER / "auditing.md").read_text(encoding="utf-8")
+    shutil.copy(ROOT / "examples" / "health" / "metrics.toml", folder)
+    with reading(folder) as reader:
+        assert f"```text\n{reader.run('hearsay-estimator audit --exact' + chr(10))}```" in page
+
+
+@pytest.mark.long
+def test_a_better_allocation_is_a_patch_of_the_registry_and_the_statement_is_for_users(folder: Path) -> None:
+    shutil.copy(STARTER, folder / "metrics.toml")
+    before = Registry.load(folder / "metrics.toml")
+    with reading(folder) as reader:
+        for block in PAGES["planning"]:
+            reader.save(block.file, block.text) if block.file else reader.run(block.text)
+    after = Registry.load(folder / "metrics.toml")
+    assert list(after.metrics) == list(before.metrics)
+    assert after != before
+    assert "hearsay-client forget" in (folder / "PRIVACY.md").read_text(encoding="utf-8")
+
 
 DEVICE = """\
 from client_sdk import Telemetry

@@ -158,10 +158,10 @@ def test_the_dots_and_the_table_show_the_numbers_of_the_json(whole: Page, writte
     charts = charts.and_(shown.locator("svg.chart:not([aria-label^=Distribution]):not([aria-label^=Histogram])"))
     marks = charts.locator("[data-label=dot] circle, .bars rect, .bars path").all()
     labels = [mark.get_attribute("data-label") or "" for mark in marks]
-    labelled = [re.findall(NUMBER, label.rpartition(": ")[2]) for label in labels]
+    labeled = [re.findall(NUMBER, label.rpartition(": ")[2]) for label in labels]
     expected = [re.findall(NUMBER, " ".join(row.locator("td").all_inner_texts()[:2])) for row in rows]
-    assert all(numbers in expected for numbers in labelled), (labelled, expected)
-    assert labelled or not marks
+    assert all(numbers in expected for numbers in labeled), (labeled, expected)
+    assert labeled or not marks
 
 
 def test_any_window_can_be_chosen_by_keyboard_and_all_of_them_together(browser: Browser, written: Written) -> None:
@@ -305,7 +305,7 @@ def test_the_band_is_drawn_from_the_lower_end_before_to_the_upper_end_after(
     path = chart.locator(".band path").get_attribute("d") or ""
     drawn = [float(pair.split(",")[1]) for pair in re.split("[MLZ]", path) if pair]
     pairs = list(pairwise(band))
-    # between neighbouring counts the function keeps its value
+    # between neighboring counts the function keeps its value
     ends = [before if name == "steps" and after["value"] - before["value"] == 1 else after for before, after in pairs]
     highs = [height(end["high"]) for end in ends for _ in range(2)]
     lows = [height(before["low"]) for before, _ in pairs for _ in range(2)]
@@ -473,10 +473,10 @@ def test_a_tip_says_what_is_under_the_pointer(browser: Browser, written: Written
         assert re.search(rf"{day(OPEN_DAY)}: {NUMBER}%", tip.text_content() or "")
 
 
-def test_the_colours_are_the_systems_until_others_are_chosen(browser: Browser, written: Written) -> None:
+def test_the_colors_are_the_systems_until_others_are_chosen(browser: Browser, written: Written) -> None:
     def background(page: Page) -> str:
-        colour: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        return colour
+        color: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return color
 
     with opened(browser, written.file, scheme="light") as view:
         light = background(view.page)
@@ -488,7 +488,7 @@ def test_the_colours_are_the_systems_until_others_are_chosen(browser: Browser, w
         assert background(view.page) == light
 
 
-def test_questions_are_found_and_ordered(browser: Browser, written: Written) -> None:
+def test_metrics_are_found_and_ordered(browser: Browser, written: Written) -> None:
     with opened(browser, written.file) as view:
         page = view.page
         page.get_by_label("Find a question").fill("dark")
@@ -510,7 +510,7 @@ def test_an_accessibility_checker_finds_nothing(browser: Browser, written: Writt
         assert results.violations_count == 0, results.generate_report()
 
 
-def test_the_keyboard_reaches_the_questions_at_once_and_sees_where_it_is(browser: Browser, written: Written) -> None:
+def test_the_keyboard_reaches_the_metrics_at_once_and_sees_where_it_is(browser: Browser, written: Written) -> None:
     with opened(browser, written.file) as view:
         page = view.page
         page.keyboard.press("Tab")
@@ -634,5 +634,5 @@ def test_a_page_without_much_says_so(browser: Browser, tmp_path: Path, lines: by
     with opened(browser, page.file) as view:
         view.show_everything()
         assert words in view.page.inner_text("main")
-        assert "There is no tally of it" in article(view.page, "os").inner_text()
+        assert "There is no tally that may be shown yet." in article(view.page, "os").inner_text()
         assert view.complaints == []

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from collector.access import Role, digest_of, load_access
-from tests.support.services.composed import initialised, project
+from tests.support.services.composed import initialized, project
 from tests.support.services.processes import run_command
 
 FILES = ("compose.yaml", "compose.cluster.yaml")
@@ -30,7 +30,7 @@ def again(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return initialised(tmp_path)
+    return initialized(tmp_path)
 
 
 def test_every_file_that_compose_mounts_is_there_but_for_the_registry(folder: Path) -> None:
@@ -75,7 +75,7 @@ def test_the_token_is_that_of_the_key_and_every_secret_is_another(folder: Path) 
 def test_the_certificate_is_of_the_host_and_fits_its_key(
     tmp_path: Path, host: tuple[str, ...], names: list[tuple[str, str]]
 ) -> None:
-    secrets = initialised(tmp_path, *host) / "secrets"
+    secrets = initialized(tmp_path, *host) / "secrets"
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(secrets / "tls_certificate", secrets / "tls_key")
     context.load_verify_locations(secrets / "tls_certificate")

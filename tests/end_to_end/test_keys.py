@@ -37,7 +37,7 @@ def bearer(secret: str) -> dict[str, str]:
 
 
 def body() -> bytes:
-    return upload(report(window=Window.of(WindowKind.DAY, time.time()).text)).encode()
+    return upload(report(window=Window.at(WindowKind.DAY, time.time()).text)).encode()
 
 
 @pytest.mark.long
@@ -86,7 +86,7 @@ def test_reports_wait_while_the_apps_key_is_wrong_and_none_is_lost(registry_file
 
 def test_a_name_that_no_key_may_have_is_refused_before_a_secret_is_shown() -> None:
     refused = run_command([*COLLECTOR, "key", "Acme Notes"])
-    assert (refused.returncode, refused.stdout, "lower-case letters" in refused.stderr) == (2, "", True)
+    assert (refused.returncode, refused.stdout, "lowercase letters" in refused.stderr) == (2, "", True)
 
 
 def test_the_read_token_may_stand_in_a_file(registry_file: Path, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def events(collector: RunningCollector) -> list[str]:
 
 @pytest.mark.long
 def test_its_life_is_logged_as_objects_and_uploads_are_not(registry_file: Path, tmp_path: Path) -> None:
-    window, data = Window.of(WindowKind.DAY, time.time()).text, tmp_path / "data"
+    window, data = Window.at(WindowKind.DAY, time.time()).text, tmp_path / "data"
     port = free_port()
     options = ("--log-format", "json", "--metrics-bind", f"127.0.0.1:{port}")
     with running_collector(registry_file, data, *options) as collector:
@@ -85,7 +85,8 @@ def test_a_store_that_is_killed_three_times_is_logged_and_counted_three_times(
         assert scrape(port)[counter] == 3
         last_line = (tmp_path / "data" / "store.log").read_text().splitlines()[-1].strip()
         assert restarts()[-1] == (
-            f"the embedded store ended by signal 9 (SIGKILL) and is started again; last line of store.log: {last_line}"
+            "the embedded store ended by signal 9 (SIGKILL) and is being restarted; "
+            f"last line of store.log: {last_line}"
         )
         kill(collector.supervisor_pid())
         wait_until(lambda: len(restarts()) == 4, what="the supervisor's end to be logged")
@@ -118,7 +119,7 @@ def test_a_store_that_goes_and_comes_is_logged_once_each(registry_file: Path, tm
 def test_a_collector_that_refuses_everything_for_its_windows_suspects_its_own_clock_and_says_so_by_name(
     registry_file: Path, tmp_path: Path
 ) -> None:
-    port, today = free_port(), Window.of(WindowKind.DAY, time.time()).text
+    port, today = free_port(), Window.at(WindowKind.DAY, time.time()).text
     suspected = ("hearsay_clock_suspected", ())
     with running_collector(registry_file, tmp_path / "data", "--metrics-bind", f"127.0.0.1:{port}") as collector:
         assert post(collector.url, upload(*[report(window="2999-01-01")] * 100))[0] == 200

@@ -21,7 +21,7 @@ def test_workers_count_together_and_go_on_where_a_dead_one_ended(
     registry_file: Path, tmp_path: Path, short_folder: Path
 ) -> None:
     port = free_port()
-    window = Window.of(WindowKind.DAY, time.time()).text
+    window = Window.at(WindowKind.DAY, time.time()).text
     body = upload(report(window=window), report("os", 9, window))
     options = ("--workers", "2", "--metrics-bind", f"127.0.0.1:{port}")
     environment = {"TMPDIR": str(short_folder)}

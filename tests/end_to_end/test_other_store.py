@@ -33,7 +33,7 @@ def test_a_server_is_used_if_it_writes_through_and_refused_otherwise(
     server: tuple[str, str], registry_file: Path, tmp_path: Path
 ) -> None:
     url, policy = server
-    window = Window.of(WindowKind.DAY, time.time()).text
+    window = Window.at(WindowKind.DAY, time.time()).text
     options = ["--redis", url]
     if policy != "always":
         command = [sys.executable, "-m", "collector", "serve", "--registry", str(registry_file), *options]
@@ -57,7 +57,7 @@ def test_a_collector_needs_no_more_than_its_rights_and_shows_its_password_nowher
         administrator.execute_command("ACL", "SETUSER", USER, *RULES, f">{CANARY}")
     secret = tmp_path / "url"
     secret.write_text(f"{url.replace('//', f'//{USER}:{CANARY}@')}\n")
-    window = Window.of(WindowKind.DAY, time.time()).text
+    window = Window.at(WindowKind.DAY, time.time()).text
     environment = {"HEARSAY_REDIS_URL_FILE": str(secret)}
     with running_collector(registry_file, tmp_path / "unused", environment=environment) as collector:
         assert post(collector.url, upload(report(window=window)))[0] == 200
@@ -76,7 +76,7 @@ def test_a_collector_needs_no_more_than_its_rights_and_shows_its_password_nowher
 def test_clocks_that_are_apart_are_named_by_the_log_and_by_check(registry_file: Path, tmp_path: Path) -> None:
     program("faketime")
     set_clock(tmp_path, "server", 2 * HOUR_S)
-    said = "the clock of a server of the store is 2 hours ahead of this machine's: synchronise both: a collector"
+    said = "the clock of a server of the store is 2 hours ahead of this machine's: synchronize both: a collector"
     with running_server(tmp_path, prefix=by_clock(tmp_path, "server")) as store:
         url = store.url
         with running_collector(registry_file, tmp_path / "unused", "--redis", url) as collector:
@@ -91,7 +91,7 @@ def test_a_cluster_is_used_and_a_window_closed_on_all_of_it(
 ) -> None:
     cluster.wait_until_healthy()
     cluster.empty()
-    window = Window.of(WindowKind.DAY, time.time()).text
+    window = Window.at(WindowKind.DAY, time.time()).text
     options = ["--redis", cluster.url, "--cluster"]
     replicated = [*options, "--durability", "replicated", "--copies", "1"]
     with running_collector(registry_file, tmp_path / "unused", *replicated) as collector:

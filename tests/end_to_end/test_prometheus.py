@@ -388,7 +388,7 @@ def test_the_jobs_of_the_page_are_settings_of_prometheus(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
-        ("store", {"HearsayStoreDown": "The store of {collector} takes no uploads"}),
+        ("store", {"HearsayStoreDown": "The store of {collector} accepts no uploads"}),
         ("relay", {"HearsayRelayDown": "The relay {relay} does not answer"}),
         ("proxy", {"HearsayHealthzFails": "{proxy}/healthz does not answer through its public address"}),
         (

@@ -69,7 +69,7 @@ def proxy(collector: RunningCollector, certificates: Certificates) -> Iterator[P
 
 
 def small_upload(metric: str = "os", symbol: int = 1) -> Upload:
-    return upload(report(metric, symbol, Window.of(WindowKind.DAY, time.time()).text))
+    return upload(report(metric, symbol, Window.at(WindowKind.DAY, time.time()).text))
 
 
 def first_refusal(answers: Iterator[Answer]) -> Answer:

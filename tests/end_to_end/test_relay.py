@@ -232,7 +232,7 @@ def stops_told_by(relay: RunningRelay) -> str | None:
 
 
 @pytest.mark.long
-def test_a_relay_hands_out_the_stops_of_its_file_whoever_is_killed_and_none_of_its_collectors_answers(
+def test_a_relay_hands_out_the_stops_of_its_file_when_parts_are_killed_and_none_of_its_collectors_answers(
     tmp_path: Path,
 ) -> None:
     registry, listed, kept = tmp_path / "metrics.toml", "os:0123456789ab", "dark_mode:ba9876543210"
@@ -252,7 +252,7 @@ def test_a_relay_hands_out_the_stops_of_its_file_whoever_is_killed_and_none_of_i
             assert stops_told_by(relay) == kept
         state.write_bytes(state.read_bytes()[:-9])
         with (
-            pytest.raises(RuntimeError, match=rf"{STATE} is damaged: put back a copy of it"),
+            pytest.raises(RuntimeError, match=rf"{STATE} is damaged: restore a copy of it"),
             running_relay(collector.url, tmp_path),
         ):
             pass

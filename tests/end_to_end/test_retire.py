@@ -23,7 +23,7 @@ LONG_AGO = "2026-01-05"
 
 @pytest.mark.long
 def test_a_closed_window_is_retired_on_request_and_an_open_one_never(registry_file: Path, tmp_path: Path) -> None:
-    day, week = (Window.of(kind, time.time()).text for kind in (WindowKind.DAY, WindowKind.WEEK))
+    day, week = (Window.at(kind, time.time()).text for kind in (WindowKind.DAY, WindowKind.WEEK))
     data = ("--data-dir", str(tmp_path / "data"))
     command = (sys.executable, "-m", "collector")
     retire = (*command, "store", "retire", *data, "--before", "9000-01-01")

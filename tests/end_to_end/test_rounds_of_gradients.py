@@ -14,7 +14,7 @@ from client_sdk.testing import FakeClock, KeptUploads
 from examples.rounds.learn import (
     FIRST_THETA,
     HERE,
-    QUESTION,
+    METRIC,
     area,
     features_of,
     gradient_of,
@@ -48,11 +48,11 @@ def test_a_device_records_the_gradient_of_its_own_loss(*, label: bool) -> None:
         assert slope == pytest.approx(rise / little, abs=1e-5)
 
 
-def test_each_round_is_a_question_of_its_own_and_a_new_charge(tmp_path: Path) -> None:
+def test_each_round_is_a_metric_of_its_own_and_a_new_charge(tmp_path: Path) -> None:
     clock, transport = FakeClock(datetime(2026, 12, 1, 12, tzinfo=UTC)), KeptUploads()
     theta = FIRST_THETA
     for number in (1, 2):
-        registry = Registry.parse(TEXT.replace(QUESTION, f"gradient_{number}"))
+        registry = Registry.parse(TEXT.replace(METRIC, f"gradient_{number}"))
         with Telemetry(
             registry, collector=COLLECTOR, data_dir=tmp_path, consent=True, clock=clock, transport=transport
         ) as device:

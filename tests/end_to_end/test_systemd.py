@@ -39,11 +39,11 @@ def test_start_reload_refusal_and_stop_are_told_in_order_by_the_main_process_alo
             assert set(begun.fields) == {"RELOADING", "MONOTONIC_USEC"}
             after_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
             assert before_us <= int(begun.fields["MONOTONIC_USEC"]) <= after_us
-            assert "has been read again" in between[-1].fields["STATUS"]
+            assert "was reloaded" in between[-1].fields["STATUS"]
             registry_file.write_text("[app")
             os.kill(collector.pid, signal.SIGHUP)
             refused = manager.wait_for("READY")
-            assert any("stays as it is" in message.fields.get("STATUS", "") for message in refused)
+            assert any("stays in force" in message.fields.get("STATUS", "") for message in refused)
             collector.stop()
         stopped = [*manager.wait_for("STOPPING"), *manager.wait_for("STATUS")]
     assert told[-1].fields["READY"] == "1"
@@ -68,7 +68,7 @@ class Slowly(BaseHTTPRequestHandler):
 def test_a_service_whose_store_is_full_has_started(
     short_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Otherwise systemd would end it after a while, and start it again, for ever."""
+    """Otherwise systemd would end it after a while, and start it again, without end."""
     Slowly.statuses = [503]
     with HTTPServer(("127.0.0.1", 0), Slowly) as server, listening_manager(short_folder) as manager:
         monkeypatch.setenv("NOTIFY_SOCKET", manager.environment["NOTIFY_SOCKET"])
@@ -77,7 +77,7 @@ def test_a_service_whose_store_is_full_has_started(
             announce_when_ready("127.0.0.1", server.server_port, "with a store", LogFormat.TEXT)
             assert manager.next().fields == {
                 "READY": "1",
-                "STATUS": "it serves, and its store takes no uploads: see /readyz",
+                "STATUS": "serving, but its store accepts no uploads: see /readyz",
             }
             Slowly.statuses.append(200)
             line = f"hearsay-collector is ready on http://127.0.0.1:{server.server_port} with a store"

@@ -52,5 +52,5 @@ def test_reports_of_a_trial_are_seen_at_once_and_counted_nowhere_else(tmp_path: 
     mixed = report(registry, "--tallies", str(tmp_path / "both.ndjson"))
     assert mixed.returncode == 1
     assert "report them apart" in mixed.stderr
-    with pytest.raises(RuntimeError, match=r"the store is that of the app acme-notes \(trial\)"):
+    with pytest.raises(RuntimeError, match=r"the store belongs to the app acme-notes \(trial\)"):
         running_collector(registry, data / "trial").__enter__()

@@ -205,7 +205,7 @@ def test_across_schemas_forth_and_back_every_report_is_counted_once(host: Host) 
 
 def test_a_version_that_refuses_a_store_leaves_it_as_it_is(host: Host) -> None:
     assert host.gate.post(host.url, upload(report(window=today())))[0] == 200
-    with pytest.raises(RuntimeError, match="take a backup with that one"):
+    with pytest.raises(RuntimeError, match="export a backup with that version"):
         host.run(f"app=notes old={OLD} new={NEW}\n{SWITCH}")
     host.run(f"app=notes old={NEW} new={OLD}\n{SWITCH}")
     assert counted(host.url, "dark_mode") == 1

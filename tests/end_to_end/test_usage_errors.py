@@ -139,7 +139,7 @@ def test_a_word_that_is_nearly_right_gets_a_suggestion(words: tuple[str, ...], n
     assert re.search(rf"Did you mean.* '{near}'", said)
 
 
-def test_a_reader_that_has_seen_enough_hears_of_no_error() -> None:
+def test_a_reader_that_has_seen_enough_receives_no_error() -> None:
     words = [sys.executable, "-c", "import sys; from client_sdk.cli import main; sys.exit(main(['schema']))"]
     reading, writing = os.pipe()
     os.close(reading)

@@ -24,7 +24,7 @@ def test_the_mean_of_vectors_comes_out_of_real_tallies(tmp_path: Path) -> None:
     path = tmp_path / "metrics.toml"
     path.write_text(registry_text(embedding=VECTOR | {"length": 4, "epsilon": 6}), encoding="utf-8")
     registry = Registry.read(path)
-    metric, window = registry.metric("embedding"), Window.of(WindowKind.DAY, time.time()).text
+    metric, window = registry.metric("embedding"), Window.at(WindowKind.DAY, time.time()).text
     with running_collector(path, tmp_path / "data") as collector:
         for number in range(BY_SDK):
             with Telemetry(path, collector=collector.url, data_dir=tmp_path / str(number), consent=True) as device:

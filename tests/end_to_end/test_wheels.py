@@ -102,8 +102,8 @@ def test_a_wheel_says_whose_it_is_where_to_ask_and_what_may_be_done_with_it(buil
     assert metadata["Requires-Python"] == ">=3.11"
     for minor in (11, 12, 13, 14):
         assert f"Programming Language :: Python :: 3.{minor}" in metadata.get_all("Classifier", [])
-    (licence,) = (entry for entry in wheel.namelist() if entry.endswith("/licenses/LICENSE"))
-    assert wheel.read(licence) == (ROOT / "LICENSE").read_bytes()
+    (file,) = (entry for entry in wheel.namelist() if entry.endswith("/licenses/LICENSE"))
+    assert wheel.read(file) == (ROOT / "LICENSE").read_bytes()
 
 
 def test_both_have_one_version_and_the_service_needs_the_sdk_of_its_own(built: Path) -> None:
@@ -224,5 +224,5 @@ def test_the_sdist_of_the_sdk_holds_its_whole_source(built: Path, tmp_path: Path
         assert (folder / path.relative_to(ROOT / "client_sdk")).read_bytes() == path.read_bytes()
 
 
-def test_the_licence_beside_the_sdk_is_the_projects() -> None:
+def test_the_license_beside_the_sdk_is_the_projects() -> None:
     assert (ROOT / "client_sdk" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()

@@ -38,8 +38,8 @@ Outcome = tuple[int, int]
 """How many reports a tally holds, and how many of them are of symbol 1."""
 
 
-def registry(question: str, *, is_sampled: bool) -> Registry:
-    return ask(question + OTHER, SAMPLED if is_sampled else ALL)
+def registry(asked_text: str, *, is_sampled: bool) -> Registry:
+    return ask(asked_text + OTHER, SAMPLED if is_sampled else ALL)
 
 
 def device(metric: Metric, asked: Fraction, answer: int) -> dict[Outcome, Fraction]:
@@ -49,12 +49,12 @@ def device(metric: Metric, asked: Fraction, answer: int) -> dict[Outcome, Fracti
 
 
 @cache
-def law(question: str, nays: int, yeses: int, *, is_sampled: bool) -> dict[Outcome, Fraction]:
+def law(asked_text: str, nays: int, yeses: int, *, is_sampled: bool) -> dict[Outcome, Fraction]:
     """Return the law of the tally of devices that take part, by their answers."""
     if not nays and not yeses:
         return {(0, 0): Fraction(1)}
-    metric = registry(question, is_sampled=is_sampled).metric("asked")
-    before = law(question, nays - bool(nays), yeses - (not nays), is_sampled=is_sampled)
+    metric = registry(asked_text, is_sampled=is_sampled).metric("asked")
+    before = law(asked_text, nays - bool(nays), yeses - (not nays), is_sampled=is_sampled)
     added = device(metric, Fraction(1, 2) if is_sampled else Fraction(1), 0 if nays else 1)
     total: dict[Outcome, Fraction] = {}
     for (first, chance), (second, other) in product(before.items(), added.items()):
@@ -64,8 +64,8 @@ def law(question: str, nays: int, yeses: int, *, is_sampled: bool) -> dict[Outco
 
 
 @cache
-def estimated(question: str, outcome: Outcome, installs: int, *, is_sampled: bool) -> MetricEstimate:
-    definitions = registry(question, is_sampled=is_sampled)
+def estimated(asked_text: str, outcome: Outcome, installs: int, *, is_sampled: bool) -> MetricEstimate:
+    definitions = registry(asked_text, is_sampled=is_sampled)
     reports, ones = outcome
     edition = definitions.metric("asked").edition
     tally = {"metric": "asked", "edition": edition, "window": "2026-11-20", "closed": True, "reports": reports}
@@ -111,25 +111,30 @@ class Population(NamedTuple):
 
 
 def coverage(
-    question: str, find: Callable[[MetricEstimate, int], Ends], of: Population, installs: int, *, is_sampled: bool
+    asked_text: str,
+    find: Callable[[MetricEstimate, int], Ends],
+    population: Population,
+    installs: int,
+    *,
+    is_sampled: bool,
 ) -> Fraction:
     """Return the probability that the bounds hold the truth of all installations."""
-    tallies = law(question, of.taking_part - of.yeses, of.yeses, is_sampled=is_sampled)
+    tallies = law(asked_text, population.taking_part - population.yeses, population.yeses, is_sampled=is_sampled)
     assert sum(tallies.values()) == 1
-    truth, held = Fraction(of.yeses + of.others, installs), Fraction(0)
+    truth, held = Fraction(population.yeses + population.others, installs), Fraction(0)
     for place, chance in tallies.items():
-        low, high = find(estimated(question, place, installs, is_sampled=is_sampled), installs)
+        low, high = find(estimated(asked_text, place, installs, is_sampled=is_sampled), installs)
         held += chance if low <= truth <= high else 0
     return held
 
 
 @pytest.mark.parametrize("is_sampled", [False, True])
-@pytest.mark.parametrize("question", [BOOLEAN, ONE_BIT], ids=["share", "mean"])
-def test_bounds_hold_the_truth_of_all_whoever_takes_part(question: str, *, is_sampled: bool) -> None:
+@pytest.mark.parametrize("asked_text", [BOOLEAN, ONE_BIT], ids=["share", "mean"])
+def test_bounds_contain_the_truth_of_all_for_any_participants(asked_text: str, *, is_sampled: bool) -> None:
     for taking_part in range(INSTALLS + 1):
         for yeses, others in product(range(taking_part + 1), range(INSTALLS - taking_part + 1)):
             population = Population(taking_part, yeses, others)
-            assert coverage(question, bounds, population, INSTALLS, is_sampled=is_sampled) >= PROMISED, population
+            assert coverage(asked_text, bounds, population, INSTALLS, is_sampled=is_sampled) >= PROMISED, population
 
 
 def test_the_enumeration_refuses_bounds_that_forget_who_does_not_take_part() -> None:

@@ -38,7 +38,7 @@ def _goals(text: str, weights: dict[str, float]) -> dict[str, float]:
 
 def _best(text: str, goals: dict[str, float], total: float) -> float:
     """Return the smallest worst error of all allocations of the grid, for one device."""
-    candidates = Candidates.of(text)
+    candidates = Candidates.from_toml(text)
     errors = {
         name: [
             math.sqrt(usual_variance(candidates.at(name, f"{total * step / STEPS:.9f}"))) / goal
@@ -72,13 +72,13 @@ def test_the_worst_error_is_within_one_percent_of_the_best(
     ]
 
 
-def test_of_drawn_questions_no_other_number_with_one_epsilon_for_all_is_better() -> None:
+def test_of_drawn_metrics_no_other_number_with_one_epsilon_for_all_is_better() -> None:
     budget = 'strategy = "sample"\nanswers = 2\n'
     metrics = {f"m{number}": CATEGORY for number in range(6)}
     text = registry_text(**metrics).replace("lifetime = 400\n", f"lifetime = 400\n{budget}")
     goals = _goals(text, dict.fromkeys(metrics, 1.0))
     allocation = allocate(text, 2 * NANOS, goals, 1)
-    candidates = Candidates.of(text)
+    candidates = Candidates.from_toml(text)
     best = min(
         math.sqrt(usual_variance(candidates.at("m0", f"{2 / answers:.6f}")) * 6 / answers) / goals["m0"]
         for answers in range(1, 7)
@@ -142,6 +142,6 @@ def test_metrics_that_keep_their_epsilon_are_paid_first() -> None:
         allocate(text, 2 * NANOS, {"a": goals["a"]}, 1)
 
 
-def test_without_a_question_that_is_still_asked_nothing_is_allocated() -> None:
+def test_without_a_metric_that_is_still_asked_nothing_is_allocated() -> None:
     with pytest.raises(PlanError, match="no question is asked any more"):
         allocate(registry_text(a=BOOLEAN), NANOS, {}, 1)

@@ -19,7 +19,17 @@ from estimator.audit import run
 from estimator.audit.attack import level_of, provable
 from estimator.audit.black_box import INSTALLED, MakeDevice, without_ceilings
 from estimator.audit.distinguishers import LEAST_FOR_PAIRS
-from estimator.audit.run import LEAST_REPORTS, MONTH, REPORTS_A_WINDOW, Audit, Contest, Scene, audit, chosen, scenes
+from estimator.audit.run import (
+    LEAST_REPORTS,
+    MONTH,
+    REPORTS_A_WINDOW,
+    Audit,
+    Game,
+    GameGroup,
+    audit,
+    chosen,
+    game_groups,
+)
 from tests.support.devices.audit_registries import BOOLEAN_ONLY, KINDS, PERMANENT, TWO
 from tests.support.devices.definitions import BOOLEAN, TEXT, metric_of, registry_text
 from tests.support.mutants.audits import LEAKS, NeverNoised, RepeatedCoins, SeededCoins, seeded
@@ -36,18 +46,18 @@ ENOUGH_OF_A_LIE = 300
 the 150 that prove, 73 refute the claim; fewer are seen with a chance of 10**-10."""
 
 
-def contests_of(planned: Sequence[Scene]) -> list[Contest]:
-    return [contest for scene in planned for contest in scene.contests]
+def games_of(planned: Sequence[GameGroup]) -> list[Game]:
+    return [game for game_group in planned for game in game_group.games]
 
 
-def enough(contests: Sequence[Contest]) -> int:
+def enough(games: Sequence[Game]) -> int:
     """Return the fewest observations of each answer that refute the least of some claims.
 
     They refute it by an event that is certain after one answer and never seen after the other.
 
     The second half of them proves. Such an event shows whatever the other coins do.
     """
-    claim, level, proving = min(contest.claim.epsilon for contest in contests), level_of(len(contests)), 1
+    claim, level, proving = min(game.claim.epsilon for game in games), level_of(len(games)), 1
     while provable(proving, 0, proving, level) <= claim:
         proving += 1
     return 2 * proving
@@ -70,18 +80,18 @@ def test_a_right_sdk_is_not_accused_at_any_horizon_of_any_kind() -> None:
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_an_sdk_that_leaks_beside_its_channels_is_accused(name: str) -> None:
-    assert enough(contests_of(scenes(BOOLEAN_ONLY, LEAST_REPORTS))) <= LEAST_REPORTS
+    assert enough(games_of(game_groups(BOOLEAN_ONLY, LEAST_REPORTS))) <= LEAST_REPORTS
     outcome = audit(BOOLEAN_ONLY, LEAST_REPORTS, make_device=partial(LEAKS[name], coins=SeededCoins(SEED)))
     assert "one report" in horizons_of(outcome)
 
 
 @pytest.mark.long
 def test_coins_that_two_reports_of_a_window_share_are_seen_in_both_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    *_, windows = scenes(TWO, LEAST_REPORTS)
-    reports = REPORTS_A_WINDOW * enough(windows.contests)
-    *_, windows = scenes(TWO, reports)
-    assert {contest.horizon for contest in windows.contests} == {"a window, all differ", "a window, one differs"}
-    monkeypatch.setattr(run, "scenes", lambda *_: [windows])  # in the others a device reports one metric
+    *_, windows = game_groups(TWO, LEAST_REPORTS)
+    reports = REPORTS_A_WINDOW * enough(windows.games)
+    *_, windows = game_groups(TWO, reports)
+    assert {game.horizon for game in windows.games} == {"a window, all differ", "a window, one differs"}
+    monkeypatch.setattr(run, "game_groups", lambda *_: [windows])  # in the others a device reports one metric
     device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * 2))
     outcome = audit(TWO, reports, make_device=device)
     assert "a window, one differs" in horizons_of(outcome)
@@ -90,7 +100,7 @@ def test_coins_that_two_reports_of_a_window_share_are_seen_in_both_together(monk
 @pytest.mark.long
 def test_coins_that_repeat_from_window_to_window_are_seen_only_in_a_month() -> None:
     device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * MONTH))
-    months = enough(contests_of(scenes(LITTLE, LEAST_REPORTS)))
+    months = enough(games_of(game_groups(LITTLE, LEAST_REPORTS)))
     assert months // 4 >= LEAST_FOR_PAIRS
     outcome = audit(LITTLE, MONTH * months, make_device=device)
     assert horizons_of(outcome) == {f"{MONTH} windows, one differs"}
@@ -123,9 +133,9 @@ SHORT = [WORD.encode(letter, SeededCoins(SEED)) for letter in TEXT["letters"]]  
 def audit_of_words(channel: GroupedGeometry, monkeypatch: pytest.MonkeyPatch) -> Audit:
     """Tell single reports of texts apart."""
     words = replace(WORDS, metrics={"word": replace(WORD, channel=channel)})
-    (scene,) = scenes(words, 480)
-    single = replace(scene, contests=tuple(contest for contest in scene.contests if contest.by_window))
-    monkeypatch.setattr(run, "scenes", lambda *_: [single])
+    (game_group,) = game_groups(words, 480)
+    single = replace(game_group, games=tuple(game for game in game_group.games if game.by_window))
+    monkeypatch.setattr(run, "game_groups", lambda *_: [single])
     return audit(words, 480, make_device=seeded(SEED))
 
 
@@ -176,8 +186,8 @@ def test_an_sdk_whose_permanent_answers_never_lie_is_accused_by_a_month(monkeypa
     monkeypatch.setattr(prf_coins, "PrfCoins", wrong)
     metric = metric_of(BOOLEAN | {"permanent_epsilon": 1})
     registry = replace(PERMANENT, metrics={"m": metric})
-    _, month = scenes(registry, 4000)
+    _, month = game_groups(registry, 4000)
     # the others take long
-    monkeypatch.setattr(run, "scenes", lambda *_: [replace(month, contests=month.contests[:1])])
+    monkeypatch.setattr(run, "game_groups", lambda *_: [replace(month, games=month.games[:1])])
     outcome = audit(registry, 4000, make_device=seeded(SEED))
     assert horizons_of(outcome) == {f"{MONTH} windows, all differ"}

@@ -27,8 +27,8 @@ def test_the_law_is_rounded_up_by_no_more_than_it_says(trials: int, local: float
     spread = math.sqrt(mean * complement)
     near = {0, 1, 2, trials - 1, trials, *(round(mean + z * spread) for z in (-9, -3, -1, 0, 1, 3, 9))}
     for successes in sorted(count for count in near if 0 <= count <= trials):
-        number, of = np.array([float(successes)]), np.array([float(trials)])
-        (ceiling,) = blanket.log_mass_ceiling(number, of, probability, complement)
+        number, total = np.array([float(successes)]), np.array([float(trials)])
+        (ceiling,) = blanket.log_mass_ceiling(number, total, probability, complement)
         with localcontext() as context:
             context.prec = DIGITS
             clone = (-Decimal(local)).exp()

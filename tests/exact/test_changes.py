@@ -121,7 +121,7 @@ SAME, OPPOSITE, OTHERS = "the same people", "the same people, the other way roun
 
 PERMANENT: dict[str, Field] = {"permanent_epsilon": 4}
 
-QUESTIONS = {
+METRICS = {
     "share at 1": BOOLEAN,
     "share at 4": BOOLEAN | {"epsilon": 4},
     "share at 6": BOOLEAN | {"epsilon": 6},
@@ -135,14 +135,14 @@ QUESTIONS = {
 
 @pytest.mark.long
 @for_each("who", [SAME, OPPOSITE, OTHERS])
-@for_each("name", QUESTIONS)
-def test_no_change_is_held_as_often_as_promised_whoever_answers_again(name: str, who: str) -> None:
+@for_each("name", METRICS)
+def test_no_change_is_covered_as_often_as_promised_for_any_people_who_answer_again(name: str, who: str) -> None:
     """Half of the people are at either end.
 
     If the windows were taken for independent, people who answer the other way round would be held
     in 80 to 91%.
     """
-    registry, generator = registry_of(m=QUESTIONS[name]), np.random.default_rng(12)
+    registry, generator = registry_of(m=METRICS[name]), np.random.default_rng(12)
     metric = registry.metric("m")
     sampler, ends = sampler_of(metric.channel), np.zeros(metric.channel.inputs)
     ends[0], ends[-1] = 0.5, 0.5
@@ -189,7 +189,7 @@ def test_people_who_all_say_the_same_number_are_little_reason_to_widen_a_change_
     assert widened(mean, tuple(counts.tolist())) < 1.03
 
 
-def test_a_question_of_many_values_weighs_no_more_than_another() -> None:
+def test_a_metric_of_many_values_weighs_no_more_than_another() -> None:
     registry = registry_of(yes=BOOLEAN, letters=CATEGORY)
     size = registry.metric("letters").channel.symbols
     tallies = [tally(registry, "yes", counts, day) for counts, day in (((600, 400), 1), ((550, 450), 2))]
@@ -222,11 +222,11 @@ def test_windows_of_too_few_reports_are_passed_over_where_two_others_are_left() 
     assert (too_few.first, too_few.last, too_few.p_value_corrected) == ("2026-11-01", "2026-11-03", None)
 
 
-def test_the_chance_of_a_false_alarm_is_kept_for_all_questions_together() -> None:
+def test_the_chance_of_a_false_alarm_is_kept_for_all_metrics_together() -> None:
     """Among reports of pure noise at most 5% hold an alarm, but for six standard deviations."""
-    generator, rounds, questions = np.random.default_rng(11), 2000, 20
-    p_values = generator.random((rounds, questions))
-    alarms = sum(min(holm(batch.tolist(), [1.0] * questions)) <= 0.05 for batch in p_values)
+    generator, rounds, metrics = np.random.default_rng(11), 2000, 20
+    p_values = generator.random((rounds, metrics))
+    alarms = sum(min(holm(batch.tolist(), [1.0] * metrics)) <= 0.05 for batch in p_values)
     assert alarms / rounds <= 0.05 + 6 * math.sqrt(0.05 * 0.95 / rounds)
     assert (p_values.min(axis=1) <= 0.05).mean() > 0.5, "without a correction more than every other one would"
 

@@ -30,7 +30,7 @@ SEEDS: Final = 3
 PEOPLE: Final = 10_000
 HIGH: Final = 1000.0
 NEAR: Final = 1.2
-"""Times the least error of all ranges: the promise of ``docs/how-to/planning.md``."""
+"""Times the least error of all ranges: the promise of ``docs/reference/plans.md``."""
 
 OFTEN: Final = 8
 """Of ten populations."""

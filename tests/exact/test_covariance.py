@@ -50,7 +50,7 @@ def test_a_contrast_of_one_value_averaged_over_the_tally_is_its_share(name: str)
 def test_the_covariance_is_the_enumerated_one_of_the_nearest_population(name: str) -> None:
     for counts in (tally(name), lopsided(name)):
         check_covariance(
-            CHANNELS[name], counts, lambda inverse, tallied, _: Sample.of(inverse, tallied).covariance(inverse)
+            CHANNELS[name], counts, lambda inverse, tallied, _: Sample.from_counts(inverse, tallied).covariance(inverse)
         )
 
 
@@ -58,7 +58,7 @@ def test_the_covariance_is_the_enumerated_one_of_the_nearest_population(name: st
 def test_the_diagonal_is_the_square_of_the_standard_errors_where_nothing_was_moved(name: str) -> None:
     channel, counts = CHANNELS[name], tally(name, 2**50)
     inverse, reports = inverse_of(channel), int(counts.sum())
-    variances = np.diagonal(Sample.of(inverse, counts).covariance(inverse)) * reports
+    variances = np.diagonal(Sample.from_counts(inverse, counts).covariance(inverse)) * reports
     squares = inverse.standard_errors(counts, reports) ** 2 * reports
     # rounded counts move the law by 2**-51 for each symbol, and the variance by that times squares
     # of what a report adds
@@ -70,7 +70,7 @@ def test_beyond_the_simplex_least_squares_take_the_same_nearest_population_for_b
     channel = CHANNELS[name]
     inverse, counts = inverse_of(channel), np.eye(1, channel.symbols, dtype=np.int64)[0] * 1000
     assert inverse.shares(counts, 1000).min() < 0
-    variances = np.diagonal(Sample.of(inverse, counts).covariance(inverse)) * 1000
+    variances = np.diagonal(Sample.from_counts(inverse, counts).covariance(inverse)) * 1000
     squares = inverse.standard_errors(counts, 1000) ** 2 * 1000
     assert np.allclose(variances, squares, rtol=0, atol=moment_rounding(channel))
 
@@ -113,6 +113,8 @@ def test_a_covariance_is_given_if_it_is_requested_and_there_are_reports() -> Non
         covariance = estimate(metric, tallied, Request(covariance=True)).covariance
         assert (covariance is None) == (sum(counts) == 0)
         if covariance is not None:
-            expected = Sample.of(inverse_of(metric.channel), np.array(counts)).covariance(inverse_of(metric.channel))
+            expected = Sample.from_counts(inverse_of(metric.channel), np.array(counts)).covariance(
+                inverse_of(metric.channel)
+            )
             assert [list(row) for row in covariance] == expected.tolist()
     assert MOST_VALUES == 256

@@ -169,7 +169,7 @@ def test_an_interval_of_a_mean_of_three_values_holds_every_truth_as_often_as_pro
         for turn in range(3)
     ]
     truths = np.concatenate([truths, near])
-    spoken = Contrast.of(inverse_of(channel), positions)
+    spoken = Contrast.from_positions(inverse_of(channel), positions)
     for reports in (10, 49, 50, 100):
         tallies = compositions(reports, 3)
         lows, highs = intervals_of_means(spoken, tallies, reports)
@@ -183,7 +183,7 @@ def test_normal_intervals_of_too_few_reports_are_refused() -> None:
     scale in 85%.
     """
     channel, positions = EXACT["k-ary at 4"], np.array(POSITIONS["scale"])
-    spoken = Contrast.of(inverse_of(channel), positions)
+    spoken = Contrast.from_positions(inverse_of(channel), positions)
     assert spoken.enough > 50
     tallies = compositions(50, 3)
     intervals = means_of(spoken, tallies, np.full((len(tallies), 1), 50))
@@ -212,7 +212,7 @@ def test_an_interval_of_a_mean_of_more_values_holds_it_as_often_as_promised(name
         else:
             least, greatest = all_answers[0][1], all_answers[-1][1]
             positions /= positions[-1]
-        spoken = Contrast.of(inverse_of(metric.channel), positions)
+        spoken = Contrast.from_positions(inverse_of(metric.channel), positions)
         share = (truth - least) / (greatest - least)
         ends = (intervals_of_means(spoken, batch, reports) for batch in drawn_tallies(mixed, reports, 11))
         check_held(((lows - ROUNDED <= share) & (share <= highs + ROUNDED) for lows, highs in ends), right)

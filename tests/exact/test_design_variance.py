@@ -132,3 +132,18 @@ def test_the_closed_forms_that_auto_compares_are_the_variances_of_the_true_chann
             pseudo_random = candidate.name == designs.CYCLIC and design[0] > 2
             slack = 0.01 if pseudo_random else 2.0**-32
             assert abs(variance(channel) / float(candidate.variance) - 1) <= slack, (inputs, candidate)
+
+
+@for_each("odds", [3, designs.LARGEST_PRIME - 1, 10**6])
+def test_a_tally_of_a_geometry_takes_at_most_128_megabytes(odds: int) -> None:
+    for inputs in (3, 5000, 40_000):
+        symbols = [candidate.symbols for candidate in designs._candidates(inputs, Fraction(odds))]
+        assert 8 * max(symbols) <= 128 * 2**20
+
+
+def test_two_primes_on_either_side_are_the_nearest_ones() -> None:
+    primes = [number for number in range(2, 1000) if all(number % divisor for divisor in range(2, number))]
+    for center in range(2, 900):
+        below = [prime for prime in reversed(primes) if prime <= center][:2]
+        above = [prime for prime in primes if prime > center][:2]
+        assert list(designs._primes_near(center)) == below + above

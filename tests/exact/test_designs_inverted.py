@@ -116,8 +116,8 @@ def product_of(left: list[list[Fraction]], right: list[list[Fraction]]) -> list[
 
 
 def over_one_denominator(matrix: list[list[Fraction]]) -> tuple[list[list[int]], int]:
-    of = lcm(*(entry.denominator for row in matrix for entry in row))
-    return [[entry.numerator * (of // entry.denominator) for entry in row] for row in matrix], of
+    denominator = lcm(*(entry.denominator for row in matrix for entry in row))
+    return [[entry.numerator * (denominator // entry.denominator) for entry in row] for row in matrix], denominator
 
 
 @for_each("channel", DESIGNS)

@@ -105,8 +105,8 @@ def test_a_p_value_is_the_level_at_which_the_interval_ends_at_0(name: str) -> No
     inverse, (groups, answers) = inverse_of(metric.channel), sizes(REGISTRY, name)
     counts = generator.multinomial(3000, np.full(metric.channel.symbols, 1 / metric.channel.symbols))
     reports = int(counts.sum())
-    shares, covariance = inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse)
-    table = Ratios.of(shares, covariance, groups, answers)
+    shares, covariance = inverse.shares(counts, reports), Sample.from_counts(inverse, counts).covariance(inverse)
+    table = Ratios.from_shares(shares, covariance, groups, answers)
     places = [(a, b, j) for a in range(groups) for b in range(a) for j in range(answers)]
     for place, p_value in zip(places, table.p_values(*np.array(places).T), strict=True):
         interval = table.difference(*place, -NormalDist().inv_cdf(p_value / 2))
@@ -117,7 +117,7 @@ def test_a_p_value_is_the_level_at_which_the_interval_ends_at_0(name: str) -> No
 
 
 def test_two_groups_that_are_just_alike_have_the_p_value_1() -> None:
-    table = Ratios.of(np.full(4, 0.25), np.diag(np.full(4, 1e-4)), 2, 2)
+    table = Ratios.from_shares(np.full(4, 0.25), np.diag(np.full(4, 1e-4)), 2, 2)
     places = np.array([0]), np.array([1]), np.array([0])
     assert table.p_values(*places) == [pytest.approx(1.0)]
 
@@ -140,24 +140,24 @@ def test_of_two_answers_both_have_the_p_value_of_the_first_and_count_once() -> N
     assert [len(comparison) for comparison in comparisons_in(three_answers)] == [1] * math.comb(4, 2) * 3
 
 
-def test_every_question_weighs_the_same_however_many_differences_it_has() -> None:
+def test_every_metric_weighs_the_same_however_many_differences_it_has() -> None:
     few, many = estimates(REGISTRY, 5000, np.random.default_rng(2)), estimates(REGISTRY, 5000, np.random.default_rng(3))
     small, large = next(few), [*many][-1]
     size = len(comparisons_in(large))
-    questions = corrected_differences([with_p_values(small, [0.01]), with_p_values(large, [0.5] * size)])
-    assert corrected(questions[0]) == [pytest.approx(0.02)]
-    questions = corrected_differences([with_p_values(small, [0.5]), with_p_values(large, [0.001] * size)])
-    assert corrected(questions[1]) == pytest.approx([2 * size * 0.001] * size)
+    metrics = corrected_differences([with_p_values(small, [0.01]), with_p_values(large, [0.5] * size)])
+    assert corrected(metrics[0]) == [pytest.approx(0.02)]
+    metrics = corrected_differences([with_p_values(small, [0.5]), with_p_values(large, [0.001] * size)])
+    assert corrected(metrics[1]) == pytest.approx([2 * size * 0.001] * size)
 
 
 def test_differences_with_too_few_reports_are_left_out() -> None:
     (_, estimated, *_) = estimates(REGISTRY, 5000, np.random.default_rng(2))
-    (question,) = corrected_differences([with_p_values(estimated, [0.01, None, 0.2])])
+    (metric,) = corrected_differences([with_p_values(estimated, [0.01, None, 0.2])])
     first, last = holm([0.01, 0.2], [1.0, 1.0])
-    assert corrected(question) == [pytest.approx(first), None, pytest.approx(last)]
+    assert corrected(metric) == [pytest.approx(first), None, pytest.approx(last)]
     silent = drawn(REGISTRY, "pair_1", 49, np.full((3, 2), 1 / 6), np.random.default_rng(1))
-    (question,) = corrected_differences([silent])
-    assert {conclusion(each) for each in differences_in(question).figures} == {Conclusion.TOO_FEW}
+    (metric,) = corrected_differences([silent])
+    assert {conclusion(each) for each in differences_in(metric).figures} == {Conclusion.TOO_FEW}
 
 
 @pytest.mark.long
@@ -221,8 +221,8 @@ def test_every_form_has_the_p_values_and_says_in_words_what_they_mean() -> None:
 )
 def test_a_sentence_says_whether_groups_differ(p_values: list[float | None], code: str, words: str) -> None:
     (_, estimated, *_) = estimates(REGISTRY, 5000, np.random.default_rng(2))
-    (question,) = corrected_differences([with_p_values(estimated, p_values)])
-    verdict = verdict_on(("os", "theme"), clearest_first(differences_in(question)), PERCENT)
+    (metric,) = corrected_differences([with_p_values(estimated, p_values)])
+    verdict = verdict_on(("os", "theme"), clearest_first(differences_in(metric)), PERCENT)
     assert verdict.code == code
     assert verdict.words.startswith(words)
     assert ("Of 1 of 3 comparisons there are too few reports to say." in verdict.words) == (p_values.count(None) == 1)

@@ -1,5 +1,5 @@
-"""The walk of all paths against the tests' own: small draws value by value, large ones stretch by
-stretch.
+"""The walk of all paths against the tests' own: small draws value by value, large ones range by
+range.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def test_a_draw_that_is_not_used_has_one_path() -> None:
     assert law_of(lambda coins: (coins.below(COIN_SCALE), 3)[1], integer).paths == 1
 
 
-def stretch_law(channel: Channel, value: int) -> Chances[int]:
-    """Return a law whose one draw has an outcome on as many stretches as the declared law has
+def range_law(channel: Channel, value: int) -> Chances[int]:
+    """Return a law whose one draw has an outcome on as many ranges as the declared law has
     symbols.
     """
     declared = {symbol: channel.probability(symbol, value) for symbol in range(channel.symbols)}
@@ -120,10 +120,10 @@ GREAT: list[Channel] = [
 
 
 @pytest.mark.parametrize("channel", GREAT, ids=lambda channel: channel.name)
-def test_a_draw_of_2_to_the_64_is_walked_by_as_many_stretches_as_there_are_symbols(channel: Channel) -> None:
+def test_a_draw_of_2_to_the_64_is_walked_by_as_many_ranges_as_there_are_symbols(channel: Channel) -> None:
     for value in {0, 1, channel.inputs // 2, channel.inputs - 1}:
         law = law_of(partial(channel.perturb, value), integer)
-        assert law.chances == stretch_law(channel, value)
+        assert law.chances == range_law(channel, value)
         assert law.paths <= 3 * channel.symbols
         assert law.lengths == {1}
 
@@ -150,7 +150,7 @@ def test_a_tree_takes_as_many_coins_as_the_level_that_its_symbol_shows() -> None
     channel = Hierarchical.within(request("2"))
     for value in (0, channel.inputs - 1):
         law = law_of(partial(channel.perturb, value), integer)
-        assert law.chances == stretch_law(channel, value)
+        assert law.chances == range_law(channel, value)
         assert law.paths == channel.symbols
         for level in channel.levels:
             symbols = range(level.first, level.first + level.channel.symbols)

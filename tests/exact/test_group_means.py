@@ -10,7 +10,7 @@ from itertools import combinations, repeat
 import numpy as np
 import pytest
 
-from benchmarks.coverage.group_means import QUESTIONS, RANGE, held_by
+from benchmarks.coverage.group_means import METRICS, RANGE, held_by
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.mechanisms import channel_for
@@ -35,7 +35,7 @@ MANY = 10**14
 """Reports of a tally whose rounding to whole reports moves no figure by a billionth."""
 
 
-def rounded_question(epsilon: str, domain: MeanByGroup = THREE) -> tuple[MeanByGroup, Inverse]:
+def rounded_metric(epsilon: str, domain: MeanByGroup = THREE) -> tuple[MeanByGroup, Inverse]:
     rounded = domain.rounded_for(requested(epsilon).odds)
     return rounded, inverse_of(channel_for(rounded, requested(epsilon), "auto"))
 
@@ -65,7 +65,7 @@ def p_values_of(domain: MeanByGroup, inverse: Inverse, counts: Counts) -> list[f
 
 def check_unbiased(epsilon: str) -> None:
     """At the expected tally of a population each share and mean is the true one."""
-    domain, inverse = rounded_question(epsilon)
+    domain, inverse = rounded_metric(epsilon)
     within = np.random.default_rng(SEED).dirichlet(np.ones(domain.points), size=3)
     expected = np.rint(MANY * law_of(inverse, GROUPS, within)).astype(np.int64)
     means, _ = figures_of(domain, inverse, expected)
@@ -113,12 +113,12 @@ def test_means_and_their_differences_hold_the_truth_as_often_as_promised(
     differences: bool,  # noqa: FBT001 a parameter of the test
 ) -> None:
     generator = np.random.default_rng(SEED)
-    held = held_by(*QUESTIONS[name], POPULATIONS[population](reports), epsilon, reports, differences)
+    held = held_by(*METRICS[name], POPULATIONS[population](reports), epsilon, reports, differences)
     check_held((held(BATCH, generator) for _ in repeat(None)), PROMISED)
 
 
 def tally_of(epsilon: str, reports: int, groups: Floats) -> tuple[MeanByGroup, Inverse, Counts]:
-    domain, inverse = rounded_question(epsilon)
+    domain, inverse = rounded_metric(epsilon)
     law = law_of(inverse, groups, np.full((3, domain.points), 1 / domain.points))
     return domain, inverse, np.random.default_rng(SEED).multinomial(reports, law)
 
@@ -140,7 +140,7 @@ def test_a_group_whose_share_may_be_none_has_no_mean_and_no_difference() -> None
 
 def test_the_rule_alone_decides_and_no_shown_mean_is_wild() -> None:
     """Over tallies near the rule, a group's mean is shown exactly if its share's z exceeds 1.96."""
-    domain, inverse = rounded_question("1")
+    domain, inverse = rounded_metric("1")
     law = law_of(inverse, np.array([0.5, 0.45, 0.05]), np.full((3, domain.points), 1 / domain.points))
     shown = []
     for counts in next(drawn_tallies(law, 5000, SEED)):
@@ -161,7 +161,7 @@ def test_with_too_few_reports_no_group_has_a_mean() -> None:
 
 
 def test_a_p_value_says_the_same_as_its_interval() -> None:
-    domain, inverse = rounded_question("2")
+    domain, inverse = rounded_metric("2")
     within = np.array([[0.6, 0.4], [0.5, 0.5], [0.45, 0.55]])
     law = law_of(inverse, GROUPS, within)
     decided = set()
@@ -175,7 +175,7 @@ def test_a_p_value_says_the_same_as_its_interval() -> None:
 
 
 def test_where_no_groups_differ_a_corrected_p_value_is_seldom_significant() -> None:
-    domain, inverse = rounded_question("3")
+    domain, inverse = rounded_metric("3")
     rising = np.arange(1, domain.points + 1) / np.arange(1, domain.points + 1).sum()
     law = law_of(inverse, GROUPS, np.tile(rising, (3, 1)))
 
@@ -187,5 +187,5 @@ def test_where_no_groups_differ_a_corrected_p_value_is_seldom_significant() -> N
     assert accepts_each(batches, PROMISED, PROMISED - 0.07).all()
 
 
-def test_the_intervals_of_a_question_are_counted() -> None:
+def test_the_intervals_of_a_metric_are_counted() -> None:
     assert intervals_of_means(THREE) == 3 + len(list(combinations(range(3), 2)))

@@ -41,7 +41,7 @@ def figures_of(histogram: Histogram, counts: Counts, fit: Fit | None, *, togethe
 @BY_NAME
 def test_each_count_is_a_bin_and_the_law_of_a_bin_that_of_its_input(name: str) -> None:
     channel = CHANNELS[name]
-    histogram, law, shares = Histogram.of(channel, COUNTS), matrix(channel), uneven(9)
+    histogram, law, shares = Histogram.from_channel(channel, COUNTS), matrix(channel), uneven(9)
     assert histogram.is_of_points
     assert histogram.lows.tolist() == histogram.highs.tolist() == list(range(9))
     scores = np.arange(channel.symbols, dtype=np.float64) + 1
@@ -51,7 +51,7 @@ def test_each_count_is_a_bin_and_the_law_of_a_bin_that_of_its_input(name: str) -
 
 
 def test_figures_of_counts_are_those_of_whole_numbers() -> None:
-    histogram = Histogram.of(CHANNELS["laplace"], COUNTS)
+    histogram = Histogram.from_channel(CHANNELS["laplace"], COUNTS)
     tenths = [1, 0, 2, 0, 0, 4, 0, 0, 3]
     shares = np.array(tenths) / 10
     mean = Fraction(sum(count * tenth for count, tenth in enumerate(tenths)), 10)
@@ -66,7 +66,7 @@ def test_figures_of_counts_are_those_of_whole_numbers() -> None:
 def test_counts_that_are_all_alike_are_found(name: str) -> None:
     channel = CHANNELS[name]
     counts = np.rint(matrix(channel)[:, 3] * 10**9).astype(np.int64)
-    histogram = Histogram.of(channel, COUNTS)
+    histogram = Histogram.from_channel(channel, COUNTS)
     distribution = figures_of(histogram, counts, fit_of(histogram, counts))
     assert [share.value for share in distribution["bin"]] == [(count, count) for count in range(9)]
     likeliest = [share.maximum_likelihood or 0.0 for share in distribution["bin"]]
@@ -79,7 +79,7 @@ def test_counts_that_are_all_alike_are_found(name: str) -> None:
 
 def test_other_numbers_have_bins_between_the_points_of_laplace_too() -> None:
     channel = CHANNELS["laplace"]
-    histogram = Histogram.of(channel, Number(Fraction(10), Fraction(18), "distribution"))
+    histogram = Histogram.from_channel(channel, Number(Fraction(10), Fraction(18), "distribution"))
     assert not histogram.is_of_points
     assert (histogram.bins, histogram.lows[0], histogram.highs[-1]) == (8, 10, 18)
     halves = (matrix(channel)[:, :-1] + matrix(channel)[:, 1:]) / 2
@@ -90,7 +90,7 @@ def test_other_numbers_have_bins_between_the_points_of_laplace_too() -> None:
 @pytest.mark.long
 def test_intervals_that_hold_together_hold_all_figures_as_often_as_one_is_to_hold() -> None:
     channel = CHANNELS["laplace"]
-    histogram = Histogram.of(channel, COUNTS)
+    histogram = Histogram.from_channel(channel, COUNTS)
     law = histogram.symbol_law(np.full(9, 1 / 9))
     tallies = np.random.default_rng(8).multinomial(10**4, law / law.sum(), size=DECIDED.draws)
     held = dict.fromkeys((False, True), 0)

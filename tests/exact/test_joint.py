@@ -52,8 +52,8 @@ def joint_estimate(cross: Cross, inverse: Inverse, counts: Counts) -> Joint:
     return joint_of(
         cross,
         inverse.shares(counts, reports),
-        Sample.of(inverse, counts).covariance(inverse),
-        Sample.of(inverse, counts),
+        Sample.from_counts(inverse, counts).covariance(inverse),
+        Sample.from_counts(inverse, counts),
     )
 
 
@@ -126,7 +126,9 @@ def a_table() -> Ratios:
     inverse = inverse_for(THREE, WEAK)
     counts = np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
     reports = int(counts.sum())
-    return Ratios.of(inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse), 3, 2)
+    return Ratios.from_shares(
+        inverse.shares(counts, reports), Sample.from_counts(inverse, counts).covariance(inverse), 3, 2
+    )
 
 
 def test_the_limits_of_a_ratio_solve_the_equation_of_fieller() -> None:
@@ -145,8 +147,8 @@ def test_standard_errors_of_ratios_and_differences_are_those_of_their_slopes() -
     """To first order, the variance follows from the slopes of the ratio in each share."""
     inverse, counts = inverse_for(THREE, WEAK), np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
     reports = int(counts.sum())
-    shares, covariance = inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse)
-    joint = joint_of(THREE, shares, covariance, Sample.of(inverse, counts))
+    shares, covariance = inverse.shares(counts, reports), Sample.from_counts(inverse, counts).covariance(inverse)
+    joint = joint_of(THREE, shares, covariance, Sample.from_counts(inverse, counts))
     pairs = shares.reshape(3, 2)
     totals = pairs.sum(axis=1)
     slopes = np.zeros((3, 2, 6))
@@ -244,7 +246,7 @@ def test_a_scale_s_area_and_curve_hold_the_truth_as_often_as_promised(
     check_held((held_in(BATCH, generator) for _ in repeat(None)), PROMISED)
 
 
-def test_of_few_reports_and_of_other_questions_there_is_no_curve() -> None:
+def test_of_few_reports_and_of_other_metrics_there_is_no_curve() -> None:
     few = joint_estimate(SCALE, inverse_for(SCALE, "8"), np.array([9, 0, 0, 9, 0, 9], dtype=np.int64))
     assert [(share.estimate, share.low, share.high) for share in few.figures("share_from")] == [(None, 0, 1)] * 4
     assert joint_estimate(TWO, inverse_for(TWO, WEAK), np.full(4, 100, dtype=np.int64)).group("share_from") is None

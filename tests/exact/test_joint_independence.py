@@ -39,8 +39,8 @@ def crossed(groups: int, outcomes: int) -> Cross:
 
 def wald(cross: Cross, inverse: Inverse, counts: Counts) -> float:
     reports = int(counts.sum())
-    shares, covariance = inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse)
-    test = _independence(Ratios.of(shares, covariance, cross.first.size, cross.second.size))
+    shares, covariance = inverse.shares(counts, reports), Sample.from_counts(inverse, counts).covariance(inverse)
+    test = _independence(Ratios.from_shares(shares, covariance, cross.first.size, cross.second.size))
     assert test.degrees_of_freedom == (cross.first.size - 1) * (cross.second.size - 1)
     return test.p_value
 
@@ -64,7 +64,7 @@ def check_level(cross: Cross, epsilon: str, reports: int, test: estimators.Indep
 @for_each("reports", [10**4, 10**5])
 @for_each("epsilon", ["1", "3"])
 @for_each("shape", [(2, 2), (3, 4)])
-def test_questions_that_have_nothing_to_do_with_each_other_are_said_to_in_one_of_twenty(
+def test_metrics_that_have_nothing_to_do_with_each_other_are_said_to_in_one_of_twenty(
     shape: tuple[int, int], epsilon: str, reports: int
 ) -> None:
     check_level(crossed(*shape), epsilon, reports, wald)
@@ -79,7 +79,7 @@ def test_a_wrong_test_of_independence_is_refused(mutant: str) -> None:
 def test_the_joint_estimate_has_this_test() -> None:
     cross, counts = crossed(3, 4), np.arange(100, 1300, 100, dtype=np.int64) ** 2
     inverse = inverse_of(channel_for(cross, requested("1"), "k-ary-randomized-response"))
-    sample = Sample.of(inverse, counts)
+    sample = Sample.from_counts(inverse, counts)
     joint = joint_of(cross, inverse.shares(counts, sample.reports), sample.covariance(inverse), sample)
     assert joint.independence is not None
     assert joint.independence.p_value == wald(cross, inverse, counts)
@@ -87,14 +87,14 @@ def test_the_joint_estimate_has_this_test() -> None:
 
 def joint_p_value(cross: Cross, inverse: Inverse, counts: Counts) -> float:
     """Return the p-value that a report has."""
-    sample = Sample.of(inverse, counts)
+    sample = Sample.from_counts(inverse, counts)
     joint = joint_of(cross, inverse.shares(counts, sample.reports), sample.covariance(inverse), sample)
     assert joint.independence is not None
     return joint.independence.p_value
 
 
 @pytest.mark.long
-def test_a_pair_that_few_people_are_makes_questions_depend_in_no_more_tallies() -> None:
+def test_a_pair_that_few_people_are_makes_metrics_depend_in_no_more_tallies() -> None:
     """Fewer than one of 300 is in the rarest pair. Wald's test by itself rejects a quarter."""
     truth = np.outer([0.05, 0.95], [0.05, 0.95])
     rejected = rejections(crossed(2, 2), "8", 300, truth, joint_p_value)
@@ -108,7 +108,7 @@ def test_where_few_people_decide_a_strong_dependence_is_still_seen() -> None:
 
 
 @pytest.mark.parametrize(("shape", "epsilon"), [((2, 2), "1"), ((3, 4), "3")], ids=str)
-def test_questions_that_depend_are_seen_to(shape: tuple[int, int], epsilon: str) -> None:
+def test_metrics_that_depend_are_seen_to(shape: tuple[int, int], epsilon: str) -> None:
     """A dependence of .03 in four cells, 100,000 reports: seen in nine of ten tallies. The draws
     tell that from seven of ten.
     """

@@ -1,4 +1,4 @@
-"""The law of square waves: small channels draw by draw, the real ones stretch by stretch."""
+"""The law of square waves: small channels draw by draw, the real ones range by range."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_small_channel_obeys_every_law(epsilon: str, check: Check) -> None:
 
 
 @pytest.mark.parametrize("epsilon", SMALL)
-def test_the_law_stretch_by_stretch_is_the_law_draw_by_draw(epsilon: str) -> None:
+def test_the_law_range_by_range_is_the_law_draw_by_draw(epsilon: str) -> None:
     channel = SMALL[epsilon]
     for value in range(channel.inputs):
         perturb = partial(channel.perturb, value)

@@ -141,10 +141,10 @@ def test_no_numerator_is_certain() -> None:
     assert all(0 < keep < COIN_SCALE for channel in SMALL for keep in channel.keep_numerators)
 
 
-@pytest.mark.parametrize("questions", [1, 2, 4])
+@pytest.mark.parametrize("metrics", [1, 2, 4])
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "4"])
-def test_one_of_several_questions_has_the_law_of_crosses_of_two_cells_each(epsilon: str, questions: int) -> None:
-    channel, crosses = OneOf.within(request(epsilon), questions), Crosses.within(request(epsilon), (2,) * questions)
+def test_one_of_several_metrics_has_the_law_of_crosses_of_two_cells_each(epsilon: str, metrics: int) -> None:
+    channel, crosses = OneOf.within(request(epsilon), metrics), Crosses.within(request(epsilon), (2,) * metrics)
     for given in whole_inputs(crosses):
         paths = list(exact_paths(partial(channel.perturb, given)))
         symbols = range(channel.symbols)
@@ -157,19 +157,19 @@ def test_one_of_several_questions_has_the_law_of_crosses_of_two_cells_each(epsil
 class DrawsByTheAnswer(OneOf):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         coins.below(self.inputs)
-        question = max(range(self.inputs), key=value.__getitem__)
-        return 2 * question + (value[question] ^ (not coins.bernoulli(self.keep_numerator)))
+        metric = max(range(self.inputs), key=value.__getitem__)
+        return 2 * metric + (value[metric] ^ (not coins.bernoulli(self.keep_numerator)))
 
 
 class SaysTheTruth(OneOf):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        question = coins.below(self.inputs)
+        metric = coins.below(self.inputs)
         coins.bernoulli(self.keep_numerator)
-        return 2 * question + value[question]
+        return 2 * metric + value[metric]
 
 
 @pytest.mark.parametrize("wrong", [DrawsByTheAnswer, SaysTheTruth])
-def test_a_wrong_draw_of_a_question_is_refused_and_has_no_epsilon(wrong: type[OneOf]) -> None:
+def test_a_wrong_draw_of_a_metric_is_refused_and_has_no_epsilon(wrong: type[OneOf]) -> None:
     mutant = wrong.within(request("1"), 3)
     inputs = list(product((0, 1), repeat=3))
     laws = [law_of(list(exact_paths(partial(mutant.perturb, given)))) for given in inputs]
@@ -177,7 +177,7 @@ def test_a_wrong_draw_of_a_question_is_refused_and_has_no_epsilon(wrong: type[On
     assert worst(laws) > mutant.worst_ratio
 
 
-def test_the_shares_of_one_of_several_questions_are_unbiased() -> None:
+def test_the_shares_of_one_of_several_metrics_are_unbiased() -> None:
     channel = OneOf.within(request("1"), 3)
     inverse = one_of.inverse(channel)
     for given in product((0, 1), repeat=3):

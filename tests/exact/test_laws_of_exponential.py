@@ -1,4 +1,4 @@
-"""The exponential mechanism: small totals draw by draw, the real ones stretch by stretch, scales
+"""The exponential mechanism: small totals draw by draw, the real ones range by range, scales
 and utility tables.
 """
 
@@ -165,14 +165,14 @@ def test_a_table_that_its_integers_cannot_resolve_is_refused_for_that(rows: tupl
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (("0 0", "0 0"), "alike for all values"),
-        (("3 2 1", "4 3 2", "5 4 3"), "alike for all values"),
+        (("0 0", "0 0"), "the same for all values"),
+        (("3 2 1", "4 3 2", "5 4 3"), "the same for all values"),
         (("0 -1 -2", "0 -1 -2", "-2 -1 0"), "a mixture of others"),
         (("0 0 0", "1 0 0", "1 0 0"), "a mixture of others"),
     ],
 )
 def test_utilities_that_do_not_tell_every_value_are_refused(rows: tuple[str, ...], said: str) -> None:
-    with pytest.raises(ValueError, match=f"{said}.*; let them differ"):
+    with pytest.raises(ValueError, match=f"{said}.*; make them differ"):
         Exponential.within(request("1"), table_of(*rows))
 
 

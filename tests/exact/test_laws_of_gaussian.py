@@ -64,7 +64,7 @@ def test_a_small_channel_obeys_every_law(check: Check) -> None:
     check(ApproximateSubject(SMALL, SMALL.odds, SMALL.delta))
 
 
-def test_the_law_stretch_by_stretch_is_the_law_draw_by_draw() -> None:
+def test_the_law_range_by_range_is_the_law_draw_by_draw() -> None:
     for value in range(SMALL.inputs):
         assert exact_law_of_one_draw(partial(SMALL.perturb, value), ends_of_noise(SMALL)) == law(SMALL, value)
 
@@ -224,9 +224,9 @@ def test_a_wrong_gaussian_is_refused_and_the_right_one_is_not(name: str) -> None
 
 def test_every_check_kills_a_wrong_gaussian() -> None:
     narrower = Gaussian(4, 5, (60, 33, 12, 4, 1, 1), SMALL.odds)
-    dearer = Gaussian(4, 5, SMALL.weights, SMALL.odds * 2)
+    costlier = Gaussian(4, 5, SMALL.weights, SMALL.odds * 2)
     assert killers(narrower) == {"loss_is_within_the_request"}
-    assert killers(dearer) >= {"declared_epsilon_covers_the_exact_epsilon", "loss_is_within_the_request"}
-    wrong = [*MUTANTS.values(), narrower, dearer]
+    assert killers(costlier) >= {"declared_epsilon_covers_the_exact_epsilon", "loss_is_within_the_request"}
+    wrong = [*MUTANTS.values(), narrower, costlier]
     assert len(wrong) > 10
     assert set.union(*map(killers, wrong)) == {check.__name__ for check in DELTA_CHECKS}

@@ -42,7 +42,7 @@ from tests.support.devices.definitions import (
 from tests.support.laws.coins import ScriptedCoins, exact_law
 
 PARTS: dict[str, dict[str, Field]] = {"dark_mode": BOOLEAN, "os": CATEGORY, "startup_ms": NUMBER}
-QUESTIONS: dict[str, dict[str, Field]] = {
+METRICS: dict[str, dict[str, Field]] = {
     "boolean": BOOLEAN,
     "category": CATEGORY,
     "category with other": CATEGORY | {"other": "c"},
@@ -99,7 +99,7 @@ def drawn(metric: Metric, coins: Coins) -> Any:
     return value
 
 
-@for_each("fields", QUESTIONS.values())
+@for_each("fields", METRICS.values())
 def test_an_invalid_answer_is_reported_by_the_even_mixture_of_all_inputs(fields: dict[str, Field]) -> None:
     metric = metric_of(fields)
     inputs = inputs_of(metric)
@@ -124,7 +124,7 @@ def test_an_invalid_answer_is_reported_by_the_even_mixture_of_all_inputs(fields:
             assert metric.channel.probability(symbol, value) <= odds * mixed
 
 
-@for_each("fields", (QUESTIONS | MANY).values())
+@for_each("fields", (METRICS | MANY).values())
 def test_every_input_is_drawn_equally_often_for_an_invalid_answer(fields: dict[str, Field]) -> None:
     metric = metric_of(fields)
     if isinstance(metric.kind, Text):

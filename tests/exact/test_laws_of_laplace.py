@@ -1,4 +1,4 @@
-"""Laplace noise on a grid: small channels draw by draw, the real ones stretch by stretch, and the
+"""Laplace noise on a grid: small channels draw by draw, the real ones range by range, and the
 closed form.
 """
 
@@ -54,7 +54,7 @@ def test_a_small_channel_obeys_every_law(name: tuple[int, str], check: Check) ->
 
 
 @for_each("name", SMALL)
-def test_the_law_stretch_by_stretch_is_the_law_draw_by_draw(name: tuple[int, str]) -> None:
+def test_the_law_range_by_range_is_the_law_draw_by_draw(name: tuple[int, str]) -> None:
     channel = SMALL[name]
     assert channel.total <= REPLAYED
     for value in range(channel.inputs):

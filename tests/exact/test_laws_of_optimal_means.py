@@ -1,7 +1,7 @@
 """The law of optimal means, whose scores are unbiased exactly.
 
 Small channels go draw by draw, the real ones draw by draw of the first coin's sides and of the
-second coin's stretches.
+second coin's ranges.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.support.laws.law_checks import CHANNEL_CHECKS, LEAST_USE_OF_EPSILON, 
 from tests.support.mutants.optimal_means import optimal_means
 from tools.optimal_mean.derive import table_at
 from tools.optimal_mean.free import best_scores
-from tools.optimal_mean.linear_programme import least_variance
+from tools.optimal_mean.linear_program import least_variance
 from tools.optimal_mean.shapes import Shape
 
 EPSILONS = [
@@ -60,7 +60,7 @@ SMALL = {
     "one-bit": OptimalMean.of_total((1,), 1, ODDS, 2**10),
 }
 MEAN = Number(Fraction(0), Fraction(9), "mean")
-PAGE = Path(__file__).parents[2] / "docs" / "research" / "optimal-mean.md"
+PAGE = Path(__file__).parents[2] / "docs" / "research" / "mechanisms.md"
 
 
 class FirstCoin:
@@ -176,7 +176,7 @@ def test_the_worst_variance_is_within_1_percent_of_every_unbiased_channel_with_s
     [(4.7, 64, 14, 1.01), (6.2, 128, 20, 1.01), (7.35, 224, 23, 1.007), (7.6, 224, 22, 1.007), (8, 224, 19, 1.007)],
 )
 def test_little_is_lost_between_tables_of_large_epsilons(epsilon: float, symbols: int, width: int, most: float) -> None:
-    """The best band of a number of symbols is within .5% of the linear programme.
+    """The best band of a number of symbols is within .5% of the linear program.
 
     All scores and places are free. With 224 symbols it is within .3%.
     """

@@ -51,7 +51,7 @@ def test_of_a_set_every_place_is_reported_equally_often() -> None:
     assert exact_law(partial(metric.perturb, {"ba", "a"})) == expected
 
 
-def test_groups_that_hear_the_same_bits_have_hashes_of_their_own() -> None:
+def test_groups_that_receive_the_same_bits_have_hashes_of_their_own() -> None:
     domain = Text("abcdefg", 6)
     groups = domain.groups(2**16)
     assert len({group.multipliers for group in groups}) == len(groups)
@@ -65,7 +65,7 @@ def test_groups_that_hear_the_same_bits_have_hashes_of_their_own() -> None:
 @pytest.mark.parametrize("letters", ["ab", "abc", "abcdefg", "abcdefgh"])
 def test_different_texts_have_different_integers_that_give_them_back(letters: str) -> None:
     domain = Text(letters, 3)
-    texts = ["".join(of) for size in range(4) for of in product(letters, repeat=size)]
+    texts = ["".join(letters_of) for size in range(4) for letters_of in product(letters, repeat=size)]
     numbers = [domain.number_of(text) for text in texts]
     assert len(set(numbers)) == len(set(texts))
     assert [domain.text_of(number) for number in numbers] == texts

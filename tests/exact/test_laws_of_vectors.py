@@ -7,14 +7,16 @@ from fractions import Fraction
 from functools import partial
 from hashlib import shake_256
 from itertools import product
-from math import erf, lgamma, log, sqrt
+from math import erf, expm1, lgamma, log, sqrt
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
 
 from client_sdk.protocol import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import ln_ceiling
-from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes, hadamard, rotated, signs
+from client_sdk.protocol.mechanisms.rotated_axes import _SHARES, RotatedAxes, hadamard, rotated, signs
 from client_sdk.protocol.vector import UNIT, lifted
 from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
@@ -113,6 +115,18 @@ def test_a_wrong_mechanism_is_refused(wrong: type[RotatedAxes]) -> None:
     mutant = wrong.within(request("1"), D, 2, 3)
     laws = [exact_law(partial(mutant.perturb, vector)) for vector in VECTORS]
     assert laws != [declared(mutant, vector) for vector in VECTORS]
+
+
+def best_share(epsilon: int) -> float:
+    """The share of favored axes of least variance (Isik et al. 2023); a half if epsilon is 0."""
+    if epsilon == 0:
+        return 0.5
+    return float(norm.sf(brentq(lambda t: norm.pdf(t) / t - norm.sf(t) - 1 / expm1(epsilon), 1e-9, 99)))
+
+
+def test_the_shares_of_favored_axes_are_those_of_least_variance() -> None:
+    best = tuple((epsilon, round(10**6 * best_share(epsilon))) for epsilon, _ in _SHARES)
+    assert best == _SHARES
 
 
 @pytest.mark.parametrize("dimension", [8, 128])

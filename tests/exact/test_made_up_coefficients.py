@@ -90,11 +90,11 @@ def honest_model() -> ProductsModel:
 
 
 def model_of(counts: Counts) -> ProductsModel:
-    return ProductsModel.of(ANALYSIS.kind, ANALYSIS.mean(tally_of(counts)))
+    return ProductsModel.from_mean(ANALYSIS.kind, ANALYSIS.mean(tally_of(counts)))
 
 
 def coefficients(model: ProductsModel, noise: float) -> Floats:
-    return Ridge.of(Covariances.of(model.moments), noise).coefficients
+    return Ridge.from_covariances(Covariances.from_moments(model.moments), noise).coefficients
 
 
 @cache
@@ -114,7 +114,12 @@ def slope(coefficient: int) -> Floats:
     slopes = np.zeros(channel().dimension)
     for place in range(length):
         moved = [
-            Ridge.of(Covariances.of(Moments.of(mean + side * step * (np.arange(length) == place), INPUTS)), noise)
+            Ridge.from_covariances(
+                Covariances.from_moments(
+                    Moments.from_vectors(mean + side * step * (np.arange(length) == place), INPUTS)
+                ),
+                noise,
+            )
             for side in (-1, 1)
         ]
         slopes[place] = moved[1].coefficients[coefficient] - moved[0].coefficients[coefficient]
@@ -141,12 +146,12 @@ def test_no_lie_moves_a_coefficient_further_than_is_said(fraction: float) -> Non
 @pytest.mark.long
 def test_the_covariances_of_every_mean_within_a_length_lie_within_what_is_said() -> None:
     generator, model = np.random.default_rng(4), honest_model()
-    whole, mean = Covariances.of(model.moments), honest_mean()
+    whole, mean = Covariances.from_moments(model.moments), honest_mean()
     reached = np.zeros(2)
     for length in (0.001, 0.1, 2):
         for spread in generator.dirichlet(np.full(len(mean), 0.1), size=300):
             moved = mean + length * np.sqrt(spread) * generator.choice([-1, 1], len(mean))
-            other = Covariances.of(Moments.of(moved, INPUTS))
+            other = Covariances.from_moments(Moments.from_vectors(moved, INPUTS))
             moves = [
                 np.linalg.norm(other.with_label - whole.with_label),
                 np.linalg.norm(other.features - whole.features),
@@ -166,8 +171,8 @@ def test_the_coefficients_of_every_mean_within_a_length_lie_within_what_is_said(
     steps = [sign * slope(each)[: len(mean)] for each in range(INPUTS) for sign in (-1, 1)]
     steps += list(generator.normal(size=(200, len(mean))))
     for step in steps:
-        moments = Moments.of(mean + length * step / np.linalg.norm(step), INPUTS)
-        after = Ridge.of(Covariances.of(moments), noise).coefficients
+        moments = Moments.from_vectors(mean + length * step / np.linalg.norm(step), INPUTS)
+        after = Ridge.from_covariances(Covariances.from_moments(moments), noise).coefficients
         reached = max(reached, float(np.linalg.norm(after - before)) / said)
     assert reached <= 1
     if length < 0.01:

@@ -30,7 +30,7 @@ def shares_of(counts: Counts) -> Floats:
     """Return the unbiased shares of all pairs of cell and label, feature by feature."""
     assert isinstance(CHANNEL, Crosses)
     pairs = zip(CHANNEL.features, parts(counts), strict=True)
-    return np.concatenate([inverse_of(own).shares(of, int(of.sum())) for own, of in pairs])
+    return np.concatenate([inverse_of(own).shares(counts, int(counts.sum())) for own, counts in pairs])
 
 
 def tally_of(counts: Counts) -> Tally:

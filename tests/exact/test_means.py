@@ -137,5 +137,5 @@ def test_as_many_reports_are_enough_as_the_kurtosis_asks() -> None:
     """The kurtosis of two coins is that of Bernoulli's law: 1 / (p q) - 3."""
     channel = KAryRandomizedResponse.within(request("1"), 2)
     keep = float(channel.probability(0, 0))
-    spoken = Contrast.of(inverse_of(channel), np.array([0.0, 1.0]))
+    spoken = Contrast.from_positions(inverse_of(channel), np.array([0.0, 1.0]))
     assert spoken.enough == pytest.approx(ENOUGH * (1 / (keep * (1 - keep)) - 3), rel=2.0**-40)

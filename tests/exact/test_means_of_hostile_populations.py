@@ -43,7 +43,7 @@ FEW_REPORTS: dict[str, tuple[Channel, int]] = {
 
 
 def scored(channel: Channel) -> UnbiasedScores:
-    return decoder_of(channel) or Contrast.of(inverse_of(channel), np.linspace(0, 1, channel.inputs))
+    return decoder_of(channel) or Contrast.from_positions(inverse_of(channel), np.linspace(0, 1, channel.inputs))
 
 
 def drawn(channel: Channel, population: Population, reports: int) -> Iterator[Counts]:

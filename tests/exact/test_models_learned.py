@@ -37,7 +37,7 @@ FEATURES = Toml(
     '{ name = "health", values = ["good", "fair", "poor"] }, { name = "visits", low = 0, high = 20 }]'
 )
 POPULATIONS = ("alike", "opposed", "rare", "nothing")
-"""How features and label go together.
+"""How features and label are associated.
 
 All the same way, against each other, with few yes, and not at all.
 """
@@ -101,7 +101,7 @@ def crosses_tally(metric: Metric, name: str, each: int, seed: int) -> Tally:
 def true_moments(metric: Metric, name: str) -> Moments:
     assert isinstance(metric.kind, Model)
     vectors = encoded(metric, name)[:, : metric.kind.length] / UNIT
-    return Moments.of(vectors.mean(axis=0), len(metric.kind.observation.coordinates))
+    return Moments.from_vectors(vectors.mean(axis=0), len(metric.kind.observation.coordinates))
 
 
 @pytest.mark.parametrize("name", POPULATIONS)
@@ -111,10 +111,10 @@ def test_without_noise_products_give_the_least_squares_of_the_rows(name: str) ->
     truth, norm = true_moments(metric, name), metric.kind.radius / UNIT
     inputs = len(metric.kind.observation.coordinates)
     rows = encoded(metric, name)[:, -metric.channel.inputs :][:, : metric.kind.length] / UNIT
-    z = Moments.of(rows, inputs).features
+    z = Moments.from_vectors(rows, inputs).features
     label = np.where(population(name)[2], 1.0, -1.0)
     expected, *_ = np.linalg.lstsq(np.column_stack([z, np.ones(PEOPLE)]), label, rcond=None)
-    fitted = Ridge.of(Covariances.of(truth), 1e-12)
+    fitted = Ridge.from_covariances(Covariances.from_moments(truth), 1e-12)
     assert fitted.coefficients == pytest.approx(expected[:-1], abs=1e-3)
     assert fitted.penalty < 1e-10
     assert norm == pytest.approx(math.sqrt(2.5), abs=1e-5)
@@ -129,8 +129,8 @@ def noisy(metric: Metric, name: str, noise: float, generator: np.random.Generato
     inputs = len(metric.kind.observation.coordinates)
     mean = encoded(metric, name)[:, : metric.kind.length].mean(axis=0) / UNIT
     blocks = generator.normal(scale=noise / math.sqrt(BLOCKS), size=(BLOCKS, len(mean)))
-    strays = Moments.of(blocks - blocks.mean(axis=0), inputs)
-    return ProductsModel(metric.kind, Moments.of(mean + blocks.sum(axis=0), inputs), strays, noise)
+    deviations = Moments.from_vectors(blocks - blocks.mean(axis=0), inputs)
+    return ProductsModel(metric.kind, Moments.from_vectors(mean + blocks.sum(axis=0), inputs), deviations, noise)
 
 
 def covered(metric: Metric, name: str, model: ProductsModel) -> tuple[np.ndarray, bool]:
@@ -138,10 +138,10 @@ def covered(metric: Metric, name: str, model: ProductsModel) -> tuple[np.ndarray
 
     Return also whether the interval of skill holds.
     """
-    truth, moments = Covariances.of(true_moments(metric, name)), true_moments(metric, name)
+    truth, moments = Covariances.from_moments(true_moments(metric, name)), true_moments(metric, name)
     ridge, shares = model.ridge(), model.coefficients()
-    penalised = truth.features + ridge.penalty * np.eye(len(ridge.coefficients))
-    expected = np.linalg.solve(penalised, truth.with_label) / 2 / model.norm
+    penalized = truth.features + ridge.penalty * np.eye(len(ridge.coefficients))
+    expected = np.linalg.solve(penalized, truth.with_label) / 2 / model.norm
     score = ridge.coefficients
     spread = score @ truth.features @ score * (1 - moments.label**2)
     said = model.skill().correlation
@@ -176,7 +176,7 @@ def learned(name: str, seed: int = 1) -> tuple[Metric, LearnedModel]:
 def test_real_reports_cover_and_tell_a_model_of_nothing_from_one_of_much() -> None:
     metric = metric_of(MODEL, features=FEATURES, epsilon=6)
     analysis = ModelOfProducts(metric)
-    model = ProductsModel.of(analysis.kind, analysis.mean(products_tally(metric, "alike", 40, 1)))
+    model = ProductsModel.from_mean(analysis.kind, analysis.mean(products_tally(metric, "alike", 40, 1)))
     held, _ = covered(metric, "alike", model)
     assert held.sum() >= len(held) - 1
     nothing, much = learned("nothing")[1].auc, learned("alike")[1].auc

@@ -185,14 +185,14 @@ def draws_uniformly(sampled: Sampled) -> bool:
 
     def are_drawn(number: int) -> list[bool]:
         on_device = sampled(FOUR, 2, day, secret_of(number))
-        on_day = sampled(FOUR, 2, Window.of(WindowKind.DAY, day.starts_at + 86_400 * number), secret)
+        on_day = sampled(FOUR, 2, Window.at(WindowKind.DAY, day.starts_at + 86_400 * number), secret)
         return [frozenset(metric.name for metric in drawn) == pair for drawn in (on_device, on_day) for pair in PAIRS]
 
     batches = (np.array([are_drawn(number) for number in range(first, first + BATCH)]) for first in count(0, BATCH))
     return bool(accepts_each(batches, 1 / 6, 1 / 6 + 0.05).all())
 
 
-def test_a_few_questions_are_drawn_uniformly_for_each_device_and_window() -> None:
+def test_a_few_metrics_are_drawn_uniformly_for_each_device_and_window() -> None:
     assert draws_uniformly(participation.sampled)
 
 
@@ -201,7 +201,7 @@ def test_a_draw_that_is_not_uniform_is_refused(mutant: Sampled) -> None:
     assert not draws_uniformly(mutant)
 
 
-def test_as_many_questions_are_drawn_as_the_budget_has_answers() -> None:
+def test_as_many_metrics_are_drawn_as_the_budget_has_answers() -> None:
     day = Window(WindowKind.DAY, date(2026, 11, 20))
     for number in range(1, 7):
         drawn = participation.sampled(FOUR, number, day, bytes(32))

@@ -32,13 +32,13 @@ from tests.support.laws.sampling import accepts_each
 
 METRICS = parsed(
     yes=BOOLEAN | {"epsilon": "ln 3"},
-    colour=CATEGORY | {"values": ["red", "green", "blue", "grey"]},
+    color=CATEGORY | {"values": ["red", "green", "blue", "gray"]},
     usual=CATEGORY | {"permanent_epsilon": 2},
     mood=ORDINAL,
     languages=SET,
     crashes=COUNT | {"max": 4},
     seconds=NUMBER | {"low": 10, "high": 20},
-    metres=NUMBER | {"low": -1, "high": 1, "mechanism": "laplace", "epsilon": 2},
+    meters=NUMBER | {"low": -1, "high": 1, "mechanism": "laplace", "epsilon": 2},
     visits=COUNT | {"max": 6, "statistic": "quantiles", "mechanism": "hierarchical"},
 ).values()
 
@@ -74,7 +74,7 @@ def test_extremes_are_the_least_and_the_most_of_all_symbols(name: str) -> None:
 
 
 @for_each("metric", METRICS)
-def test_extremes_of_a_question_are_those_of_single_reports(metric: Metric) -> None:
+def test_extremes_of_a_metric_are_those_of_single_reports(metric: Metric) -> None:
     single = unbiased(metric, np.eye(metric.channel.symbols, dtype=np.int64))
     least, most = analysis_of(metric).extremes
     exact = 64 * PRECISION * metric.channel.symbols * np.abs(single).max()
@@ -122,9 +122,9 @@ def test_an_honest_tally_is_rejected_no_more_often_than_is_said_whatever_the_tru
         law = matrix(channel) @ np.array([share, (1 - share) / 2, (1 - share) / 2])
         chances = ways * np.prod(law ** np.array(tallies), axis=1)
         for level in (0.05, 0.2):
-            # a p-value from draws strays by its own standard error; five of them are beyond doubt
-            strayed = level + 5 * (level * (1 - level) / DRAWN_AT_MOST) ** 0.5
-            assert float(chances[p_values <= level].sum()) <= strayed
+            # a p-value from draws deviates by its own standard error; five of them are beyond doubt
+            deviation = level + 5 * (level * (1 - level) / DRAWN_AT_MOST) ** 0.5
+            assert float(chances[p_values <= level].sum()) <= deviation
 
 
 @pytest.mark.long
@@ -145,8 +145,8 @@ def test_honest_tallies_of_numbers_are_accused_hardly_more_often_than_is_said(na
     drawn = np.random.default_rng(34).multinomial(2000, law / law.sum(), size=rounds)
     p_values = np.array([range_test(channel, counts).p_value for counts in drawn])
     for level, measured in ((0.05, 0.09), (0.5, 0.7)):
-        strays = 2 * (rounds * measured * (1 - measured)) ** 0.5
-        assert np.count_nonzero(p_values <= level) <= rounds * measured + strays
+        deviations = 2 * (rounds * measured * (1 - measured)) ** 0.5
+        assert np.count_nonzero(p_values <= level) <= rounds * measured + deviations
     # 0.5: two standard errors of a half
     assert np.count_nonzero(p_values <= 0.5) >= rounds * 0.5 - rounds**0.5
 

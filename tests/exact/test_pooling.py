@@ -162,7 +162,7 @@ def test_the_error_is_not_too_small_where_noise_is_large() -> None:
         inputs = generator.binomial(people, 0.5)
         sampler = sampler_of(metric.channel)
         counts = [sampler(np.array([people - inputs, inputs]), generator) for _ in range(windows)]
-        days = [Window.of(metric.window, day * 86_400.0).text for day in range(windows)]
+        days = [Window.at(metric.window, day * 86_400.0).text for day in range(windows)]
         tallies = [
             Tally(
                 metric.name,

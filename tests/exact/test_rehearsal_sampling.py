@@ -129,7 +129,7 @@ def test_a_tally_is_drawn_by_the_law_of_its_devices(name: str) -> None:
     check_sampler(sampler_of(channel), channel, inputs)
 
 
-def test_a_tally_of_one_of_several_questions_is_that_of_each_as_if_it_were_the_only_one() -> None:
+def test_a_tally_of_one_of_several_metrics_is_that_of_each_as_if_it_were_the_only_one() -> None:
     check_sampler(sampler_of(OneOf.within(EPSILON_1, 1)), RandomizedResponse.within(EPSILON_1), [1, 2])
     draw, generator = sampler_of(OneOf.within(EPSILON_1, 3)), np.random.default_rng(1)
     tally = draw(np.array([0, 5, 3, 0, 2, 9]), generator)
@@ -188,8 +188,8 @@ def check_blocks(blocks: Blocks, channel: Channel) -> None:
     """
 
     def chance(symbol: int, given: int) -> Fraction:
-        stretch = symbol * len(blocks.weights) // channel.symbols
-        return channel.probability(symbol, given) / blocks.weights[stretch]
+        block = symbol * len(blocks.weights) // channel.symbols
+        return channel.probability(symbol, given) / blocks.weights[block]
 
     pairs = set()
     for given in range(channel.inputs):

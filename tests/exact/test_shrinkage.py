@@ -62,8 +62,8 @@ def test_shrunken_shares_are_nearer_to_zipfs_than_likeliest_and_than_unbiased_on
 @for_each("values", SEEDS)
 @for_each("population", ["uniform", "two-valued"])
 def test_shrunken_shares_are_never_farther_than_unbiased_ones(population: str, values: int, epsilon: str) -> None:
-    """The margin: a sum of k squared normal errors strays by the root of 2 / (k seeds), and rarely
-    by six times that.
+    """The margin: a sum of k squared normal errors deviates by the root of 2 / (k seeds), and
+    rarely by six times that.
     """
     truth = two_valued(values) if population == "two-valued" else np.full(values, 1 / values)
     raw, shrunken = errors(values, epsilon, truth, likelihood=False).tolist()

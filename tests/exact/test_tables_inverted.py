@@ -101,7 +101,7 @@ def test_of_all_unbiased_decoders_this_one_has_the_least_variance_in_a_uniform_p
     one.
     """
     law = np.array([[8, 1, 1, 3, 3], [1, 6, 1, 2, 6], [1, 1, 2, 8, 4]]) / 16
-    table, plain = TableInverse.of(law), np.linalg.pinv(law.T)
+    table, plain = TableInverse.from_law(law), np.linalg.pinv(law.T)
     uniform = np.full(3, 1 / 3)
     for decoder in (table.decoder, plain):
         assert np.allclose(decoder @ law.T, np.eye(3), rtol=0, atol=error(table))

@@ -117,4 +117,4 @@ def test_larger_scales_are_covered_as_promised(values: int, epsilon: str, severa
     for shares in (np.eye(1, values)[0], uneven(values)):
         law = table.symbol_law(shares)
         ends = ([table.intervals(tally, reports) for tally in batch] for batch in drawn_tallies(law, reports, 3))
-        check_held((np.array([(low <= shares) & (shares <= high) for low, high in of]) for of in ends), right)
+        check_held((np.array([(low <= shares) & (shares <= high) for low, high in pair]) for pair in ends), right)

@@ -92,7 +92,7 @@ def test_the_least_noise_is_no_more_than_that_of_any_pair_of_answers_with_that_m
     corners = [0, places.size // 7, places.size // 3, places.size // 2, places.size - 1]
     for low, high in combinations(corners, 2):
         for part in (0.0, 0.3, 0.5, 1.0):
-            mean, noise = ((1 - part) * of[low] + part * of[high] for of in (places, noises))
+            mean, noise = ((1 - part) * ends[low] + part * ends[high] for ends in (places, noises))
             assert decoder.least_noise(float(mean)) <= noise * (1 + ROUNDING)
 
 

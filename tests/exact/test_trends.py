@@ -181,13 +181,13 @@ def drawn(metric: Metric, who: str, shares: Floats, generator: np.random.Generat
         become: Counts = (generator.random((PEOPLE, 1)) > law[answers]).sum(axis=1)
         return become
 
-    crowd = people()
+    population = people()
     for place, window in enumerate(WINDOWS):
         if who == OTHERS or (who == REPLACED and place == TURN):
-            crowd = people()
+            population = people()
         if who == DRIFTING:
-            crowd = np.where(generator.random(PEOPLE) < LEAVE, people(), crowd)
-        answers = last - crowd if who == OPPOSITE and place >= TURN else crowd
+            population = np.where(generator.random(PEOPLE) < LEAVE, people(), population)
+        answers = last - population if who == OPPOSITE and place >= TURN else population
         yield draw(np.bincount(answers, minlength=len(shares)), window, generator)
 
 
@@ -226,7 +226,7 @@ def most_likely(events: int, rounds: int) -> float:
 
 
 @pytest.mark.long
-def test_false_alarms_are_as_rare_as_promised_whoever_answers_again() -> None:
+def test_false_alarms_are_as_rare_as_promised_for_any_people_who_answer_again() -> None:
     """The same estimates with windows taken for those of other people raise too many."""
     rounds = {who: unchanged(who, SEEDS // len(WHO), seed) for seed, who in enumerate(WHO)}
     assert most_likely(sum(map(alarms, rounds.values())), SEEDS) <= MOST_ALARMS
@@ -320,7 +320,7 @@ def test_asked_about_one_window_a_report_tests_one_step_alone() -> None:
     assert changes_of(windows, NULL.metrics, WINDOWS[0]) == changes_of(windows, NULL.metrics, WINDOWS[5]) == ()
 
 
-def test_what_is_said_of_a_question_does_not_depend_on_the_others_that_are_shown() -> None:
+def test_what_is_said_of_a_metric_does_not_depend_on_the_others_that_are_shown() -> None:
     tallies = [each for seed in range(1) for each in planted(seed)]
     every = make_report(PLANTED, tallies)
     for name in PLANTED.metrics:

@@ -117,7 +117,7 @@ def test_the_second_round_finds_the_auc_and_the_calibration_of_the_first(tmp_pat
     assert of_auc >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / CHECKS)
 
 
-def test_the_app_of_the_page_uses_the_steps_and_the_questions_of_the_registry() -> None:
+def test_the_app_of_the_page_uses_the_steps_and_the_metrics_of_the_registry() -> None:
     registry = Registry.parse(HEAD + SECOND)
     assert list(registry.metric("score").labels) == STEPS
     recorded: dict[str, object] = {}
@@ -165,7 +165,7 @@ def test_without_noise_the_auc_is_that_of_its_definition() -> None:
 @pytest.mark.parametrize("counts", [(50, 0, 50, 0), (0, 50, 0, 50), (49, 1, 49, 1), (1, 2, 3, 4)])
 def test_where_nobody_may_say_yes_or_no_or_few_report_any_auc_is_possible(counts: tuple[int, ...]) -> None:
     inverse = inverse_of(channel_for(TWO_STEPS, requested("8"), "auto"))
-    sample = Sample.of(inverse, np.array(counts))
+    sample = Sample.from_counts(inverse, np.array(counts))
     z = 1.96 if sample.reports >= EXACT_BELOW else math.inf
     auc = auc_of_pairs(inverse.shares(sample.counts, sample.reports), sample.covariance(inverse), sample, z)
     assert (auc.estimate, auc.standard_error, auc.low, auc.high) == (None, None, 0, 1)
@@ -175,7 +175,7 @@ def test_the_standard_error_of_auc_is_that_of_its_slopes() -> None:
     """To first order."""
     inverse = inverse_of(channel_for(TWO_STEPS, requested("2"), "auto"))
     counts = np.rint(inverse.symbol_law(np.array([0.4, 0.1, 0.2, 0.3])) * 10**7).astype(np.int64)
-    sample = Sample.of(inverse, counts)
+    sample = Sample.from_counts(inverse, counts)
     shares, covariance = inverse.shares(counts, sample.reports), sample.covariance(inverse)
     ends = [by_definition((shares + moved).reshape(2, 2)) for moved in 1e-6 * np.concatenate([np.eye(4), -np.eye(4)])]
     slopes = (np.array(ends[:4]) - ends[4:]) / 2e-6
@@ -190,7 +190,7 @@ def test_intervals_of_auc_cover(pairs: tuple[float, ...]) -> None:
     generator, law = np.random.default_rng(4), inverse.symbol_law(np.array(pairs))
     rounds, held = 300, 0
     for counts in generator.multinomial(20_000, law / law.sum(), size=rounds):
-        sample = Sample.of(inverse, counts)
+        sample = Sample.from_counts(inverse, counts)
         auc = auc_of_pairs(inverse.shares(counts, 20_000), sample.covariance(inverse), sample, 1.96)
         held += auc.low <= truth <= auc.high
     assert held / rounds >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / rounds)

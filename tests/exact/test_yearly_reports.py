@@ -45,7 +45,7 @@ def test_of_the_starter_registry_two_answers_a_year_are_said_and_paid_for() -> N
     assert most_answers(registry, range(5)) == dict.fromkeys(registry.metrics, 2)
 
 
-def test_where_other_questions_are_stopped_more_answers_are_paid_for_as_the_statement_says() -> None:
+def test_where_other_metrics_are_stopped_more_answers_are_paid_for_as_the_statement_says() -> None:
     page = statement(Registry.parse(STARTER.read_text(encoding="utf-8")))
     dark_mode = page.split("\n## ")[1]
     assert "this one can be answered up to 4 times a year: even odds can become at most 21 to 1\n" in dark_mode
@@ -67,7 +67,7 @@ BUDGETS = st.builds(
     st.sampled_from(["", "3.3", "9"]),
     st.sampled_from(["2.9", "4", "6.1", "11.6"]),
 )
-QUESTIONS = st.lists(
+METRICS = st.lists(
     st.tuples(
         st.sampled_from(["0.3", "0.75", "1", "1.4"]),
         st.sampled_from(["2026-01-31", "2026-03-15", "2026-12-31"]),
@@ -80,14 +80,14 @@ QUESTIONS = st.lists(
 
 @pytest.mark.long
 @settings(derandomize=True, max_examples=30, deadline=None)
-@given(BUDGETS, QUESTIONS, st.integers(0, 3), st.data())
+@given(BUDGETS, METRICS, st.integers(0, 3), st.data())
 def test_no_device_answers_more_often_than_the_statement_says(
-    budget: str, questions: list[tuple[str, str, str]], seed: int, data: st.DataObject
+    budget: str, metrics: list[tuple[str, str, str]], seed: int, data: st.DataObject
 ) -> None:
     tables = [
         f'[metric.m{place}]\nkind = "boolean"\nepsilon = {epsilon}\nexpires = {expires}\n'
         + (f'window = "{window}"\n' if window and "split" in budget else "")
-        for place, (epsilon, expires, window) in enumerate(questions)
+        for place, (epsilon, expires, window) in enumerate(metrics)
     ]
     registry = ask("\n".join(tables), budget)
     names = list(registry.metrics)
@@ -111,13 +111,13 @@ def test_no_device_answers_more_often_than_the_statement_says(
     ],
 )
 def test_each_ceiling_limits_a_year(budget: str, most: int) -> None:
-    question = 'kind = "boolean"\nepsilon = 1\nexpires = 2026-12-31\nwindow = "day"\n'
-    registry = ask(f"[metric.a]\n{question}[metric.b]\n{question}", budget)
+    metric = 'kind = "boolean"\nepsilon = 1\nexpires = 2026-12-31\nwindow = "day"\n'
+    registry = ask(f"[metric.a]\n{metric}[metric.b]\n{metric}", budget)
     assert yearly_reports(registry, registry.metric("a")) == most
 
 
 def test_in_browsers_only_the_ceiling_of_a_window_limits_a_year() -> None:
-    question = '[metric.a]\nkind = "boolean"\nepsilon = 1\nwindow = "week"\n'
-    registry = ask(question, 'window = "week"\nper_window = 1\nlifetime = 2\nweb_year = 54')
+    metric = '[metric.a]\nkind = "boolean"\nepsilon = 1\nwindow = "week"\n'
+    registry = ask(metric, 'window = "week"\nper_window = 1\nlifetime = 2\nweb_year = 54')
     assert yearly_reports(registry, registry.metric("a")) == 54
     assert registry.metric("a").epsilon_nanos <= Fraction(10**9)

@@ -172,7 +172,7 @@ def test_an_upload_whose_slot_moves_waits_and_is_not_taken_for_new(healthy: Clus
 
 @pytest.mark.long
 def test_a_lost_node_stops_the_uploads_of_its_slots_alone(tmp_path: Path, registry_file: Path) -> None:
-    window = Window.of(WindowKind.DAY, time.time()).text
+    window = Window.at(WindowKind.DAY, time.time()).text
     with running_cluster(tmp_path, replicas=0) as cluster, collecting(cluster, registry_file) as collector:
         sent = {shard: of_shard(shard, window) for shard in range(CLUSTER_SHARDS)}
         lost = cluster.holder_of_shard(0)
@@ -191,7 +191,7 @@ def test_a_lost_node_stops_the_uploads_of_its_slots_alone(tmp_path: Path, regist
 def test_with_two_replicas_of_each_master_any_node_may_be_away_and_nothing_stops(
     tmp_path: Path, registry_file: Path
 ) -> None:
-    window = Window.of(WindowKind.DAY, time.time()).text
+    window = Window.at(WindowKind.DAY, time.time()).text
     with (
         running_cluster(tmp_path, replicas=2) as cluster,
         cluster.failing_over_quickly(),
@@ -241,7 +241,7 @@ def seen_under(promise: Promise, cluster: Cluster) -> Iterator[RedisStore]:
 
 @pytest.mark.long
 def test_a_closing_that_a_node_missed_is_finished_by_the_collector(tmp_path: Path, registry_file: Path) -> None:
-    window = Window.of(WindowKind.DAY, time.time()).text
+    window = Window.at(WindowKind.DAY, time.time()).text
     with running_cluster(tmp_path, replicas=0) as cluster, collecting(cluster, registry_file) as collector:
         for shard in range(CLUSTER_SHARDS):
             assert post(collector.url, of_shard(shard, window))[0] == 200

@@ -62,7 +62,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_counted_twice_when_a_part_is_k
 
 def test_a_store_that_is_down_gets_503_and_is_started_again(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
-        window = Window.of(WindowKind.DAY, time.time()).text
+        window = Window.at(WindowKind.DAY, time.time()).text
         assert post(collector.url, upload(report(window=window)))[0] == 200
         statuses: set[int] = set()
 
@@ -78,7 +78,7 @@ def test_a_store_that_is_down_gets_503_and_is_started_again(registry_file: Path,
 
 def test_sixteen_threads_with_one_upload_count_it_once(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data", "--workers", "2", "--threads", "8") as collector:
-        window = Window.of(WindowKind.DAY, time.time()).text
+        window = Window.at(WindowKind.DAY, time.time()).text
         body = upload(report("os", 1, window))
         answers: list[object] = []
         barrier = threading.Barrier(16)
@@ -98,7 +98,7 @@ def test_sixteen_threads_with_one_upload_count_it_once(registry_file: Path, tmp_
 
 def test_workers_that_die_again_and_again_are_replaced(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
-        window = Window.of(WindowKind.DAY, time.time()).text
+        window = Window.at(WindowKind.DAY, time.time()).text
         for _ in range(3):
             kill_worker_and_await_another(collector)
         wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="an acknowledgement")
@@ -108,7 +108,7 @@ def test_a_worker_that_dies_while_the_store_and_the_registry_are_away_is_replace
     registry_file: Path, tmp_path: Path
 ) -> None:
     with running_collector(registry_file, tmp_path / "data", "--workers", "2") as collector:
-        window = Window.of(WindowKind.DAY, time.time()).text
+        window = Window.at(WindowKind.DAY, time.time()).text
         registry_file.unlink()
         kill_store(collector)
         kill_worker(collector)

@@ -173,7 +173,7 @@ def test_a_file_that_was_cut_before_what_is_noted_is_refused_wherever_it_was_cut
     for size in range(kept.noted - 1, kept.noted - UPLOAD_BYTES, -1):
         os.truncate(increment(data), size)
         with pytest.raises(
-            ConfigError, match=f"lacks {in_units(kept.noted - size)} at its end, of the {in_units(kept.noted)}"
+            ConfigError, match=f"lacks the last {in_units(kept.noted - size)} of the {in_units(kept.noted)}"
         ):
             EmbeddedStore(data).__enter__()
 
@@ -242,9 +242,9 @@ def remove_everything(data: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "said", "left"),
     [
-        (cut, "lacks .* at its end, of the .* that were acknowledged", range(REWRITTEN, REWRITTEN + NOTED)),
-        (change_a_symbol, "is not what was written", [REWRITTEN + NOTED + LAST]),
-        (change_the_form, "is not what was written", range(REWRITTEN, REWRITTEN + NOTED)),
+        (cut, "lacks the last .* of the .* that were acknowledged", range(REWRITTEN, REWRITTEN + NOTED)),
+        (change_a_symbol, "is not as it was written", [REWRITTEN + NOTED + LAST]),
+        (change_the_form, "is not as it was written", range(REWRITTEN, REWRITTEN + NOTED)),
         (add_noughts, "Bad file format", [REWRITTEN + NOTED + LAST]),
         (remove_increment, "incr.aof is missing", [REWRITTEN]),
         (bring_back_an_older_store, "does not list", [REWRITTEN + NOTED + LAST]),
@@ -262,7 +262,7 @@ def test_a_store_of_which_a_part_is_lost_is_refused_until_the_loss_is_accepted(
             counted(data)
     assert "accepted: " in accept_loss(data)
     assert counted(data) in left
-    assert "nothing is missing" in accept_loss(data)
+    assert "nothing that was recorded is missing" in accept_loss(data)
 
 
 @pytest.mark.parametrize(
@@ -282,9 +282,9 @@ def test_a_store_of_which_nothing_can_be_read_is_refused_and_nothing_of_it_is_ch
     data = kept.copied(tmp_path / "data")
     damage(data)
     before = {file.name: file.read_bytes() for file in (data / STORE_DIR).iterdir()}
-    with pytest.raises(ConfigError, match=f"{said}.*Bring the files back if you can"):
+    with pytest.raises(ConfigError, match=f"{said}.*Restore the files if you can"):
         counted(data)
-    assert "import the last backup into a new data directory" in accept_loss(data)
+    assert "import the latest backup into a new data directory" in accept_loss(data)
     assert {file.name: file.read_bytes() for file in (data / STORE_DIR).iterdir()} == before
 
 
@@ -308,7 +308,7 @@ def test_a_store_that_is_refused_leaves_no_folder_of_its_socket_behind(
 def test_a_directory_whose_files_are_gone_is_not_taken_for_a_new_one(kept: Kept, tmp_path: Path) -> None:
     data = kept.copied(tmp_path / "data")
     remove_everything(data)
-    with pytest.raises(ConfigError, match=r"appendonly\.aof\.manifest is missing.*import the last backup"):
+    with pytest.raises(ConfigError, match=r"appendonly\.aof\.manifest is missing.*import the latest backup"):
         counted(data)
     assert "there is no store in" in accept_loss(data)
 

@@ -110,7 +110,7 @@ def test_a_master_and_its_replica_that_come_back_empty_under_load_count_nothing_
     healthy: Cluster, registry_file: Path, tmp_path: Path, round_number: int
 ) -> None:
     shard = round_number % CLUSTER_SHARDS
-    window, options = Window.of(WindowKind.DAY, time.time()).text, ("--redis", healthy.url, "--cluster")
+    window, options = Window.at(WindowKind.DAY, time.time()).text, ("--redis", healthy.url, "--cluster")
     with running_collector(registry_file, tmp_path / "unused", *options) as collector:
         noting = Noting()
         load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH, noting.post)

@@ -28,7 +28,7 @@ def test_a_flood_of_slow_devices_waits_in_bounded_memory_and_leaves_no_trace(
     registry_file: Path, tmp_path: Path
 ) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
-        window, worker = Window.of(WindowKind.DAY, time.time()).text, collector.worker_pids()[0]
+        window, worker = Window.at(WindowKind.DAY, time.time()).text, collector.worker_pids()[0]
         assert post(collector.url, upload(report(window=window)))[0] == 200
         before = resident_bytes(worker)
         where = ("127.0.0.1", int(collector.url.rpartition(":")[2]))
@@ -64,7 +64,7 @@ def many_files() -> Iterator[None]:
 def test_devices_pass_a_relay_while_others_announce_bodies_and_keep_them_back(
     registry_file: Path, tmp_path: Path, kept_back: int, held: int
 ) -> None:
-    window = Window.of(WindowKind.DAY, time.time()).text
+    window = Window.at(WindowKind.DAY, time.time()).text
     begun = with_length(bytes(MAX_UPLOAD_BYTES - kept_back), MAX_UPLOAD_BYTES)
     with (
         collector_with_key(registry_file, tmp_path) as collector,

@@ -101,7 +101,7 @@ def test_a_store_whose_disk_became_read_only_says_so_and_ends_quietly(small_disk
     running = ExitStack()
     running.enter_context(EmbeddedStore(small_disk / "data"))
     with read_only(small_disk):
-        with pytest.raises(ConfigError, match=r"Read-only file system; .* mount it for writing again"):
+        with pytest.raises(ConfigError, match=r"Read-only file system; .* remount it for writing"):
             require_room(small_disk / "data")
         running.close()
     start(small_disk / "data")

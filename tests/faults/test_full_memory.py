@@ -68,7 +68,7 @@ def test_a_collector_whose_store_is_full_keeps_what_it_acknowledged_says_so_and_
         server.setrange(keys.of_shard(0, "ballast"), LEAST_STORE_BYTES - 1, b"x")
         wait_until(lambda: load.statuses[503] >= 10 * SENDERS, what="refusals")
         kept = load.acknowledged
-        status, document = post(collector.url, upload(report(window=Window.of(WindowKind.DAY, time.time()).text)))
+        status, document = post(collector.url, upload(report(window=Window.at(WindowKind.DAY, time.time()).text)))
         assert (status, document["code"]) == (503, "store_full")
         status, retry_after, body = answer_of(f"{collector.url}/readyz")
         assert (status, json.loads(body)["code"]) == (503, "store_full")
@@ -88,7 +88,7 @@ def test_a_collector_whose_store_is_full_keeps_what_it_acknowledged_says_so_and_
         assert load.statuses[0] == 0
 
         server.config_set("maxmemory", 1)
-        window = Window.of(WindowKind.DAY, time.time()).text
+        window = Window.at(WindowKind.DAY, time.time()).text
         command = (
             sys.executable,
             "-m",

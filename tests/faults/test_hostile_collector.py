@@ -36,9 +36,9 @@ def _metrics(upload: Upload) -> set[str]:
     return {report.metric for report in upload.reports}
 
 
-def device(collector: HostileCollector, data_dir: Path, questions: Registry, clock: Callable[[], float]) -> Telemetry:
+def device(collector: HostileCollector, data_dir: Path, metrics: Registry, clock: Callable[[], float]) -> Telemetry:
     url = f"http://127.0.0.1:{collector.port}"
-    return Telemetry(questions, collector=url, data_dir=data_dir, consent=True, clock=clock)
+    return Telemetry(metrics, collector=url, data_dir=data_dir, consent=True, clock=clock)
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -54,7 +54,7 @@ def chunked(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def tallies_without_end() -> Iterator[bytes]:
     """Yield tallies of successive windows, a month and an edition at a time."""
     yield HEAD + b"\r\n"
-    window = Window.of(WindowKind.DAY, 0)
+    window = Window.at(WindowKind.DAY, 0)
     for number in itertools.count():
         yield line("dark_mode", [1, 2], window=later(window, number % 10_000).text, edition=f"{number // 10_000:012x}")
 

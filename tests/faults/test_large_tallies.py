@@ -139,7 +139,7 @@ def report(folder: Path, tallies: Iterable[str], registry: str, *options: str) -
 def test_counts_near_the_most_take_bounded_memory_and_time(kind: str, tmp_path: Path) -> None:
     text = registry_text(**KINDS[kind])
     metric = Registry.parse(text).metric("m")
-    first, counts = Window.of(WindowKind.DAY, 0), [*windows_of_counts(metric.channel.symbols)]
+    first, counts = Window.at(WindowKind.DAY, 0), [*windows_of_counts(metric.channel.symbols)]
     lines = [tally(metric, later(first, day), of_window) for day, of_window in enumerate(counts)]
     printed = json.loads(report(tmp_path, lines, text, *OPTIONS, "--with", "covariance", "--format", "json"))
     report(tmp_path, lines, text, *OPTIONS, "--output", str(tmp_path / "page.html"))
@@ -152,6 +152,6 @@ def test_seven_million_symbols_take_bounded_memory_and_time(shape: int, tmp_path
     text = registry_text(m=MILLIONS)
     metric = Registry.parse(text).metric("m")
     counts = next(islice(windows_of_counts(metric.channel.symbols), shape, None))
-    lines = iter([tally(metric, Window.of(WindowKind.DAY, 0), counts)])
+    lines = iter([tally(metric, Window.at(WindowKind.DAY, 0), counts)])
     printed = json.loads(report(tmp_path, lines, text, "--format", "json", "--with", "poisoning=0.01,simultaneous"))
     assert [estimated["reports"] for estimated in printed["metrics"]] == [sum(counts)]

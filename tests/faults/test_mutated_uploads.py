@@ -25,7 +25,7 @@ from collector import create_app
 from collector.access import parse_access
 from collector.api.messages import JSON, NDJSON
 from collector.api.problem import BY_CODE
-from collector.counters import ACCEPTED, PROBLEMS, REPORTS, Totals, WorkerCounters, new_sheet
+from collector.counters import ACCEPTED, PROBLEMS, REPORTS, Totals, WorkerCounters, new_shared_counters
 from collector.live_config import Served
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import LONG_S, NOON, OPEN, REGISTRY, key_entry
@@ -179,13 +179,13 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
 def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
     store: RedisStore, round_number: int
 ) -> None:
-    sheet = new_sheet()
+    shared_counters = new_shared_counters()
     app = create_app(
         lambda: Served(REGISTRY, ACCESS, ONCE),
         store,
         clock=lambda: NOON,
         grace_s=LONG_S,
-        counters=WorkerCounters(sheet),
+        counters=WorkerCounters(shared_counters),
     )
     store.close(Window.parse(CLOSED))
     oracle, seeded = Oracle(), Random(round_number)  # noqa: S311 hostile bodies are no secret
@@ -202,12 +202,12 @@ def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
         }
     )
     assert counted == oracle.tallies
-    totals = Totals(sheet)
-    assert all(totals.of(REPORTS, refusal) for refusal in Refusal)
+    totals = Totals(shared_counters)
+    assert all(totals.total(REPORTS, refusal) for refusal in Refusal)
     assert sender.problems == Counter(
-        {code: totals.of(PROBLEMS, code) for code in BY_CODE if totals.of(PROBLEMS, code)}
+        {code: totals.total(PROBLEMS, code) for code in BY_CODE if totals.total(PROBLEMS, code)}
     )
-    assert totals.of(REPORTS, ACCEPTED) == counted.total() > UPLOADS_A_ROUND // 5
+    assert totals.total(REPORTS, ACCEPTED) == counted.total() > UPLOADS_A_ROUND // 5
 
     unseen = Sender(conforming_client(app), seeded, lambda *_: None)
     tracemalloc.start()

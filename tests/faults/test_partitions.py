@@ -241,25 +241,25 @@ def test_a_master_that_was_a_replica_meanwhile_confirms_nothing_from_before(
         at.network.heal()
         for _ in range(UPLOADS_BETWEEN):  # so the new history gets further than the one that ended
             assert fsync.count(judged(of_shard(7))) == CountedUpload(Verdict(1), is_duplicate=False)
-        wait_until(lambda: is_in_step(master, of=replica), what="a copy")
+        wait_until(lambda: is_in_step(master, master=replica), what="a copy")
         master.ask("CLUSTER", "FAILOVER")
-        wait_until(lambda: is_in_step(replica, of=master), what="the master of before")
-        with pytest.raises(StoreUnavailableError, match="was a replica meanwhile"):
+        wait_until(lambda: is_in_step(replica, master=master), what="the master of before")
+        with pytest.raises(StoreUnavailableError, match="was a replica for a while"):
             list(reading)
         acknowledged = [first] if waiting.exception() else [first, third]
         assert counted(fsync) == len(acknowledged) + UPLOADS_BETWEEN
 
 
-def is_in_step(node: Node, *, of: Node) -> bool:
+def is_in_step(node: Node, *, master: Node) -> bool:
     """Whether a node is a replica of another and has its data."""
-    return node.replicates(of) and node.client.info("replication")["master_link_status"] == "up"
+    return node.replicates(master) and node.client.info("replication")["master_link_status"] == "up"
 
 
 def test_an_upload_that_comes_again_at_the_last_moment_is_known_by_a_clock_that_stepped_nearly_a_day(
     at: Deployment,
 ) -> None:
     now_s = time.time()
-    yesterday = Window.of(WindowKind.DAY, now_s - DAY_S)
+    yesterday = Window.at(WindowKind.DAY, now_s - DAY_S)
     grace_s = int(now_s - yesterday.ends_at) + 1  # it closes within a second, and its ids are remembered for a day more
     sent = judge(of_shard(7, yesterday.text), REGISTRY, now_s=now_s, grace_s=grace_s)
     assert len(sent.additions) == 1

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.services.buildah import BASE, Storage
 from tests.support.services.collecting import report, today, upload
-from tests.support.services.composed import initialised
+from tests.support.services.composed import initialized
 from tests.support.services.images import ROOT
 from tests.support.services.processes import free_port, wait_until
 from tests.support.services.wire import post
@@ -56,7 +56,7 @@ def test_both_images_run_as_their_user_take_an_upload_and_report_it(
     check = [word.replace(":8080", f":{port}") for word in settings["Healthcheck"]["Test"][1:]]
     command = [word.replace("0.0.0.0:8080", f"127.0.0.1:{port}") for word in settings["Entrypoint"] + settings["Cmd"]]
     tmp_path.chmod(0o755)
-    folder = initialised(tmp_path)
+    folder = initialized(tmp_path)
     shutil.copy(registry_file, folder / "config" / "metrics.toml")
     options = (
         f"--volume={folder / 'config'}:/etc/hearsay:ro",

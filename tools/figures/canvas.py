@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Final
@@ -17,6 +18,11 @@ text.name { font-weight: 600 }
 text.small { font-size: 12.5px; fill: #46515f }
 path { fill: none; stroke: #46515f; stroke-width: 1.6 }
 path.dashed { stroke-dasharray: 5 4 }
+path.yes { stroke: #0072b2; stroke-width: 5.4; stroke-linecap: round }
+path.no { stroke: #b4bfcc; stroke-width: 3; stroke-linecap: round }
+path.heavy { stroke: #1b2430; stroke-width: 2.4 }
+path.one, circle { fill: none; stroke: #d55e00; stroke-width: 2 }
+rect.bar { fill: #8cc4ea; stroke: none }
 marker path { fill: #46515f; stroke: none }
 @media (prefers-color-scheme: dark) {
 svg { background: #14181f }
@@ -26,6 +32,11 @@ rect.late { fill: #40290f; stroke: #e69f00 }
 text { fill: #e8edf4 }
 text.small { fill: #b9c4d2 }
 path { stroke: #b9c4d2 }
+path.yes { stroke: #56b4e9 }
+path.no { stroke: #4d5a6b }
+path.heavy { stroke: #e8edf4 }
+path.one, circle { stroke: #e69f00 }
+rect.bar { fill: #1f6697 }
 marker path { fill: #b9c4d2 }
 }
 </style>
@@ -34,6 +45,12 @@ marker path { fill: #b9c4d2 }
 
 LINE: Final = 18
 """Pixels from one line of words to the next."""
+
+COLUMNS: Final = 40
+"""Of a grid of people."""
+
+STEP: Final = 6.5
+"""Pixels from one of them to the next."""
 
 
 @dataclass(slots=True)
@@ -73,6 +90,29 @@ class Canvas:
         named = f' class="{kind}"' if kind else ""
         end = ' marker-end="url(#tip)"' if tip else ""
         self.parts.append(f'<path{named} d="{path}"{end}/>')
+
+    def bar(self, place: tuple[int, int, int, int]) -> None:
+        """Draw a bar at (left, top, width, height)."""
+        left, top, width, height = place
+        self.parts.append(f'<rect class="bar" x="{left}" y="{top}" width="{width}" height="{height}"/>')
+
+    def people(self, place: tuple[int, int], answers: Sequence[int], one: int) -> tuple[float, float]:
+        """Draw a dot for each person's yes (1) or no (0), from a left and a top on.
+
+        Return the center of the ring around one of them.
+        """
+        dots: dict[int, str] = {0: "", 1: ""}
+        centers = [
+            (place[0] + STEP * (number % COLUMNS + 0.5), place[1] + STEP * (number // COLUMNS + 0.5))
+            for number in range(len(answers))
+        ]
+        for answer, (x, y) in zip(answers, centers, strict=True):
+            dots[answer] += f"M{x:g} {y:g}h0"
+        for answer, kind in enumerate(("no", "yes")):
+            self.line(dots[answer], kind, tip=False)
+        x, y = centers[one]
+        self.parts.append(f'<circle cx="{x:g}" cy="{y:g}" r="5.5"/>')
+        return x, y
 
     def svg(self) -> str:
         """Return the drawing as a file."""

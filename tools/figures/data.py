@@ -32,6 +32,14 @@ DEVICES: Final = (300, 1_000, 10_000, 100_000, 1_000_000)
 COUNTED_PLAINLY: Final = 0.25
 """The variance of a yes or no that half of all people answer, if nothing is randomized."""
 
+REACHES: Final = (10, 5, 2, 1)
+"""Percentage points from an estimate to the end of its interval."""
+
+BUDGET: Final = 2.0
+ANSWERS: Final = (1, 2, 4)
+SPENDERS: Final = 1000
+"""Devices that spend the budget on so many answers."""
+
 OF_MEANS: Final = ("optimal-mean", "one-bit", "laplace")
 
 OTHERS_OF_MEANS: Final = {"piecewise": piecewise, "hybrid": hybrid}
@@ -179,8 +187,50 @@ def devices_table() -> str:
         ["", *(f"{devices:,}" for devices in DEVICES)],
         ["---", *("---:" for _ in DEVICES)],
         *(
-            [question, *(f"± {196 * math.sqrt(variance / devices):.2g}" for devices in DEVICES)]
-            for question, variance in rows.items()
+            [metric, *(f"±{196 * math.sqrt(variance / devices):.2g}" for devices in DEVICES)]
+            for metric, variance in rows.items()
         ),
     ]
     return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def needed_table() -> str:
+    """Return how many devices take an interval of a size, by metric."""
+    variances = {
+        "yes or no, epsilon 0.5": our_share_variance(2, 0.5),
+        "yes or no, epsilon 1": our_share_variance(2, 1.0),
+        "yes or no, epsilon 2": our_share_variance(2, 2.0),
+        "one of 8 values, epsilon 1": our_share_variance(8, 1.0),
+        "one of 32 values, epsilon 1": our_share_variance(32, 1.0),
+        "yes or no, without noise": COUNTED_PLAINLY,
+    }
+    lines = [
+        ["", *(f"±{points} point{'s' * (points > 1)}" for points in REACHES)],
+        ["---", *("---:" for _ in REACHES)],
+        *(
+            [metric, *(two_digits(variance * (196 / points) ** 2) for points in REACHES)]
+            for metric, variance in variances.items()
+        ),
+    ]
+    return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def two_digits(count: float) -> str:
+    """Return a count to two digits, upwards: 1,301.2 is 1,400."""
+    unit = 10 ** (math.floor(math.log10(count)) - 1)
+    return f"{math.ceil(count / unit) * unit:,}"
+
+
+def spent_table() -> str:
+    """Return how far an interval reaches if a budget is spent on a few answers, or on many.
+
+    The same devices answer each time, half of them with yes. Noise averages out, and the choice of
+    the devices does not.
+    """
+    lines = []
+    for answers in ANSWERS:
+        noise = our_share_variance(2, BUDGET / answers) - COUNTED_PLAINLY
+        reach = 196 * math.sqrt((noise / answers + COUNTED_PLAINLY) / SPENDERS)
+        lines.append(f"| {answers} | {BUDGET / answers:g} | ±{reach:.2g} points |\n")
+    head = "\n| answers of each device | epsilon of each | 95% interval of their average |\n| ---: | ---: | ---: |\n"
+    return head + "".join(lines)

@@ -2,36 +2,123 @@
 
 from __future__ import annotations
 
-import math
+import random
+from typing import Final, NamedTuple
 
-from client_sdk.protocol import GRACE_S
+import estimator
+from client_sdk.protocol import GRACE_S, Registry, Window
+from client_sdk.testing import SeededCoins
 from collector.config import DAY_S
-from tools.figures.canvas import Canvas
+from estimator.render.rounding import percent
+from estimator.tallies import Tally
+from tools.figures.canvas import COLUMNS, Canvas
 
-REPORTS, YES = 1000, 400
-KEEP = 3 / 4
-"""The chance that a device reports the truth at epsilon ln 3; else it reports the contrary."""
+ONE_METRIC: Final = """
+schema = 1
+[app]
+name = "picture"
+owner = "picture@example.com"
+[budget]
+per_window = 2
+lifetime = 2
+[metric.dark_mode]
+purpose = "Is dark mode used?"
+kind = "boolean"
+epsilon = "ln 3"
+"""
+SEED: Final = 1
+PEOPLE: Final = 1000
+YES: Final = 300
+"""How many of them would say yes."""
 
-NORMAL_95 = 1.96
+LAST_ROW: Final = range(PEOPLE - COLUMNS, PEOPLE)
+"""Where a person is easily pointed at."""
+
+PERCENT: Final = 4
+"""Pixels."""
+
+
+class Asked(NamedTuple):
+    """What a thousand people answer, and what becomes of it.
+
+    Attributes:
+        answers: of each person, 1 for yes.
+        sent: the symbol that the person's device reports.
+        keep: the probability that a device reports the answer as it is.
+        estimate: the share of yes in the report.
+        low: the lower end of its 95% interval.
+        high: its upper end.
+
+    """
+
+    answers: list[int]
+    sent: list[int]
+    keep: float
+    estimate: float
+    low: float
+    high: float
+
+
+def asked() -> Asked:
+    """Ask everybody by the SDK's own law, with seeded coins, and estimate as a report does."""
+    registry = Registry.parse(ONE_METRIC)
+    metric = registry.metric("dark_mode")
+    coins = SeededCoins(SEED)
+    yes = set(random.Random(SEED).sample(range(PEOPLE), YES))  # noqa: S311 of a picture
+    answers = [int(person in yes) for person in range(PEOPLE)]
+    sent = [metric.perturb(bool(answer), coins) for answer in answers]
+    counts = [sent.count(symbol) for symbol in (0, 1)]
+    tally = Tally("dark_mode", metric.edition, Window.parse("2026-11-20"), closed=True, reports=PEOPLE, counts=counts)
+    estimates = estimator.estimate(registry, [tally]).metrics[0].estimates or ()
+    (figure,) = (each for each in estimates if each.value is True)
+    assert figure.estimate is not None  # noqa: S101 there are reports
+    keep = float(metric.channel.probability(1, given=1))
+    return Asked(answers, sent, keep, figure.estimate, figure.low, figure.high)
 
 
 def overview() -> str:
-    """Return the way of an answer, from the device to the report."""
-    drawn = Canvas(900, 200, "An answer is perturbed on the device, counted by the collector, and estimated from there")
-    share = YES / REPORTS
-    estimate = (share - (1 - KEEP)) / (2 * KEEP - 1)
-    wide = NORMAL_95 * math.sqrt(share * (1 - share) / REPORTS) / (2 * KEEP - 1)
-    known = f"{estimate:.0%} say yes ({estimate - wide:.0%} to {estimate + wide:.0%})"
-    drawn.box((20, 30, 240, 100), ("device: the SDK", "“yes”  →  coins  →  “no”", "a ledger pays for it"), "ours")
-    counted = f"no: {REPORTS - YES}   yes: {YES}"
-    drawn.box((330, 30, 240, 100), ("service: the collector", "counts each report once", counted), "ours")
-    drawn.box((640, 30, 240, 100), ("job: the estimator", "takes the noise out", known), "ours")
-    drawn.line("M260 80H328")
-    drawn.line("M570 80H638")
-    drawn.words((140, 160), "only a randomized answer leaves", "small")
-    drawn.words((450, 160), "only perturbed reports, as counts", "small")
-    drawn.words((760, 160), "what is true of who takes part", "small")
+    """Return the way of one answer, and of a thousand, from the devices to the report."""
+    drawn = Canvas(920, 320, "One person's yes becomes no; a thousand of them become a bar with an interval")
+    known = asked()
+    shown = percent(known.estimate, known.low, known.high, figures=1)
+    one = next(person for person in LAST_ROW if known.answers[person] > known.sent[person])
+    for left, name, words in (
+        (20, "A thousand people", f"{YES} of them use dark mode"),
+        (330, "What their devices send", f"{sum(known.sent)} of 1,000 say yes"),
+        (644, "What the report says", f"{shown.estimate}% use dark mode ({shown.low}% to {shown.high}%)"),
+    ):
+        drawn.words((left, 26), name, "name", "start")
+        drawn.words((left, 46), words, "small", "start")
+    for left, people, words in ((20, known.answers, "one person: “yes”"), (330, known.sent, "leaves as “no”")):
+        x, y = drawn.people((left, 60), people, one)
+        drawn.line(f"M{x:g} {y + 6:g}V242", "one", tip=False)
+        drawn.words((round(x), 260), words)
+    drawn.line("M288 140H322")
+    drawn.line("M598 140H634")
+    _bar(drawn, (644, 140), known)
+    reversed_in = round(1 / (1 - known.keep))
+    drawn.words(
+        (20, 300),
+        f"A device sends the opposite of its answer with probability 1/{reversed_in}. "
+        "The report knows this probability and corrects for it.",
+        "small",
+        "start",
+    )
     return drawn.svg()
+
+
+def _bar(drawn: Canvas, place: tuple[int, int], known: Asked) -> None:
+    """Draw the estimate as a bar with its interval, and the truth."""
+    left, middle = place
+    low, high, truth = (left + PERCENT * 100 * share for share in (known.low, known.high, YES / PEOPLE))
+    drawn.bar((left, middle - 22, round(PERCENT * 100 * known.estimate), 44))
+    drawn.line(f"M{low:g} {middle}H{high:g}M{low:g} {middle - 9}v18M{high:g} {middle - 9}v18", "heavy", tip=False)
+    drawn.line(f"M{truth:g} {middle - 44}v88", "dashed", tip=False)
+    drawn.words((round(truth), middle - 52), f"true: {YES / PEOPLE:.0%}", "small")
+    drawn.line(f"M{left} {middle + 60}h{60 * PERCENT}", tip=False)
+    for tick in (0, 20, 40, 60):
+        drawn.line(f"M{left + PERCENT * tick} {middle + 56}v8", tip=False)
+        drawn.words((left + PERCENT * tick, middle + 82), f"{tick}%", "small")
 
 
 def ledger() -> str:
@@ -41,9 +128,9 @@ def ledger() -> str:
     drawn.box((290, 20, 240, 80), ("an answer is recorded", "is there a report of this", "window already?"))
     drawn.box((620, 20, 260, 80), ("charge", "window, month and lifetime", "have room for epsilon?"), "ours")
     drawn.box((620, 170, 260, 80), ("report queued", "charge and report are written", "in one step"), "ours")
-    drawn.box((290, 170, 240, 80), ("sent", "at a random instant,", "again until there is a verdict"))
+    drawn.box((290, 170, 240, 80), ("sent", "at a random time, and again", "until the collector answers"))
     drawn.box((20, 170, 200, 80), ("next window", "a new period; lifetime", "goes on adding up"))
-    drawn.box((620, 320, 260, 80), ("out of budget", "nothing is queued any more,", "whatever the answer is"), "late")
+    drawn.box((620, 320, 260, 80), ("out of budget", "nothing more is recorded,", "whatever the answer is"), "late")
     drawn.box(
         (20, 320, 510, 80),
         ("opting out", "queue, history and secret are wiped;", "charges stay, so opting in again renews nothing"),
@@ -70,17 +157,17 @@ def windows() -> str:
     for left, words in ((40, "Monday 00:00 UTC"), (420, "next Monday"), (620, "Thursday 00:00 UTC")):
         drawn.line(f"M{left} 142V158", tip=False)
         drawn.words((left, 178), words, "small", "start" if left == 40 else "middle")  # noqa: PLR2004 the left edge
-    drawn.words((230, 40), "preliminary looks, hourly at most", "small")
-    drawn.words((740, 40), "reports are read; late ones are refused", "small")
+    drawn.words((230, 40), "preliminary reports, at most hourly", "small")
+    drawn.words((740, 40), "final reports; late answers are refused", "small")
     drawn.words(
         (40, 215),
-        "An upload's id is remembered until a day after its last window closed, so that it counts once.",
+        "The collector remembers an upload's id until a day after its last window has closed, and counts it once.",
         "small",
         "start",
     )
     drawn.words(
         (40, 240),
-        "“close” ends a window early: later reports are refused, although devices have paid for them.",
+        "“store close” closes a window early. Devices that report later have paid for a report that is refused.",
         "small",
         "start",
     )

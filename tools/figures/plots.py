@@ -26,7 +26,7 @@ LOOKS: Final = (
     {"color": "#cc79a7", "marker": "^", "linestyle": "-.", "linewidth": 1.8},
     {"color": "#e69f00", "marker": "D", "linestyle": (0, (5, 1, 1, 1, 1, 1)), "linewidth": 1.8},
 )
-"""Colours of Okabe & Ito (2008), each with a marker and dashes of its own."""
+"""Colors of Okabe & Ito (2008), each with a marker and dashes of its own."""
 
 DARK: Final = f"""\
 <style>

@@ -18,12 +18,12 @@ ROOT: Final = Path(__file__).parents[2]
 PRODUCT: Final = ("client_sdk", "collector", "estimator")
 KINDS_OF_TESTS: Final = {
     "exact": "tests of laws and estimators: enumeration, closed forms, coverage over hostile populations",
-    "unit": "tests of modules, among them histories of random steps",
-    "contract": "tests that every store passes: Valkey, Redis, a cluster, the embedded store",
-    "simulation": "tests of the whole system in one process, each from seeds",
-    "faults": "tests that kill, cut, fill and step clocks",
+    "unit": "tests of modules, including histories of random steps",
+    "contract": "tests that every store must pass: Valkey, Redis, a cluster, the embedded store",
+    "simulation": "tests of the whole system in one process, each run with several seeds",
+    "faults": "tests that kill processes, cut networks, fill disks and step clocks",
     "end_to_end": "tests of whole programs, pages and images",
-    "architecture": "tests of the tree: imports, names, pages, versions",
+    "architecture": "tests of the repository: imports, names, pages, versions",
 }
 MUTANTS: Final = "MUTANTS"
 WHITE: Final = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -82,7 +82,7 @@ def tested_table() -> str:
         (tests, "lines of code in their tests"),
         *((tests_in(folder), words) for folder, words in KINDS_OF_TESTS.items()),
         (mutants_refused(), "wrong laws, devices, estimators and products, each of which a named test refuses"),
-        (vectors(), "vectors that the SDKs in Python and TypeScript both read"),
+        (vectors(), "test vectors that the SDKs in Python and TypeScript share"),
     ]
     lines = "".join(f"| {_rounded(number):,} | {words} |\n" for number, words in rows)
     return f"\n| about | |\n| ---: | --- |\n{lines}"

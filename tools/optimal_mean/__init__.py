@@ -1,1 +1,1 @@
-"""Derives the tables of ``optimal-mean``, and measures them against the linear programme."""
+"""Derives the tables of ``optimal-mean``, and measures them against the linear program."""

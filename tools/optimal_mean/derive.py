@@ -27,7 +27,7 @@ GREATEST: Final = 8.0
 
 LOSS: Final = ((6.5, 1.007), (7.25, 1.006), (GREATEST, 1.0025))
 """The most by which the worst variance may exceed the least one of sliding bands, up to an epsilon.
-The linear programme is below that by one to seven parts in 1,000.
+The linear program is below that by one to seven parts in 1,000.
 """
 
 WIDTHS: Final = ((0.5, 0.5), (1.0, 0.49), (1.5, 0.424), (2.0, 0.394), (3.0, 0.333), (4.0, 0.266), (5.0, 0.207))
@@ -47,7 +47,7 @@ SYMBOLS: Final = (
 )
 """Numbers of symbols that are tried up to an epsilon."""
 
-STRETCHES: Final = (
+FACTORS: Final = (
     3.0,
     2.0,
     1.5,
@@ -138,12 +138,12 @@ def _up_to(epsilon: float, rows: Sequence[tuple[float, T]]) -> T:
 
 
 def _next(lowest: float, first: int) -> tuple[float, int, tuple[Table, Table]]:
-    """Return the next two tables' reach, the first stretch to try after them, and the tables.
+    """Return the next two tables' reach, the first factor to try after them, and the tables.
 
-    Stretches become shorter, so those much longer than the last one are not tried again.
+    Factors become smaller, so those much larger than the last one are not tried again.
     """
-    for index, stretch in enumerate(STRETCHES[first:], first):
-        greatest = min(lowest * stretch, GREATEST)
+    for index, factor in enumerate(FACTORS[first:], first):
+        greatest = min(lowest * factor, GREATEST)
         for symbols in _up_to(greatest, SYMBOLS):
             for width in _widths(lowest, symbols):
                 both = table_at(lowest, symbols, width), table_at(greatest, symbols, width)

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
 from client_sdk.protocol import Refusal
 from client_sdk.protocol.command_line import MEANINGS
 from collector.api.problem import Problem
 from tools.reference.markdown import table
+
+OUTCOMES: Final = Path(__file__).parents[2] / "tests" / "vectors" / "outcomes.json"
+"""The names that all SDKs share."""
+
+SDKS: Final[Mapping[tuple[str, ...], str]] = {
+    ("python", "typescript"): "both",
+    ("python",): "Python",
+    ("typescript",): "TypeScript",
+}
 
 
 def exit_statuses() -> str:
@@ -17,6 +31,15 @@ def refusals() -> str:
     """Return the refusals of a report."""
     rows = [(f"`{code}`", code.sentence, "again, alone" if code.retryable else "never") for code in Refusal]
     return table(("code", "means", "a device sends it"), rows)
+
+
+def outcomes(group: str) -> str:
+    """Return the outcomes that the vectors call ``recorded``, ``flushed`` or ``history``."""
+    rows = [
+        (f"`{name}`", each["means"], SDKS[tuple(each["sdks"])])
+        for name, each in json.loads(OUTCOMES.read_text(encoding="utf-8"))[group].items()
+    ]
+    return table(("outcome", "means", "in"), rows)
 
 
 def problems() -> str:

@@ -1,11 +1,19 @@
-"""Every key of a registry: ranges from its schema, defaults and examples from here."""
+"""Every key, kind and mechanism of a registry.
+
+Ranges come from the schema, what belongs together from the code; defaults, examples and words are
+here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast
 
-from client_sdk.commands.json_schema import registry_schema
+from client_sdk.commands.json_schema import KIND_CLASSES, OF_KINDS, registry_schema
+from client_sdk.protocol.kinds import KINDS
+from client_sdk.protocol.kinds.kind import REFUSED, Kind
+from client_sdk.protocol.mechanisms.catalogue import MECHANISMS, Mechanism
 from tools.reference.markdown import table
 
 
@@ -16,12 +24,14 @@ class Key(NamedTuple):
         default: what holds if the key is left out, as it is written; or a word in parentheses.
         example: a line of TOML.
         beside: the other lines that its table needs, with those of ``COMMON``.
+        values: what it may be, in Markdown, if the schema's words are too long.
 
     """
 
     default: str
     example: str
     beside: str = 'kind = "boolean"'
+    values: str = ""
 
 
 REQUIRED: Final = "(required)"
@@ -104,7 +114,9 @@ METRIC: Final[Mapping[str, Key]] = {
     "cells": Key("cells = 131072", "cells = 16384", f'{_TEXT}\npreset = "domain"'),
     "title": Key("(its name)", 'title = "Dark mode"'),
     "unit": Key(NONE, 'unit = "ms"', _NUMBER),
-    "mechanism": Key('mechanism = "auto"', 'mechanism = "laplace"', _NUMBER),
+    "mechanism": Key(
+        'mechanism = "auto"', 'mechanism = "laplace"', _NUMBER, "`auto`, or [one by name](expert.md#mechanisms)"
+    ),
     "delta": Key("(required by `gaussian`)", "delta = 1e-6", f'{_NUMBER}\nmechanism = "gaussian"'),
     "utility": Key(
         "(required by `exponential` of a category)",
@@ -126,6 +138,33 @@ METRIC: Final[Mapping[str, Key]] = {
 }
 
 
+MECHANISM_WORDS: Final[Mapping[str, str]] = {
+    "randomized-response": "the answer, or its opposite",
+    "k-ary-randomized-response": "the answer, or another one, all equally likely",
+    "cyclic-design": "a block of answers that probably contains the true one; few blocks",
+    "projective-geometry": "a block of answers that probably contains the true one; few blocks, for many values",
+    "balanced-design": "a block of answers that probably contains the true one, with the least variance",
+    "one-of": "yes or no to one value, drawn before the answer is read",
+    "exponential": "a value, the likelier the more useful it is: by default the nearer to the answer",
+    "optimal-mean": "a point of the range, with the least worst-case variance of the mean",
+    "one-bit": "an end of the range, the likelier the nearer",
+    "square-wave": "a place near the answer, or any place",
+    "hierarchical": "a part of the range, at a scale drawn by chance",
+    "laplace": "the answer with Laplace noise",
+    "gaussian": "the answer with Gaussian noise; its epsilon is exceeded with probability delta",
+    "rotated-axes": "a direction that the vector points along rather than not",
+    "crosses": "one feature, drawn by chance, with the label",
+    "grouped-geometry": "a cell of the text's hash in the device's group",
+}
+"""What a report of each mechanism is."""
+
+OF_A_KIND: Final = re.compile(r"of (?:an? )?(\w+)(?: or an? (\w+))?: (?!.*; of )")
+"""The kinds with which the description of a key may begin."""
+
+ESTIMATES: Final[Mapping[str, str]] = {"ball": "mean vector, linear model", "features": "model"}
+"""What is estimated of inputs that are no answers, by their shape."""
+
+
 def properties(name: str) -> dict[str, dict[str, Any]]:
     """Return the schema's keys of a table of the registry: ``app``, ``budget`` or ``metric``."""
     part = registry_schema()["properties"][name]
@@ -143,26 +182,88 @@ def budget() -> str:
     return _table("budget", BUDGET)
 
 
+def kinds() -> str:
+    """Return the keys of each kind, and those that it refuses."""
+    rows = [(f"`{kind.name}`", f"`{kind.call}`", *map(_listed, _keys(kind))) for kind in KIND_CLASSES]
+    return table(("kind", "method", "required", "optional", "refused"), rows)
+
+
 def metric() -> str:
     """Return the table of ``[metric.NAME]``."""
-    return _table("metric", METRIC)
+    known = properties("metric")
+    rows = [
+        (f'<a id="key-{key}"></a>`{key}`', _kinds_with(key), *_row(known[key], said)) for key, said in METRIC.items()
+    ]
+    return table(("key", "kinds", "meaning", "value", "example"), rows)
+
+
+def mechanisms() -> str:
+    """Return every mechanism that a registry may name."""
+    rows = [(f"`{name}`", says, *_uses(MECHANISMS[name])) for name, says in MECHANISM_WORDS.items()]
+    return table(("mechanism", "a report is", "kinds", "estimates", "[permanent](#permanent-answers)"), rows)
+
+
+def _uses(mechanism: Mechanism) -> tuple[str, ...]:
+    names = [kind.name for kind in KIND_CLASSES if mechanism.shape in _shapes(kind) and _is_open(mechanism, kind)]
+    estimates = ", ".join(mechanism.statistics) or ESTIMATES.get(mechanism.shape, "shares")
+    return ", ".join(names), estimates, "yes" if mechanism.is_permanent else ""
+
+
+def _is_open(mechanism: Mechanism, kind: type[Kind]) -> bool:
+    return mechanism.is_open_to(cast("Kind", kind))  # it looks at what all questions of the kind share
+
+
+def _shapes(kind: type[Kind]) -> Iterator[str]:
+    """Yield the shapes of a kind and its variants; those of counts depend on the statistic."""
+    waiting: list[type[Kind]] = Kind.__subclasses__()
+    while waiting:
+        each = waiting.pop()
+        waiting += each.__subclasses__()
+        if getattr(each, "name", "").partition("-of-")[0] == kind.name:
+            yield from each.shapes if isinstance(each.shapes, tuple) else ("grid", "labels")
+
+
+def _keys(kind: type[Kind]) -> tuple[list[str], list[str], list[str]]:
+    """Return the keys that a kind requires, takes and refuses, without those of other kinds."""
+    either = [name for choice in kind.rule.get("oneOf", []) for name in choice["required"]]
+    own = {key.name: key.required for key in kind.keys if key.name not in either}
+    required = [" or ".join(either)] if either else []
+    required += [name for name, needed in own.items() if needed]
+    optional = [name for name, needed in own.items() if not needed]
+    optional += [key for key in REFUSED if key not in kind.refused]
+    return required, optional, [key for key in kind.refused if key not in REFUSED]
+
+
+def _kinds_with(key: str) -> str:
+    if key in OF_KINDS:
+        return ", ".join(kind.name for kind in KIND_CLASSES if key in {own.name for own in kind.keys})
+    if key in REFUSED:
+        return ", ".join(kind.name for kind in KIND_CLASSES if key not in kind.refused)
+    return "every"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(" or ".join(map(_link, name.split(" or "))) for name in names)
+
+
+def _link(key: str) -> str:
+    """Return a link to the row of a key, in HTML: rows have no anchors in Markdown."""
+    return f'<a class="reference internal" href="#key-{key}"><code class="docutils literal">{key}</code></a>'
 
 
 def _table(name: str, keys: Mapping[str, Key]) -> str:
     known = properties(name)
-    rows = [_row(key, known[key], said) for key, said in keys.items()]
-    return table(("key", "says", "type and range", "default", "example"), rows)
+    rows = [(f"`{key}`", *_row(known[key], said)) for key, said in keys.items()]
+    return table(("key", "meaning", "value", "example"), rows)
 
 
-def _row(name: str, schema: Mapping[str, Any], key: Key) -> tuple[str, ...]:
+def _row(schema: Mapping[str, Any], key: Key) -> tuple[str, ...]:
     default = key.default.strip("()") if key.default.startswith("(") else f"`{key.default.partition(' = ')[2]}`"
-    return (
-        f"`{name}`",
-        schema["description"],
-        kind_of(schema),
-        default,
-        f"`{key.example}`",
-    )
+    stated = default if default.startswith("required") else f"default: {default}"
+    said, prefix = schema["description"], OF_A_KIND.match(schema["description"])
+    if prefix and {*prefix.groups()} <= {None, *KINDS}:
+        said = said[prefix.end() :]  # the table has a column of kinds
+    return said, f"{key.values or kind_of(schema)}; {stated}", f"`{key.example}`"
 
 
 def kind_of(schema: Mapping[str, Any]) -> str:
@@ -187,7 +288,8 @@ def _collection(schema: Mapping[str, Any]) -> str:
         return f"table of {', '.join(schema['properties'])}"
     if schema["type"] == "object":
         return f"table of {schema['minProperties']} to {schema['maxProperties']:,} labels, each with a text"
-    return f"list of {_items(schema)} {kind_of(schema['items'])}".replace("  ", " ")
+    item = re.sub(r"^(whole number|number|text|list|table)", r"\1s", kind_of(schema["items"]))
+    return f"list of {_items(schema)} {item}"
 
 
 def _items(schema: Mapping[str, Any]) -> str:
@@ -206,5 +308,9 @@ def _text(schema: Mapping[str, Any]) -> str:
 def _range(schema: Mapping[str, Any]) -> str:
     least, above = schema.get("minimum"), schema.get("exclusiveMinimum")
     most, below = schema.get("maximum"), schema.get("exclusiveMaximum")
-    start = f" from {least:,}" if least is not None else f" above {above}" if above is not None else ""
-    return start + (f" to {most:,}" if most is not None else f" to below {below}" if below is not None else "")
+    start = f" from {_figure(least)}" if least is not None else f" above {above}" if above is not None else ""
+    return start + (f" to {_figure(most)}" if most is not None else f" to below {below}" if below is not None else "")
+
+
+def _figure(number: float) -> str:
+    return f"{int(number):,}" if number == int(number) else f"{number:g}".replace("e-0", "e-")

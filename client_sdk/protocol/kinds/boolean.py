@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.encoding import Labels
-from client_sdk.protocol.kinds.kind import AskedQuestion
+from client_sdk.protocol.kinds.kind import AskedMetric
 from client_sdk.protocol.sentences import Sentences
 
 TRUTH_VALUES: Final[Mapping[str, bool]] = {
@@ -58,6 +58,6 @@ class Boolean(Labels):
             raise DomainError
         return TRUTH_VALUES[stated]
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield that yes or no is answered."""
         yield say("statement.boolean")

@@ -9,7 +9,7 @@ from typing import ClassVar
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.key import OTHER, VALUES, Key
-from client_sdk.protocol.kinds.kind import AskedQuestion, Label, literals, refused
+from client_sdk.protocol.kinds.kind import AskedMetric, Label, literals, refused
 from client_sdk.protocol.kinds.words import escaped, listed, preview
 from client_sdk.protocol.sentences import Sentences
 
@@ -66,7 +66,7 @@ class Category(Labels):
             raise DomainError
         return symbol
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the values, and which of them stands for others."""
         yield say("statement.value", answers=listed(self.values, say))
         yield from self.said_of_others(say)

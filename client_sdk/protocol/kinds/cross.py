@@ -3,7 +3,7 @@
 A number asked together with its group is rounded at random to one of a few points, without bias,
 and the pair of group and point is one category. With strong noise two points, the ends of the
 range, are best: each more costs inputs. With weak noise the rounding matters more than the inputs
-do (see ``docs/research/mean-by-group.md``, which has the measurements behind `POINTS`).
+do (see ``docs/research/models.md``, which has the measurements behind `POINTS`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.kind import (
     MEMBERS_APART,
-    AskedQuestion,
+    AskedMetric,
     Kind,
     Label,
     Law,
@@ -209,7 +209,7 @@ class Cross(_Pair, Labels):
         group, outcome = pair(answer)
         return self.first.symbol(group) * self.second.size + self.second.symbol(outcome)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of both questions, and what their values stand for."""
         first, second = map(escaped, self.names)
         yield say("statement.cross", first=first, second=second)
@@ -293,7 +293,7 @@ class MeanByGroup(_Pair):
         """Return what the number says."""
         return self.second.counted(say, unit)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield how the number is rounded, and what values of the group stand for."""
         group, number = map(escaped, self.names)
         if self.points == LEAST_POINTS:

@@ -116,10 +116,10 @@ def _read_values(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[str,
         return None
     for value in values:
         if not is_text(value):
-            table.mistake(key.name, f"must hold texts of 1 to {MAX_TEXT} printable characters")
+            table.mistake(key.name, f"must contain texts of 1 to {MAX_TEXT} printable characters")
             return None
     if len(set(values)) < len(values):
-        table.mistake(key.name, "must not hold a value twice")
+        table.mistake(key.name, "must not contain a value twice")
         return None
     return tuple(values)
 
@@ -143,8 +143,8 @@ def _read_other(table: TomlTable, key: Key, before: Mapping[str, Any]) -> str | 
 OTHER: Final = Key(
     "other",
     text(),
-    "of a category or a set: the value that stands for every answer or member which is not listed; of a text: the "
-    "letter that stands for every other letter",
+    "of a category or a set: the value for all answers or members that are not listed; of a text: the "
+    "letter for all other letters",
     required=False,
     read=_read_other,
 )

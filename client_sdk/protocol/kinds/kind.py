@@ -45,10 +45,10 @@ Law = Mapping[Input, Fraction]
 """The exact probability of each input that an answer may become."""
 
 REFUSED: Final[Mapping[str, str]] = {
-    "unit": "is for a number or a count; remove it",
-    "utility": "is for the values of a category or an ordinal; remove it",
-    "fill_value": "is for a count or a mean with fill_in = true; remove it",
-    "persist": "is for a count, which is added up over a window; remove it",
+    "unit": "is only for a number or a count; remove it",
+    "utility": "is only for the values of a category or an ordinal; remove it",
+    "fill_value": "is only for a count or a mean with fill_in = true; remove it",
+    "persist": "is only for a count, which adds up over a window; remove it",
 }
 """Keys that most kinds refuse, each with what is wrong with it."""
 
@@ -75,7 +75,7 @@ class Fill(NamedTuple):
     answer: object
 
 
-class AskedQuestion(NamedTuple):
+class AskedMetric(NamedTuple):
     """How a question of a kind is asked.
 
     Attributes:
@@ -239,7 +239,7 @@ class Kind(ABC):
         return None
 
     @abstractmethod
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield lines for users that say what is answered."""
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of numbers
@@ -267,7 +267,7 @@ class Kind(ABC):
     @property
     def browser_refusal(self) -> str:
         """Why the SDK of browsers does not take the question; empty if it does."""
-        return "" if self.typescript_type else f"this SDK does not know the kind {self.name}"
+        return "" if self.typescript_type else f"the SDK for browsers and Node lacks the kind {self.name}"
 
     @property
     def compiled(self) -> Mapping[str, object]:

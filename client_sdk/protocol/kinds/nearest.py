@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Final
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.key import Key, text
-from client_sdk.protocol.kinds.kind import AskedQuestion, Kind, refused
+from client_sdk.protocol.kinds.kind import AskedMetric, Kind, refused
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text
 
@@ -113,7 +113,7 @@ class Nearest(Category):
         ),
     )
     refused: ClassVar[Mapping[str, str]] = refused()
-    cross_refusal: ClassVar[str] = "this SDK finds the nearest of vectors only outside a cross"
+    cross_refusal: ClassVar[str] = "the SDK for browsers and Node cannot cross this kind"
 
     points: tuple[Point, ...] = field(repr=False)
     _squares: tuple[int, ...] = field(init=False, repr=False, compare=False)
@@ -173,7 +173,7 @@ class Nearest(Category):
         ]
         return distances.index(min(distances))
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield that the nearest label is answered."""
         yield say("statement.nearest", labels=self.size)
 

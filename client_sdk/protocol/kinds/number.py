@@ -18,7 +18,7 @@ from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.grid import BEYOND, Grid, Ratio, exact, ratio_of
 from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, listing, read_by_schema, whole
-from client_sdk.protocol.kinds.kind import AskedQuestion, Fill, Kind, Label, refused
+from client_sdk.protocol.kinds.kind import AskedMetric, Fill, Kind, Label, refused
 from client_sdk.protocol.kinds.words import either, with_unit
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable, is_moderate, is_number
@@ -58,7 +58,7 @@ MOST_THRESHOLDS: Final = 10
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 """What spreadsheets write. Python itself would also read 1_000, NaN and infinities."""
 
-STATISTIC: Final = Key("statistic", {"enum": list(STATISTICS)}, "what is estimated; of an ordinal only the mean")
+STATISTIC: Final = Key("statistic", {"enum": list(STATISTICS)}, "what is estimated; of an ordinal, only the mean")
 
 CLIP: Final = Key(
     "clip",
@@ -100,7 +100,7 @@ def _read_thresholds(table: TomlTable, key: Key, values: Mapping[str, Any]) -> t
     if raw is None or low is None or high is None or statistic is None:
         return None
     if statistic != "quantiles":
-        table.mistake(key.name, 'is for statistic = "quantiles"; ask for that, or remove thresholds')
+        table.mistake(key.name, 'is only for statistic = "quantiles"; use that, or remove thresholds')
         return None
     is_listed = isinstance(raw, list) and 1 <= len(raw) <= MOST_THRESHOLDS
     if not is_listed or not all(is_number(each) and is_moderate(each) for each in raw):
@@ -108,7 +108,7 @@ def _read_thresholds(table: TomlTable, key: Key, values: Mapping[str, Any]) -> t
         return None
     thresholds = tuple(map(Fraction, raw))
     if any(before >= after for before, after in pairwise((low, *thresholds))) or thresholds[-1] > high:
-        table.mistake(key.name, "must rise, from above low to high at most")
+        table.mistake(key.name, "must increase, from above low to at most high")
         return None
     return thresholds
 
@@ -117,9 +117,9 @@ def _read_scale(table: TomlTable, key: Key, values: Mapping[str, Any]) -> str | 
     scale: str | None = read_by_schema(table, key, values)
     low, high = values["low"], values["high"]
     if scale and values["statistic"] not in {None, "mean"}:
-        table.mistake(key.name, 'must be left out, or statistic must be "mean"')
+        table.mistake(key.name, 'needs statistic = "mean"; change it, or remove this key')
     elif scale and None not in {low, high} and not (low >= 0 and high >= 2 * low + 1):
-        table.mistake(key.name, "is for numbers from 0 on, with a high of at least 2 * low + 1; leave it out")
+        table.mistake(key.name, "needs low >= 0 and high >= 2 * low + 1; remove it")
     return scale
 
 
@@ -233,7 +233,7 @@ class Number(_Numeric):
         SCALE._replace(read=_read_scale),
     )
     refused: ClassVar[Mapping[str, str]] = refused("unit", "fill_value")
-    unshared: ClassVar[str] = 'names a cell; ask for statistic = "quantiles" with thresholds, or let auto choose'
+    unshared: ClassVar[str] = 'reports a cell; use statistic = "quantiles" with thresholds, or mechanism = "auto"'
 
     low: Fraction
     high: Fraction
@@ -265,7 +265,7 @@ class Number(_Numeric):
         cell = (self.high - self.low) / SAMPLES
         return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield the range, and what counts for numbers beyond it."""
         yield self.ranged("statement.number", asked.unit, say)
 
@@ -319,7 +319,7 @@ class LogNumber(Number):
         number = exp_floor(first + (last - first) * Fraction(point, points - 1)) - 1
         return min(max(number, self.low), self.high)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield the range, and that it is the order of magnitude that counts."""
         yield from Number.statement(self, asked, say)
         yield say("statement.log")
@@ -332,7 +332,9 @@ class _Whole(_Numeric):
 
     low: ClassVar[Fraction] = Fraction(0)  # type: ignore[misc] # of each question of the others
     takes_fill_value: ClassVar[bool] = True
-    unshared: ClassVar[str] = 'gives every count a share; ask for statistic = "distribution", or let auto choose'
+    unshared: ClassVar[str] = (
+        'estimates the share of every count; use statistic = "distribution", or mechanism = "auto"'
+    )
 
     @property
     def shapes(self) -> tuple[str, ...]:  # type: ignore[override] # of each question of the others
@@ -415,7 +417,7 @@ class Count(_Whole):
         """The part of the edition that describes what may be answered."""
         return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield the range, and what counts for numbers beyond it."""
         yield self.ranged("statement.count", asked.unit, say)
 
@@ -434,11 +436,11 @@ class Activity(_Whole):
 
     name: ClassVar[str] = "activity"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("days", {"enum": list(PERIODS)}, "of an activity: the days that a report covers"),
+        Key("days", {"enum": list(PERIODS)}, "of an activity: the number of days that a report covers"),
         STATISTIC,
     )
     refused: ClassVar[Mapping[str, str]] = refused(
-        "unit", persist="is not for an activity, whose days always stand on the disk; remove it"
+        "unit", persist="is not for an activity, whose days are always stored; remove it"
     )
     call: ClassVar[str] = "active"
     always_persists: ClassVar[bool] = True
@@ -466,14 +468,14 @@ class Activity(_Whole):
         """Return no days, until the window has ended: then the device knows their number."""
         return Fill(0)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield of which days the report is."""
         yield say(f"statement.activity.{asked.window}", days=int(self.high))
 
     @property
     def browser_refusal(self) -> str:
         """Why the SDK of browsers does not take the question."""
-        return "an activity needs days of use that outlive the storage of a browser; this SDK keeps none"
+        return "an activity needs stored days of use, which this SDK does not keep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,7 +529,7 @@ class Thresholds(Labels, Number):
         """Note that nothing fills silence, as for other quantiles."""
         return Number.fill(self, table, value)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield the ends of the cells."""
         ends = ", ".join(with_unit(end, "", say) for end in self.ends[:-1])
         yield say("statement.thresholds", ends=ends, high=with_unit(self.high, asked.unit, say))

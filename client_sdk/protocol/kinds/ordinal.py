@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.grid import Grid, Ratio
 from client_sdk.protocol.kinds.key import VALUES, Key
-from client_sdk.protocol.kinds.kind import AskedQuestion, Kind, NamedAnswer
+from client_sdk.protocol.kinds.kind import AskedMetric, Kind, NamedAnswer
 from client_sdk.protocol.kinds.number import STATISTIC
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable
@@ -53,7 +53,7 @@ class OrdinalMean(Grid):
 
     name: ClassVar[str] = Ordinal.name
     statistics: ClassVar[tuple[str, ...]] = ("mean",)
-    unshared: ClassVar[str] = "gives every value a share; remove statistic, or let auto choose"
+    unshared: ClassVar[str] = "estimates the share of every value; remove statistic, or let auto choose"
     statistic: ClassVar[str] = "mean"  # type: ignore[misc] # of each question of the others
     refused: ClassVar[Mapping[str, str]] = Ordinal.refused
     takes_fill_value: ClassVar[bool] = False
@@ -102,7 +102,7 @@ class OrdinalMean(Grid):
         """Return every value."""
         return self.scale.values
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield the values."""
         return self.scale.statement(asked, say)
 
@@ -114,4 +114,4 @@ class OrdinalMean(Grid):
     @property
     def browser_refusal(self) -> str:
         """Why the SDK of browsers does not take the question."""
-        return "statistic is not for the ordinals of this SDK; remove it"
+        return "the SDK for browsers and Node has no statistic for an ordinal; remove it"

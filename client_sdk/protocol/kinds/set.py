@@ -20,7 +20,7 @@ from client_sdk.protocol.kinds.kind import (
     MAX_CATEGORIES,
     MEMBERS_APART,
     NO_COINS,
-    AskedQuestion,
+    AskedMetric,
     Kind,
     Label,
     Law,
@@ -168,7 +168,7 @@ class Subset(Kind):
         sets = dict.fromkeys(((), self.values[: self.max_items], self.values[-self.max_items :]))
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield the values, and which of them stands for others."""
         if asked.inputs == len(self.values):
             yield say("statement.set_asked", answers=listed(self.values, say))

@@ -229,14 +229,14 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
 
     """
     if mechanism not in NAMES:
-        raise ValueError(f"{mechanism!r} is no mechanism; the mechanisms are: {', '.join(NAMES)}")
+        raise ValueError(f"{mechanism!r} is not a mechanism; the mechanisms are: {', '.join(NAMES)}")
     request = ChannelRequest(kind, epsilon, has_no_answer, delta, utility)
     chosen = MECHANISMS[_automatic(request, is_permanent=permanent is not None) if mechanism == AUTO else mechanism]
     _check(chosen, request)
     channel = _of_sets(chosen, request) if kind.drawn and chosen.shape == "labels" else chosen.build(request)
     if channel.worst_ratio <= 1:
         raise ValueError(
-            f"at epsilon {epsilon.text} a channel of {channel.inputs} inputs would carry nothing; raise epsilon"
+            f"at epsilon {epsilon.text} a channel of {channel.inputs} inputs would tell nothing; raise epsilon"
         )
     return channel if permanent is None else _permanent(channel, permanent, epsilon)
 
@@ -261,9 +261,9 @@ def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
         article = "an" if kind.name[0] in "ao" else "a"
         raise ValueError(f"{name!r} is not for {article} {kind.name}; name one that is: {', '.join(fit)}")
     if request.delta is not None and "delta" not in mechanism.options:
-        raise ValueError(f"{name!r} has no delta, its epsilon always holds; remove delta")
+        raise ValueError(f"{name!r} has no delta; remove it")
     if request.utility is not None and "utility" not in mechanism.options:
-        raise ValueError(f"{name!r} takes no utility; remove it, or name 'exponential'")
+        raise ValueError(f"{name!r} has no utility; remove it, or use 'exponential'")
 
 
 def _automatic(request: ChannelRequest, *, is_permanent: bool) -> str:
@@ -294,7 +294,9 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
     if channel.name not in able:
         raise ValueError(f"{channel.name!r} cannot report a permanent answer; it is for: {', '.join(able)}")
     if epsilon.odds > permanent.odds:
-        raise ValueError("a report cannot say more than the permanent answer; let epsilon be at most permanent_epsilon")
+        raise ValueError(
+            "epsilon must be at most permanent_epsilon: a report cannot reveal more than the permanent answer"
+        )
     return Permanent(KAryRandomizedResponse.within(permanent, channel.inputs), channel)
 
 

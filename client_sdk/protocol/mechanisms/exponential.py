@@ -106,7 +106,7 @@ class Exponential(Channel):
                 break
             enough, too_much = too_much, 2 * too_much
         else:
-            raise ValueError("the utilities are alike for all values; let them differ")
+            raise ValueError("the utilities are the same for all values; make them differ")
         for _ in range(HALVINGS):
             middle = (enough + too_much) / 2
             if _is_within(_table(gaps, middle), epsilon.odds):
@@ -117,7 +117,7 @@ class Exponential(Channel):
         if cls(weights).worst_ratio < LEAST_USE * epsilon.odds:
             raise ValueError("the utilities differ more within a row than integers resolve; lower epsilon")
         if not _has_full_rank(weights):
-            raise ValueError("the utilities make a value look like a mixture of others; let them differ")
+            raise ValueError("the utilities make one value equal to a mixture of others; make them differ")
         return cls(weights)
 
     @property
@@ -162,7 +162,7 @@ def by_distance(values: int) -> Utility:
 
 def _refuse_many(values: int) -> None:
     if values > MAX_VALUES:
-        raise ValueError(f"'exponential' takes at most {MAX_VALUES} values, not {values}")
+        raise ValueError(f"'exponential' supports at most {MAX_VALUES} values, not {values}")
 
 
 def _gaps(utility: Utility) -> list[list[int]]:

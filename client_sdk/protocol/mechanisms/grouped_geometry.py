@@ -1,8 +1,8 @@
 """Grouped geometry: the input's cell in a drawn group goes through a projective geometry.
 
 An input has a cell in every group, all from 0 to K - 1. The group is drawn here, by coins that know
-nothing of the input, and stands in the symbol in the clear. Were it chosen by whoever encodes an
-answer, it could tell the answer, and no ratio of probabilities would be finite.
+nothing of the input, and stands in the symbol in the clear. If the encoder of an answer chose
+it, it could tell the answer, and no ratio of probabilities would be finite.
 
 A group of a level hears of a text's leading bits; a confirming group hears of all bits. Of what a
 group hears, a device reports the cell of the group's own hash. Groups, weights and hashes follow
@@ -155,7 +155,7 @@ MOST_STEP_BITS: Final = 10
 LEAST_STEP_BITS: Final = 4
 """The least. With fewer, a text of many letters needs too many levels."""
 
-CROWD_BITS: Final = 7
+POPULATION_BITS: Final = 7
 """Cells must be 2**7 times as many as continuations of a prefix. Otherwise some continuation shares
 a cell with one of the hundred most common texts at every level, and candidates that nobody has
 multiply.
@@ -207,16 +207,16 @@ class Group:
     weight: int
     multipliers: tuple[int, ...]
 
-    def cell(self, heard: int, cells: int) -> int:
+    def cell(self, received: int, cells: int) -> int:
         """Return the cell, from 0 to ``cells`` - 1, of the `bits` bits that the group hears."""
-        return self.hashed(heard) % cells
+        return self.hashed(received) % cells
 
-    def hashed(self, heard: int) -> int:
+    def hashed(self, received: int) -> int:
         """Return the hash of what the group hears, from 0 to `MODULUS` - 1."""
         total, *multipliers = self.multipliers
         for multiplier in multipliers:
-            total += (heard & (1 << LIMB_BITS) - 1) * multiplier % MODULUS
-            heard >>= LIMB_BITS
+            total += (received & (1 << LIMB_BITS) - 1) * multiplier % MODULUS
+            received >>= LIMB_BITS
         return total % MODULUS
 
 
@@ -238,7 +238,7 @@ def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> t
 
 def step_bits(cells: int) -> int:
     """Return the bits that a level adds to the level before, for hashes of ``cells`` cells."""
-    return max(LEAST_STEP_BITS, min(MOST_STEP_BITS, cells.bit_length() - 1 - CROWD_BITS))
+    return max(LEAST_STEP_BITS, min(MOST_STEP_BITS, cells.bit_length() - 1 - POPULATION_BITS))
 
 
 def letter_bits(letters: str) -> int:

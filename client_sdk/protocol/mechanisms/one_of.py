@@ -49,9 +49,9 @@ class OneOf(Channel):
         return cls.within(request.epsilon, request.size - 1)
 
     @classmethod
-    def within(cls, epsilon: RequestedEpsilon, questions: int) -> OneOf:
+    def within(cls, epsilon: RequestedEpsilon, metrics: int) -> OneOf:
         """Return the channel with the largest keep-probability within the requested epsilon."""
-        return cls(questions, int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
+        return cls(metrics, int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property
     def symbols(self) -> int:
@@ -70,12 +70,12 @@ class OneOf(Channel):
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
         """Return P(symbol | given), for an answer to each question."""
-        question, said = divmod(symbol, 2)
+        metric, said = divmod(symbol, 2)
         keep = Fraction(self.keep_numerator, COIN_SCALE)
-        return (keep if said == given[question] else 1 - keep) / self.inputs
+        return (keep if said == given[metric] else 1 - keep) / self.inputs
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Return the kept or opposite answer to a question that is drawn before any is read."""
-        question = coins.below(self.inputs)
+        metric = coins.below(self.inputs)
         keep = coins.bernoulli(self.keep_numerator)
-        return 2 * question + (value[question] if keep else 1 - value[question])
+        return 2 * metric + (value[metric] if keep else 1 - value[metric])

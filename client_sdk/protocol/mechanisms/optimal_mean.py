@@ -3,7 +3,7 @@
 Source: derived here. Of all unbiased channels within epsilon, one of least worst variance has the
 same variance for every answer. It weighs the symbols of a band e**epsilon times as much as the
 others; the band slides with the answer, while the scores of the symbols, and the places of the
-bands, are uneven (``docs/research/optimal-mean.md``). Its relatives are the N-output mechanism
+bands, are uneven (``docs/research/mechanisms.md``). Its relatives are the N-output mechanism
 (arXiv 2510.11116) and OGPM (arXiv 2505.15483).
 
 Band i begins at symbol i. It stands at a knot of an even grid: `steps` says how far the knots are

@@ -15,10 +15,10 @@ from client_sdk.protocol.metric import Metric, definition
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 
-KEEP = "run `hearsay-client release` on the old registry before you deploy this one, or its reports are refused"
+KEEP = "run `hearsay-client release` on the old registry before you deploy this one; otherwise, its reports are refused"
 
 
-UNCOUNTED: Final = "no new edition, so its reports are counted together"
+UNCOUNTED: Final = "reports are still counted together"
 
 
 def between(old: Registry, new: Registry) -> list[str]:
@@ -42,14 +42,16 @@ def between(old: Registry, new: Registry) -> list[str]:
                 f"metric.{name}: {with_and(list(changes(before, metric)))}; {_consequence(before, metric)}"
             )
         elif before.strata != metric.strata:
-            sentences.append(f"metric.{name}: its strata change; reports of each stratum are counted apart from now on")
+            sentences.append(
+                f"metric.{name}: its strata changed; reports of each stratum are counted separately from now on"
+            )
     sentences += [
-        f"metric.{name}: is no longer asked; reports of released apps count as long as the history has it"
+        f"metric.{name}: is no longer asked; reports of released apps count while it is in the history"
         for name in old.metrics
         if name not in new.metrics
     ]
     sentences += [
-        f"metric.{each.metric.name}: its former edition {each.metric.edition} is in no history any more; reports of "
+        f"metric.{each.metric.name}: its former edition {each.metric.edition} is no longer in a history; reports of "
         "apps that still ask it are refused"
         for each in old.former
         if any(new.asked_as(each.metric.name, edition) is None for edition in each.metric.editions)
@@ -68,13 +70,13 @@ def _shown_otherwise(old: Registry, new: Registry) -> Iterator[str]:
         if before is None or before.edition != metric.edition:
             continue
         if before.title != metric.title:
-            yield f'metric.{name}: its title is "{metric.title}" now; {UNCOUNTED}'
+            yield f'metric.{name}: its title is now "{metric.title}"; {UNCOUNTED}'
         if before.is_public != metric.is_public:
-            yield f"metric.{name}: its figures may {'' if metric.is_public else 'not '}be published now; {UNCOUNTED}"
+            yield f"metric.{name}: its figures may now {'' if metric.is_public else 'not '}be published; {UNCOUNTED}"
         if before.kind.approved != metric.kind.approved:
-            yield f"metric.{name}: other texts may be published now; {UNCOUNTED}"
+            yield f"metric.{name}: other texts may now be published; {UNCOUNTED}"
     if old.events != new.events:
-        yield "event: the days named in charts change; no new edition of any question"
+        yield "event: the labels in charts changed; no question has a new edition"
 
 
 def with_and(words: Sequence[str]) -> str:
@@ -87,10 +89,10 @@ def with_and(words: Sequence[str]) -> str:
 
 
 def _consequence(old: Metric, new: Metric) -> str:
-    again = "draws its permanent answer anew and " if new.channel.permanent_nanos else ""
+    again = "draws a new permanent answer and " if new.channel.permanent_nanos else ""
     return (
-        f"this is another edition ({new.edition}), counted apart from the released one ({old.edition}); "
-        f"a device {again}pays up to {_price(new)} for it, beside what it paid before"
+        f"this is a new edition ({new.edition}), counted separately from the released one ({old.edition}); "
+        f"a device {again}pays up to {_price(new)} for it, in addition to what it has paid"
     )
 
 
@@ -101,17 +103,17 @@ def _price(metric: Metric) -> str:
 def changes(old: Metric, new: Metric) -> Iterator[str]:
     """Yield what makes another edition of a question: clauses, each with a subject."""
     if old.kind.name != new.kind.name:
-        yield f"its kind went from {old.kind.name} to {new.kind.name}"
+        yield f"its kind changed from {old.kind.name} to {new.kind.name}"
     else:
         before, after = definition(old), definition(new)
         for key in dict.fromkeys((*before, *after)):
             yield from _of_key(key, before.get(key), after.get(key))
     if old.window is not new.window:
-        yield f"it went from once a {old.window} to once a {new.window}"
+        yield f"it changed from once a {old.window} to once a {new.window}"
     if old.epsilon_nanos != new.epsilon_nanos:
-        yield f"epsilon went from {as_float(old.epsilon_nanos):.9g} to {as_float(new.epsilon_nanos):.9g}"
+        yield f"epsilon changed from {as_float(old.epsilon_nanos):.9g} to {as_float(new.epsilon_nanos):.9g}"
     if old.channel.name != new.channel.name:
-        yield f"its mechanism went from {old.channel.name} to {new.channel.name}"
+        yield f"its mechanism changed from {old.channel.name} to {new.channel.name}"
     if old.channel.permanent_nanos != new.channel.permanent_nanos:
         yield "its permanent epsilon changed"
     if not old.strata and new.strata:
@@ -135,7 +137,7 @@ def _of_key(key: str, before: object, after: object) -> Iterator[str]:
     elif after is None:
         yield f"{key} was removed"
     else:
-        yield f"{key} went from {before} to {after}"
+        yield f"{key} changed from {before} to {after}"
 
 
 def _named(values: Sequence[object]) -> str:
@@ -143,13 +145,13 @@ def _named(values: Sequence[object]) -> str:
     return f"{with_and(words)} {'was' if len(words) == 1 else 'were'}"
 
 
-HELP = "FILE, or REVISION:FILE of git, such as origin/main:metrics.toml"
+HELP = "FILE, or with REVISION:FILE in git, such as origin/main:metrics.toml"
 """What a place may be, for the help of commands."""
 
 
 def nothing_at(place: Path) -> str:
     """Return the sentence that a git revision has no such registry."""
-    return f"there is no {place}: the registry is new, and is compared with nothing"
+    return f"{place} does not exist: this registry is new"
 
 
 def read(place: Path) -> Registry | None:
@@ -170,10 +172,12 @@ def read(place: Path) -> Registry | None:
     is_revision = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}") is not None
     if not path:
         if colon or is_revision:
-            raise RegistryError(str(place), f"names no file; write REVISION:FILE, such as {revision}:metrics.toml")
+            raise RegistryError(
+                str(place), f"does not name a file; write REVISION:FILE, such as {revision}:metrics.toml"
+            )
         return history.read(place)
     if not is_revision:
-        problem = "is no file, and git knows no such revision here; fetch the revision, or name another file"
+        problem = "is neither a file nor a revision in git; fetch the revision, or name another file"
         raise RegistryError(str(place), problem)
     text, beside = _in_git(place), history.path_of(place)
     if text is None:
@@ -198,8 +202,8 @@ def _require_new(place: Path) -> None:
     if not (top / path).exists():
         raise RegistryError(
             str(place),
-            "is no file of that revision, and there is none here; FILE counts from the top of the repository, and "
-            "./FILE from here",
+            "exists neither in that revision nor here; FILE is relative to the top of the repository, and ./FILE to "
+            "this folder",
         )
 
 

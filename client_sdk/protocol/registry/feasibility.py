@@ -64,13 +64,13 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
         sums = list(_sums(budget, ceiling, unexpired))
         cost = max(sum(term.within(most) for term in terms) for _, terms in sums)
         if ceiling in budget.exceeded(Spent(), Cost(0, cost) if ceiling is Ceiling.DELTA else Cost(cost)):
-            when, terms = max(sums, key=lambda pair: _total(pair[1]))  # whoever pays for it can pay for all
+            when, terms = max(sums, key=lambda pair: _total(pair[1]))  # a device that can pay for it can pay for all
             sentences.append(_sentence(budget, ceiling, most, when, terms))
     return sentences
 
 
 def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
-    """Yield what a first window costs, with its kind, for each kind that may be the dearest."""
+    """Yield what a first window costs, with its kind, for each kind that may be the costliest."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
         yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]
@@ -122,7 +122,7 @@ def _sentence(budget: Budget, ceiling: Ceiling, most: int, when: WindowKind, ter
     costs = f"the first {when} of a device may cost"
     consequence = _CONSEQUENCES[budget.strategy]
     if any(term.times > 1 for term in terms):
-        consequence = "the answer that comes last may be out_of_budget"
+        consequence = "the last answers may be out_of_budget"
     if budget.strategy is Strategy.SAMPLE and _for_life(ceiling):
         costs = "one answer to each question costs"
         consequence = f"no device ever answers more than {_answers_within(most, terms)} of {len(terms)} questions"
@@ -148,9 +148,9 @@ def _written_sum(terms: _Terms, ceiling: Ceiling) -> str:
 
 
 _CONSEQUENCES = {
-    Strategy.SPLIT: "the answer that comes last is out_of_budget on every device",
-    Strategy.SAMPLE: "a question that is drawn together with dear ones is not asked",
-    Strategy.PACE: "not every question is ever asked",
+    Strategy.SPLIT: "the last answer is out_of_budget on every device",
+    Strategy.SAMPLE: "a question drawn together with expensive ones is not asked",
+    Strategy.PACE: "some questions are never asked",
 }
 
 

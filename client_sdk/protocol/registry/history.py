@@ -21,8 +21,8 @@ from client_sdk.protocol.registry.registry import WHOLE, Former, Registry
 SUFFIX: Final = ".history.toml"
 
 HEAD: Final = """\
-# What was released before: written by `hearsay-client release`, and not by hand. When no app of a release is left, its
-# entry may be deleted. Ship the file to the collector and the estimator, beside the registry. Apps do without it.
+# Earlier releases, written by `hearsay-client release`. When no app of a release is in use any more, you may delete its
+# entry. Deploy this file to the collector and the estimator, beside the registry. Apps do not need it.
 schema = 1
 """
 
@@ -99,8 +99,8 @@ def require_same_app(registry: Registry, releases: Sequence[Release], history: P
         if release.registry.app != registry.app:
             raise RegistryError(
                 f"{history}:{release.line}: release {number}",
-                f"is of {release.registry.app}, and the registry of {registry.app}: bring the history of this app, or "
-                "change app.name there, too, if the app was renamed",
+                f"is from {release.registry.app}, but the registry is from {registry.app}: use this app's history, "
+                "or change app.name there, too, if the app was renamed",
             )
 
 
@@ -199,13 +199,13 @@ def parsed(text: str, name: str) -> tuple[Release, ...]:
     unknown = next(iter(document.keys() - {"schema", "release"}), None)
     if unknown or document.get("schema") != 1 or not isinstance(entries, list):
         line = line_of(unknown or ("release" if document.get("schema") == 1 else "schema"), lines_of(text))
-        raise RegistryError(f"{name}:{line}", f"must hold schema = 1 and a list of [[release]]; {RESTORE}")
+        raise RegistryError(f"{name}:{line}", f"must contain schema = 1 and a list of [[release]]; {RESTORE}")
     lines = lines_of(text)
     releases = tuple(_release(entry, name, number, text, lines) for number, entry in enumerate(entries, 1))
     for earlier, later in pairwise(releases):
         if later.day < earlier.day:
             place = f"{name}:{later.line}"
-            raise RegistryError(place, f"must have its releases in the order of their days; {RESTORE}")
+            raise RegistryError(place, f"must list its releases by date; {RESTORE}")
     return releases
 
 
@@ -214,7 +214,7 @@ def _release(entry: object, name: str, number: int, text: str, lines: Mapping[st
     day, source = fields.get("day"), fields.get("registry")
     line, release = line_of(f"release.{number}", lines), f"release {number}"
     if fields.keys() != {"day", "registry"} or type(day) is not date or not isinstance(source, str):
-        problem = f"must have a day, such as 2026-11-28, and the text of a registry; {RESTORE}"
+        problem = f"must have a date, such as 2026-11-28, and the text of a registry; {RESTORE}"
         raise RegistryError(f"{name}:{line}: {release}", problem)
     try:
         return Release(day, Registry.parse(source), line)
@@ -222,7 +222,7 @@ def _release(entry: object, name: str, number: int, text: str, lines: Mapping[st
         within = {} if error.mistakes[0][0] == WHOLE else lines_of(source)
         begin = line_of(f"release.{number}.registry", lines)
         at = [_line_in(text, begin, source, line_of(place, within)) for place, _ in error.mistakes]
-        raise RegistryError.of(error.mistakes, [f"{name}:{each}: {release}" for each in at]) from None
+        raise RegistryError.from_mistakes(error.mistakes, [f"{name}:{each}: {release}" for each in at]) from None
 
 
 def _line_in(text: str, begin: int, source: str, line: int) -> int:

@@ -6,7 +6,7 @@ day* (Desfontaines, "A list of real-world uses of differential privacy"), which 
 with the parameters of Chrome reveals 1.07 by one report and 4.39 by all reports of an answer that
 never changes (Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash functions, f = 1/2,
 p = 1/2 and q = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees"
-(2025), names no number, and asks whoever chooses one to justify it: `accept` holds that reason.
+(2025), names no number, and asks for a justification of the one chosen: `accept` holds that reason.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ def remarks(registry: Asked, today: date) -> list[str]:
     if accept:
         over = [sentence.split(":")[0] for sentence in excesses(registry, today)]
         places = " and ".join(over) if over else "nothing"
-        sentences.append(f"above the limits, {places}; the reason given: {accept}")
+        sentences.append(f"above the limits: {places}; accepted because: {accept}")
     if web_year is not None:
         year = most_nanos(_still_asked(registry, today), Horizon.YEAR)
         sentences.append(
-            f"a browser whose storage is wiped again and again reveals up to epsilon {as_float(year):.9g} within a "
+            f"a browser whose storage is deleted again and again reveals up to epsilon {as_float(year):.9g} within a "
             f"year; web_year states {as_float(web_year):.9g}"
         )
     return sentences

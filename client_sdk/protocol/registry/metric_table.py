@@ -95,20 +95,20 @@ KEYS: Final[Mapping[str, Key]] = {
     for key in (
         Key("purpose", text(), "why it is asked, in a sentence for the user"),
         Key("epsilon", _epsilon(), 'the privacy loss of one report: a number, or "ln 3"', read=_read_epsilon),
-        Key("kind", {"enum": list(KINDS)}, "what may be answered", required=False),
+        Key("kind", {"enum": list(KINDS)}, "the kind of answer", required=False),
         Key(
             "cross",
             listing({"type": "string"}, 2, 2),
-            "instead of kind: two other questions together; the second may be a number with a mean",
+            "instead of kind: two other questions, answered together; the second may be a number with a mean",
             required=False,
         ),
-        Key("title", text(MAX_TITLE), "what people read in place of its name", required=False),
-        Key("unit", text(MAX_UNIT), "of its numbers, shown behind figures", required=False),
-        Key("mechanism", {"enum": list(NAMES)}, "how answers are perturbed; auto by default", required=False),
+        Key("title", text(MAX_TITLE), "a name for people, shown in place of the key", required=False),
+        Key("unit", text(MAX_UNIT), "the unit of its numbers, shown after figures", required=False),
+        Key("mechanism", {"enum": list(NAMES)}, "how answers are randomized; auto by default", required=False),
         Key(
             "delta",
             {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},
-            "with gaussian: by how much a chance may exceed e^epsilon times what it is for another answer",
+            "with gaussian: by how much a probability may exceed e^epsilon times that of another answer",
             required=False,
             read=_read_delta,
         ),
@@ -122,31 +122,38 @@ KEYS: Final[Mapping[str, Key]] = {
         Key(
             "strata",
             listing({"type": "string"}, 1, MOST_STRATA) | {"uniqueItems": True},
-            "the variables of [strata] by which its reports are counted apart",
+            "the variables of [strata] by which its reports are counted separately",
             required=False,
         ),
-        Key("owner", text(), "who answers for it", required=False),
-        Key("consent", _NAME, "the purpose to which the user must have agreed", required=False, read=_read_name),
+        Key("owner", text(), "who is responsible for it", required=False),
+        Key(
+            "consent", _NAME, "the purpose, or purposes, to which the user must agree", required=False, read=_read_name
+        ),
         Key("sensitive", FLAG, "whether the limit of its epsilon is ln 3 instead of ln 9", required=False),
         Key("public", FLAG, "whether its figures may be published", required=False),
         Key(
             "expires",
             {"type": "string", "format": "date"},
-            "the last day on which a window of it may begin; it is asked to the end of that window",
+            "the last date on which a window may begin; the question is asked until that window ends",
             required=False,
             read=_read_date,
         ),
-        Key("retention", whole(MOST_RETENTION_DAYS), "days for which the collector keeps its tallies", required=False),
+        Key(
+            "retention",
+            whole(MOST_RETENTION_DAYS),
+            "how many days after closing the collector keeps tallies",
+            required=False,
+        ),
         Key(
             "permanent_epsilon",
             _epsilon(),
-            'the most that all reports of one unchanged answer reveal, in each edition: a number, or "ln 3"',
+            'the most that all reports of an unchanged answer reveal, per edition: a number, or "ln 3"',
             required=False,
             read=_read_epsilon,
         ),
         Key("fill_in", FLAG, "report even if nothing was recorded", required=False),
-        Key("fill_value", NUMBER, "what stands for nothing recorded", required=False),
-        Key("persist", FLAG, "of a count: keep the running sum on disk", required=False),
+        Key("fill_value", NUMBER, "the value reported if nothing was recorded", required=False),
+        Key("persist", FLAG, "of a count: store the running sum on disk", required=False),
     )
 }
 """The keys of a question beside those of its kind."""
@@ -182,7 +189,7 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
 
     """
     if not METRIC_NAME.fullmatch(name):
-        table.mistake("", "must have a name of 1 to 64 characters from a-z, 0-9 and _, beginning with a letter")
+        table.mistake("", "must have a name of 1 to 64 characters from a-z, 0-9 and _, starting with a letter")
     keys = ("purpose", "title", "expires", "retention", "sensitive", "public", "consent")
     told = {key: _take(table, key) for key in keys}
     owner, window = table.text("owner", default=owner), table.window("window", budget.window)
@@ -200,9 +207,9 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
         _refuse_others(table, kind)
     table.nothing_else()
     if told["public"] and told["sensitive"]:
-        table.mistake("public", "must not stand beside sensitive = true: sensitive figures are not published")
+        table.mistake("public", "cannot be combined with sensitive = true: sensitive figures are not published")
     if kind is not None and kind.approved and not told["public"]:
-        table.mistake("approved", "is for a question with public = true: no others are published; remove it")
+        table.mistake("approved", "is only for a question with public = true: no others are published; remove it")
     if table.mistake_count > before or kind is None or epsilon is None:
         return None
     has_no_answer = fill is not None and fill.answer is None
@@ -243,13 +250,13 @@ def _take(table: TomlTable, name: str) -> Any:  # noqa: ANN401 what TOML holds
 
 
 def _read_kind(table: TomlTable, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return what may be answered; None if it has mistakes, which the table collects."""
+    """Return the kind of answer; None if it has mistakes, which the table collects."""
     raw = table.take("cross")
     if raw is not None:
         from client_sdk.protocol.kinds.cross import read_cross  # noqa: PLC0415 2 ms
 
         if table.take("kind") is not None:
-            table.mistake("kind", "must not stand beside cross, which says what may be answered")
+            table.mistake("kind", "cannot be combined with cross, which defines the answers; remove it")
         return read_cross(table, raw, others)
     name = table.text("kind", required=True)
     if name in KINDS:
@@ -295,17 +302,17 @@ def _read_utility(table: TomlTable, kind: Kind | None) -> Utility | None:
 
 def _check_ceilings(table: TomlTable, metric: Metric, delta: Fraction, budget: Budget) -> None:
     if metric.epsilon_nanos > budget.least_ceiling_nanos:
-        table.mistake("epsilon", "is above a ceiling of [budget], so that it could never be reported; lower it")
+        table.mistake("epsilon", "is above a ceiling in [budget], so it could never be reported; lower it")
     if attos_ceiling(delta) > budget.lifetime_attos:
         table.mistake(
-            "delta", "is above the delta of [budget], so that it could never be reported; raise the delta of [budget]"
+            "delta", "is above the delta in [budget], so it could never be reported; raise the delta in [budget]"
         )
     if budget.strategy is not Strategy.SPLIT and metric.window is not budget.window:
-        table.mistake("window", f'must be that of [budget], "{budget.window}", where strategy = "{budget.strategy}"')
-    if budget.strategy is Strategy.PACE and metric.expires is None:
         table.mistake(
-            "expires", 'is missing: where strategy = "pace" it sets the day until which the lifetime must last'
+            "window", f'must be the window in [budget], "{budget.window}", where strategy = "{budget.strategy}"'
         )
+    if budget.strategy is Strategy.PACE and metric.expires is None:
+        table.mistake("expires", 'is missing: with strategy = "pace", the lifetime budget must last until this day')
 
 
 def read_variables(raw: object, mistakes: list[tuple[str, str]]) -> Variables:
@@ -341,11 +348,12 @@ def read_strata(table: TomlTable, variables: Variables) -> tuple[str, ...]:
         table.mistake("strata", 'must list variables of [strata], each once: ["platform"]')
         return ()
     if math.prod(len(variables[name]) for name in names) > MOST_STRATA:
-        table.mistake("strata", f"has more than {MOST_STRATA} combinations of values; leave a variable or values out")
+        table.mistake("strata", f"has more than {MOST_STRATA} combinations of values; remove a variable or values")
         return ()
     if table.has("permanent_epsilon"):
         table.mistake(
-            "strata", "is not for permanent answers, which a device that changes its stratum would draw again"
+            "strata",
+            "cannot be combined with permanent answers: a device that changes its stratum would draw them again",
         )
     combinations = itertools.product(*(variables[name] for name in names))
     return tuple(", ".join(map("{}={}".format, names, values)) for values in combinations)

@@ -38,7 +38,13 @@ from client_sdk.protocol.sentences import (
 )
 from client_sdk.protocol.toml_table import MAX_TEXT, MOST_DEVICES, TomlTable, is_text, suggestion
 from client_sdk.protocol.window import Window, WindowKind
-from client_sdk.protocol.wire.verdict import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode_stopped, stopped_question
+from client_sdk.protocol.wire.verdict import (
+    MAX_STOPPED,
+    MAX_STOPPED_CHARS,
+    MetricEdition,
+    encode_stopped,
+    stopped_metric,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -105,7 +111,7 @@ class Registry:
     budget: Budget
     metrics: Mapping[str, Metric]
     source: str = field(default="", repr=False, compare=False)
-    stopped: tuple[Question, ...] = ()
+    stopped: tuple[MetricEdition, ...] = ()
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_sentences: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     former: tuple[Former, ...] = ()
@@ -147,7 +153,7 @@ class Registry:
         """The questions whose reports a collector counts: the former ones, then those of today."""
         return (*(each.metric for each in self.former), *self.metrics.values())
 
-    def of(self, strata: Mapping[str, str]) -> Registry:
+    def for_strata(self, strata: Mapping[str, str]) -> Registry:
         """Return the registry for a device with these values of public variables.
 
         Raises:
@@ -157,7 +163,7 @@ class Registry:
         for variable in strata:
             if variable not in self.strata:
                 raise ValueError(f"the registry has no public variable {variable!r} in [strata]")
-        return replace(self, metrics={name: metric.of(strata) for name, metric in self.metrics.items()})
+        return replace(self, metrics={name: metric.for_strata(strata) for name, metric in self.metrics.items()})
 
     def sentences(self, language: str) -> Sentences:
         """Return the sentences for users in a language, the app's own in place of those that ship.
@@ -178,7 +184,7 @@ class Registry:
         sentences = []
         for name, metric in self.metrics.items():
             if metric.has_expired(Window.on(metric.window, today)):
-                sentences.append(f"metric.{name} expired on {metric.expires}: remove it, or set a later day")
+                sentences.append(f"metric.{name} expired on {metric.expires}: remove it, or set a later date")
             if not metric.owner:
                 sentences.append(f"metric.{name} has no owner: name one in it, or in [app]")
         return sentences
@@ -238,7 +244,7 @@ class Registry:
         try:
             file = Path(path)
         except TypeError:
-            message = f"registry must be the path of its file, such as 'metrics.toml', not {type(path).__name__}"
+            message = f"registry must be the path of a file, such as 'metrics.toml', not {type(path).__name__}"
             raise TypeError(message) from None
         try:
             text = file.read_text(encoding="utf-8")
@@ -272,7 +278,7 @@ class Registry:
         import tomllib  # noqa: PLC0415 importing the SDK must stay quick
 
         if text.startswith("\ufeff"):
-            raise RegistryError(WHOLE, "begins with a byte order mark; save it as UTF-8 without one")
+            raise RegistryError(WHOLE, "starts with a byte order mark; save it as UTF-8 without one")
         try:
             document = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:
@@ -310,7 +316,9 @@ def _located(error: RegistryError, path: str, text: str) -> RegistryError:
     from client_sdk.protocol.registry.lines import line_of, lines_of  # noqa: PLC0415 0.3 ms, for a mistake
 
     lines = lines_of(text)
-    return RegistryError.of(error.mistakes, [f"{path}:{line_of(place, lines)}" for place, _ in error.mistakes])
+    return RegistryError.from_mistakes(
+        error.mistakes, [f"{path}:{line_of(place, lines)}" for place, _ in error.mistakes]
+    )
 
 
 def _read_registry(document: dict[str, Any]) -> Registry:
@@ -318,7 +326,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     top = TomlTable(document, "", mistakes)
     schema = top.take("schema", required=True)
     if schema is not None and (type(schema) is not int or schema != SCHEMA):
-        top.mistake("schema", f"must be {SCHEMA}, the schema that this version reads")
+        top.mistake("schema", f"must be {SCHEMA}, the only schema that this version reads")
     app = TomlTable(top.take("app", required=True) or {}, "app", mistakes)
     name, owner = app.text("name", required=True), app.text("owner")
     population = app.whole("population", MOST_DEVICES, required=False)
@@ -332,7 +340,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     top.nothing_else()
     mistakes += _without_a_secret(budget, metrics)
     if mistakes:
-        raise RegistryError.of(mistakes)
+        raise RegistryError.from_mistakes(mistakes)
     return Registry(
         app=name,
         owner=owner,
@@ -348,29 +356,29 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
     """Return a mistake for each permanent answer that a browser could be made to draw again."""
-    problem = "needs a secret that outlives the storage of a browser, for which [budget] web_year is"
+    problem = "needs a secret, which browsers may delete; remove it, or remove web_year from [budget]"
     permanent = [name for name, metric in metrics.items() if metric.channel.permanent_nanos]
     return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
 
 
-def _read_stopped(top: TomlTable) -> tuple[Question, ...]:
+def _read_stopped(top: TomlTable) -> tuple[MetricEdition, ...]:
     raw = top.take("stopped")
     entries: list[object] = raw if isinstance(raw, list) else []
-    questions = tuple(named for named in map(stopped_question, entries) if named is not None)
-    if raw is not None and (not entries or len(questions) < len(entries) or len(set(questions)) < len(questions)):
+    metrics = tuple(named for named in map(stopped_metric, entries) if named is not None)
+    if raw is not None and (not entries or len(metrics) < len(entries) or len(set(metrics)) < len(metrics)):
         top.mistake("stopped", 'must list metrics and their editions, each once: ["dark_mode:0123456789ab"]')
-    if len(questions) > MAX_STOPPED or len(encode_stopped(questions)) > MAX_STOPPED_CHARS:
+    if len(metrics) > MAX_STOPPED or len(encode_stopped(metrics)) > MAX_STOPPED_CHARS:
         top.mistake(
             "stopped", f"must have at most {MAX_STOPPED} entries and {MAX_STOPPED_CHARS} characters with commas"
         )
-    return questions
+    return metrics
 
 
 def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEvent, ...]:
     if raw is None:
         return ()
     if not isinstance(raw, dict):
-        mistakes.append(("event", 'must hold a table for each day: [event.2027-03-02] title = "2.3 released"'))
+        mistakes.append(("event", 'must contain a table for each day: [event.2027-03-02] title = "2.3 released"'))
         return ()
     events = []
     for name, fields in raw.items():
@@ -378,7 +386,7 @@ def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEve
         day, title = _day(name), table.text("title", required=True, most=MAX_TITLE)
         table.nothing_else()
         if day is None:
-            table.mistake("", "must be a day, such as event.2027-03-02")
+            table.mistake("", "must be a date, such as event.2027-03-02")
         else:
             events.append(DatedEvent(day, title))
     return tuple(sorted(events))
@@ -441,7 +449,7 @@ def _read_metrics(
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not raw:
-        mistakes.append(("metric", "must hold at least one metric: [metric.dark_mode]"))
+        mistakes.append(("metric", "must contain at least one metric: [metric.dark_mode]"))
         return {}
     read: dict[str, Metric] = {}
     kinds: dict[str, Kind | None] = {}
@@ -459,7 +467,7 @@ def _read_metrics(
 def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
     """Return a mistake for each title that is that of another question, or its name."""
     known: dict[str, str] = {}
-    problem = "is that of metric.{}, too, so that readers would confuse them; choose another title"
+    problem = "is also the title of metric.{}; choose another"
     return [
         (f"metric.{metric.name}.title", problem.format(first))
         for metric in sorted(metrics, key=lambda metric: metric.title != metric.name)
@@ -470,37 +478,35 @@ def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
 def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
     """Return a mistake for each public question that crosses a sensitive one."""
     return [
-        (f"metric.{name}.public", f"must not stand here: metric.{part} is sensitive, and is part of its answers")
+        (f"metric.{name}.public", f"is not allowed: metric.{part} is sensitive, and part of its answers")
         for name, metric in read.items()
         for part in metric.kind.crossed
         if metric.is_public and read[part].is_sensitive
     ]
 
 
-def read_sentences(
-    raw: object, questions: Collection[str], mistakes: list[tuple[str, str]]
-) -> dict[str, dict[str, str]]:
+def read_sentences(raw: object, metrics: Collection[str], mistakes: list[tuple[str, str]]) -> dict[str, dict[str, str]]:
     """Return an app's sentences by language and key; note what is wrong with them."""
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not all(isinstance(table, dict) for table in raw.values()):
-        mistakes.append(("sentences", "must hold a table for each language: [sentences.de]"))
+        mistakes.append(("sentences", "must contain a table for each language: [sentences.de]"))
         return {}
     read = {}
     for language, table in raw.items():
         place = f"sentences.{language}"
         if LANGUAGE.fullmatch(language) is None:
-            mistakes.append((place, "is no language; write its tag, such as de or pt-BR"))
+            mistakes.append((place, "is not a language tag; write one, such as de or pt-BR"))
             continue
         own = dict(flattened(table))
-        mistakes += [(f"{place}.{key}", problem) for key, problem in _problems(own, questions)]
+        mistakes += [(f"{place}.{key}", problem) for key, problem in _problems(own, metrics)]
         mistakes += [(place, problem) for problem in _missing(language, own)]
         read[language] = own
     return read
 
 
-def _problems(own: Mapping[str, object], questions: Collection[str]) -> list[tuple[str, str]]:
-    catalog, own_to_app = shipped().texts, [f"{each}{name}" for each in (PURPOSE, TITLE) for name in questions]
+def _problems(own: Mapping[str, object], metrics: Collection[str]) -> list[tuple[str, str]]:
+    catalog, own_to_app = shipped().texts, [f"{each}{name}" for each in (PURPOSE, TITLE) for name in metrics]
     problems = []
     for key, text in own.items():
         if key not in catalog and key not in own_to_app:

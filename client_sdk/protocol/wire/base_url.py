@@ -14,7 +14,7 @@ _THIS_MACHINE = re.compile(rf"localhost|127(\.{_BYTE}){{3}}|::1", re.ASCII)
 section 2.5.3).
 
 RFC 6761 has ``app.localhost`` and ``localhost.`` stay here, too. But glibc asks the network's name
-server for them, as for ``127.0.0.999``, and whoever answers names the machine.
+server for them, as for ``127.0.0.999``, and its answer names the machine.
 """
 
 
@@ -69,17 +69,17 @@ def check_address(collector: str, upload_key: str | None, *, allow_plain_http: b
     """
     if not is_base_url(collector):  # not shown: it may hold a password
         raise ValueError(
-            "collector must be a URL such as https://telemetry.example.com, without query, fragment, blanks or user"
+            "collector must be a URL such as https://telemetry.example.com, without query, fragment, spaces or user"
         )
     if is_readable_on_the_way(collector) and not allow_plain_http:
         raise ValueError(
-            "collector must be an https:// URL, unless it is on this machine: anybody on the way could read "
+            "collector must be an https:// URL, unless it is on this machine: anybody on the path could read "
             "reports and upload_key, and answer in the collector's name; allow_plain_http=True allows that"
         )
     if not isinstance(upload_key, str | None):
-        raise TypeError("upload_key must be a text, or None if the collector requires none")
+        raise TypeError("upload_key must be a string, or None if the collector needs none")
     if upload_key is not None and not _is_token(upload_key):  # not shown: it is a secret
-        raise ValueError("upload_key must be printable ASCII without blanks")
+        raise ValueError("upload_key must be printable ASCII without spaces")
 
 
 def _is_token(text: str) -> bool:

@@ -126,29 +126,29 @@ MAX_STOPPED: Final = 64
 MAX_STOPPED_CHARS: Final = 2048
 """The longest list in characters: proxies take 4 KiB of headers in all, and there are others."""
 
-Question = tuple[str, str]
+MetricEdition = tuple[str, str]
 """A metric's name and an edition of it."""
 
 _ENTRY = re.compile(f"({METRIC_NAME.pattern}):({EDITION.pattern})")
 
 
-def stopped_question(text: object) -> Question | None:
+def stopped_metric(text: object) -> MetricEdition | None:
     """Return the question that an entry names; None if it names none."""
     match = _ENTRY.fullmatch(text) if isinstance(text, str) else None
     return None if match is None else (match[1], match[2])
 
 
-def stopped_entry(question: Question) -> str:
+def stopped_entry(metric: MetricEdition) -> str:
     """Return the entry of a question, such as ``dark_mode:0123456789ab``."""
-    return ":".join(question)
+    return ":".join(metric)
 
 
-def encode_stopped(questions: Iterable[Question]) -> str:
+def encode_stopped(metrics: Iterable[MetricEdition]) -> str:
     """Return the header's value."""
-    return ",".join(map(stopped_entry, questions))
+    return ",".join(map(stopped_entry, metrics))
 
 
-def decode_stopped(header: str | None) -> tuple[Question, ...]:
+def decode_stopped(header: str | None) -> tuple[MetricEdition, ...]:
     """Read the header's value; without one, or of one that is too long, nothing is stopped.
 
     Only the first `MAX_STOPPED` entries are read, and entries that name no question are left out.
@@ -156,4 +156,4 @@ def decode_stopped(header: str | None) -> tuple[Question, ...]:
     if header is None or len(header) > MAX_STOPPED_CHARS:
         return ()
     entries = header.split(",")[:MAX_STOPPED]
-    return tuple(named for named in (stopped_question(text.strip(" ")) for text in entries) if named is not None)
+    return tuple(named for named in (stopped_metric(text.strip(" ")) for text in entries) if named is not None)

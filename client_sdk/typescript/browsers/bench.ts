@@ -29,7 +29,7 @@ for (const which of BROWSERS) {
   const page = await browser.newPage();
   await page.goto(site.origin);
   await page.waitForFunction(() => "app" in window);
-  const times = await page.evaluate(async (questions) => {
+  const times = await page.evaluate(async (metrics) => {
     await app.open(-2).record("m0", true);
     const telemetry = app.open();
     const database = await new Promise<IDBDatabase>((resolve) => {
@@ -44,7 +44,7 @@ for (const which of BROWSERS) {
         transaction.oncomplete = resolve;
       });
     const [recorded, added]: number[][] = [[], []];
-    for (const name of questions) {
+    for (const name of metrics) {
       const start = performance.now();
       await telemetry.record(name, true);
       const middle = performance.now();

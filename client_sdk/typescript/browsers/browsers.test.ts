@@ -95,9 +95,9 @@ function testsOf(which: (typeof BROWSERS)[number]): void {
       for (let round = 0; round < ROUNDS; round++) {
         const race = (page: Page, reversed: boolean) =>
           page.evaluate(
-            async (day, reversed, questions) => {
+            async (day, reversed, metrics) => {
               const telemetry = app.open(day);
-              const order = Array.from({ length: questions }, (_, n) => `m${reversed ? questions - 1 - n : n}`);
+              const order = Array.from({ length: metrics }, (_, n) => `m${reversed ? metrics - 1 - n : n}`);
               const outcomes: Record<string, number> = {};
               for (const name of order) {
                 const outcome = await telemetry.record(name, true);

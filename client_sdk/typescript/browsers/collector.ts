@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const BIN = process.env["HEARSAY_BIN"] ?? fileURLToPath(new URL("../../../../.venv/bin", import.meta.url));
 const TOKEN = "a-token-of-these-tests-only-000000";
 
-/** The environment without the settings of whoever runs the tests, such as another collector's store. */
+/** The environment without the settings of the person who runs the tests, such as another collector's store. */
 const ENVIRONMENT = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("HEARSAY_"))),
   HEARSAY_READ_TOKEN: TOKEN,

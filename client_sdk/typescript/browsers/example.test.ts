@@ -61,8 +61,8 @@ async function press(page: Page, tool: string): Promise<string> {
 }
 
 /** Return what the page says of a question. */
-async function said(page: Page, question: string): Promise<string> {
-  await page.waitForFunction((question) => document.getElementById("said")!.textContent!.startsWith(`${question}: `), {}, question);
+async function said(page: Page, metric: string): Promise<string> {
+  await page.waitForFunction((metric) => document.getElementById("said")!.textContent!.startsWith(`${metric}: `), {}, metric);
   return page.$eval("#said", (element) => element.textContent!.split(": ")[1]!);
 }
 

@@ -23,7 +23,7 @@ export class WordCoins implements Coins {
     return this.word() < numerator;
   }
 
-  /** Words from the largest multiple of the bound on are rejected: the remainder would favour low integers. */
+  /** Words from the largest multiple of the bound on are rejected: the remainder would favor low integers. */
   below(bound: bigint): bigint {
     const unbiased = COIN_SCALE - (COIN_SCALE % bound);
     for (;;) {

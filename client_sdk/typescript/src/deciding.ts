@@ -178,7 +178,7 @@ export function status(registry: Registry, decision: Decision, language: string)
   };
   const by = rule === "choice" || rule === "changed" ? dateIn(say, decision.by) : decision.by;
   const purposes = Array.isArray(consent) ? [...consent].sort().join(", ") : "";
-  const questions = withheld.map((name) => say(`title.${name}`)).join(", ");
+  const metrics = withheld.map((name) => say(`title.${name}`)).join(", ");
   const said = say(`consent.${keys[rule] ?? rule}`, { by, purposes });
-  return consent && questions ? [said, say("consent.withheld", { questions })] : [said];
+  return consent && metrics ? [said, say("consent.withheld", { metrics })] : [said];
 }

@@ -7,7 +7,7 @@
  * state without its own mark, and tries again on that one.
  *
  * A state may hold a true count, and a history that the user then erases. So a commit empties the files of all earlier
- * states, and whoever opts out deletes what any process was about to write, too.
+ * states, and opting out deletes what any process was about to write, too.
  */
 
 import { randomUUID } from "node:crypto";
@@ -116,7 +116,7 @@ export class FileStore implements Store {
       await durable(draft, "wx", JSON.stringify(document));
       await link(draft, this.#path(number));
     } catch (error) {
-      if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOENT") return false; // or whoever opted out deleted it
+      if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOENT") return false; // or opting out deleted it
       throw error;
     } finally {
       await unlessGone(unlink(draft));

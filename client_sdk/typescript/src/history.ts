@@ -32,7 +32,7 @@ export async function historyElement(telemetry: Shown, language = "en", whenForg
   const isKnown = entries.every(({ reported }) => reported !== undefined);
   const evidence = say(isKnown ? "evidence" : "evidence.unknown");
   add(table, "caption", `${say("history.caption")}. ${say("history.randomized")} ${evidence}`);
-  row(add(table, "thead"), "th", ["window", "question", "reported", "outcome"].map((head) => say(`history.${head}`)));
+  row(add(table, "thead"), "th", ["window", "metric", "reported", "outcome"].map((head) => say(`history.${head}`)));
   const body = add(table, "tbody");
   for (const { window, metric, symbol, reported, outcome } of [...entries].reverse()) {
     const words = reported ?? say("reported.symbol", { symbol: String(symbol) });

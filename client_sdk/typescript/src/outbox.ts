@@ -55,8 +55,8 @@ export function afterWindow(endDay: number, coins: Coins): number {
 /**
  * Return the upload that is to be sent now, which is a new one only if none waits for its answer.
  *
- * Reports of one group travel together: those of questions with the same purposes, so that whoever withdraws one of
- * them takes no other report along.
+ * Reports of one group travel together: those of questions with the same purposes, so that withdrawing one of them
+ * takes no other report along.
  */
 export function nextUpload(state: State, nowS: number, coins: Coins, hurried: boolean): Sent | undefined {
   if (state.sent) return nowS >= (hurried ? state.sent.pausedS : state.sent.retryS) ? state.sent : undefined;
@@ -108,7 +108,7 @@ export function conclude(
     const others = refused ? "accepted" : "rejected";
     sent.reports.forEach((report, index) => settle(state, report, codes.get(index) ?? others, nowS, coins));
     if (refused) stop(state, decodeStopped(reply!.headers.get(STOPPED)));
-    if (!refused) return ["refused", `the collector rejected an upload with status ${reply!.status}, and its reports are dropped: has it the version of this SDK or a later one?`];
+    if (!refused) return ["refused", `the collector rejected an upload with status ${reply!.status}, and its reports are lost: is it older than this SDK?`];
     return refused[0] ? ["refused", `the collector refused a report: ${refused[0].code}`] : ["sent", undefined];
   }
   const backoffS = pick(coins, 1 + Math.min(HOUR_S, 2 ** sent.failures));

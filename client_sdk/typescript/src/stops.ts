@@ -16,7 +16,7 @@ export const STOPPED = "Hearsay-Stopped";
 const MOST_ENTRIES = 64;
 const MOST_CHARS = 2048;
 
-/** Return the entries of the header that name a question; whoever answers can only silence with it. */
+/** Return the entries of the header that name a question; a collector can only silence with it. */
 export function decodeStopped(header?: string | null): string[] {
   if (!header || header.length > MOST_CHARS) return [];
   const entries = header.split(",", MOST_ENTRIES);
@@ -28,7 +28,7 @@ export function name(state: State, { metrics, stopped = [] }: CompiledRegistry<u
   const named = Object.entries(metrics).flatMap(([metric, { edition, strata }]) =>
     [edition, ...Object.values({ ...strata })].map((each) => `${metric}:${each}`),
   );
-  for (const question of [...named, ...stopped]) state.editions[question] ??= false;
+  for (const metric of [...named, ...stopped]) state.editions[metric] ??= false;
   stop(state, stopped);
 }
 
@@ -36,8 +36,8 @@ export function name(state: State, { metrics, stopped = [] }: CompiledRegistry<u
  * Remember stopped questions, of those that are named, and drop what waits of them. An upload that holds others, too,
  * has left: it stays.
  */
-export function stop(state: State, questions: readonly string[]): void {
-  for (const question of questions) if (question in state.editions) state.editions[question] = true;
+export function stop(state: State, metrics: readonly string[]): void {
+  for (const metric of metrics) if (metric in state.editions) state.editions[metric] = true;
   keep(state, (report) => !isStopped(state, report), "stopped");
   if (state.sent?.reports.every((report) => isStopped(state, report))) {
     drop(state, "stopped", state.sent.reports.length);

@@ -65,7 +65,7 @@ export const trial = {
         continue;
       }
       const isUnknown = outcome === "unknown_metric" || outcome === "unknown_edition";
-      const hint = isUnknown ? "; is it `hearsay-collector serve --trial`, with this registry?" : "";
+      const hint = isUnknown ? "; start `hearsay-collector serve --trial` with this registry" : "";
       say(`${metric}: sent for ${window}; the collector's answer: ${device.sentences("en")(`outcome.${outcome}`)}${hint}`);
     }
   },

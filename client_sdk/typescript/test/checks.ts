@@ -224,9 +224,9 @@ export function mechanism(name: string): Mechanism {
 
 /** Return the question of a definition; undefined if `hearsay-client compile` refuses it. */
 function metricOf(compiled: Vectors["compiled"], definition: string): spec.Metric | undefined {
-  const question = compiled[definition];
-  if (question === undefined) throw new Error("no definition of the vectors; run python -m tests.support.compiled_vectors");
-  return typeof question === "string" ? undefined : metricFor(question);
+  const metric = compiled[definition];
+  if (metric === undefined) throw new Error("no definition of the vectors; run python -m tests.support.compiled_vectors");
+  return typeof metric === "string" ? undefined : metricFor(metric);
 }
 
 /** Return the kinds of a compiled question, and of the parts of a pair, by their names. */

@@ -37,15 +37,15 @@ function linked(compiled: Json): CompiledRegistry {
 const DO: Record<string, (line: Json) => Json> = {
   hello: () => ({ implementation: "the Hearsay SDK for Node", supports: SUPPORTS }),
   perturb: (line) => tossed(line.coins, (coins) => mechanism(line.mechanism)(line.integers).perturb(line.input, coins)),
-  answer({ question, answer, coins: script }) {
-    if (!question) return { unsupported: "a question that is not compiled" };
+  answer({ compiled, answer, coins: script }) {
+    if (!compiled) return { unsupported: "a question that is not compiled" };
     let invalid = false;
-    const said = tossed(script, (coins) => metricFor(question).perturb(given(answer), coins, () => (invalid = true)));
+    const said = tossed(script, (coins) => metricFor(compiled).perturb(given(answer), coins, () => (invalid = true)));
     return { ...said, invalid };
   },
-  async edition({ question, trial }) {
-    if (!question) return { unsupported: "a question that is not compiled" };
-    const text = meaning(question, undefined, trial);
+  async edition({ compiled, trial }) {
+    if (!compiled) return { unsupported: "a question that is not compiled" };
+    const text = meaning(compiled, undefined, trial);
     return { meaning: text, edition: await digest(text) };
   },
   window({ at, text }) {

@@ -136,9 +136,9 @@ test("what is erased, withdrawn or reported is in no file of an earlier state an
   let nowS = NOW_S;
   for (const [name, step] of Object.entries(steps)) {
     const path = join(folder, name);
-    const questions = registryOf({ a: ["a"], b: ["b"], clicks: ["a"] });
+    const registry = registryOf({ a: ["a"], b: ["b"], clicks: ["a"] });
     const options = { collector: "http://127.0.0.1:9", dataDir: path, consent: true, sends: false, clock: () => nowS };
-    const telemetry = new Telemetry(questions, options);
+    const telemetry = new Telemetry(registry, options);
     await telemetry.record("a", true);
     await telemetry.count("clicks", 7);
     await writeFile(join(path, "draft.of a killed process"), '"count":7');

@@ -62,7 +62,7 @@ async function saidAfterForget(context: TestContext, forget: () => Promise<void>
 
 test("the history shows what was reported, in words, and how much one report says", async (context) => {
   assert.deepEqual(texts(await shownIn(context, "en")), [
-    "What left this device. What was reported was drawn at random around your answer. Weak.",
+    "What left this device. Each report contains a randomized answer, which may differ from yours. Weak.",
     ...["When", "Question", "What was reported", "What became of it"],
     ...["2026-11-18", "a", "true", "refused: the period is closed"],
     "Stop, and erase this list",

@@ -9,7 +9,7 @@ import { shake256 } from "../src/mechanisms/shake.js";
 import { registry } from "./devices.js";
 import { metricFor, type Json } from "./checks.js";
 import { ScriptedCoins } from "./scripted.js";
-import { VECTORS, questions } from "./vectors.js";
+import { VECTORS, compiledMetrics } from "./vectors.js";
 
 test("SHAKE-256 is that of Node, at every length around its block", () => {
   for (let length = 0; length < 290; length++) {
@@ -21,7 +21,7 @@ test("SHAKE-256 is that of Node, at every length around its block", () => {
 
 test("an answer outside the domain has no input, and any input of the channel takes its place", () => {
   const wrong: unknown[] = [NaN, null, undefined, {}, [NaN], Symbol("x"), () => "x"];
-  for (const definition of questions) {
+  for (const definition of compiledMetrics) {
     const metric = metricFor(definition);
     for (const answer of wrong) {
       for (const input of [0, metric.channel.inputs - 1]) {
@@ -39,8 +39,8 @@ test("an answer outside the domain has no input, and any input of the channel ta
 test("a compiled file that somebody edited is found, whatever edition was changed", async () => {
   const { definition } = VECTORS.editions.find((vector: Json) => vector.trial);
   const tried = VECTORS.compiled[definition] as CompiledMetric;
-  const real = questions.filter((question) => question !== tried);
-  const metrics = Object.fromEntries(real.map((question, place) => [`m${place}`, question]));
+  const real = compiledMetrics.filter((metric) => metric !== tried);
+  const metrics = Object.fromEntries(real.map((metric, place) => [`m${place}`, metric]));
   const asking = { ...registry([]), metrics };
   assert.deepEqual(await edited(asking), []);
   assert.deepEqual(await edited({ ...asking, metrics: { tried }, trial }), []);

@@ -167,7 +167,7 @@ test("a report that is refused for now is offered again alone; for good, it is d
   });
 });
 
-test("a report that is refused for ever is offered four times more, at times of its own", async () => {
+test("a report that is always refused is offered four times more, at times of its own", async () => {
   const days = new Set<number>();
   for (let life = 0; life < 6; life++) {
     const device = new Device(registry(["a"]), { coins: seeded(BigInt(life)) });
@@ -472,7 +472,7 @@ test("a collector can stop each stratum of a question, and what an earlier regis
   device.collector.stopped = `a:${OTHER},a:${metrics["a"]!.edition},c:${OTHER}`;
   await device.telemetry.flush();
   const stopped = Object.entries(former.store.state!.editions).filter(([, isStopped]) => isStopped);
-  assert.deepEqual(stopped.map(([question]) => question).sort(), [`a:${OTHER}`, `a:${metrics["a"]!.edition}`].sort());
+  assert.deepEqual(stopped.map(([metric]) => metric).sort(), [`a:${OTHER}`, `a:${metrics["a"]!.edition}`].sort());
 });
 
 test("a count of a stopped question is not paid for, and opting out forgets stops", async () => {

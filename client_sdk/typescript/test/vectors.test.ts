@@ -8,7 +8,7 @@ import { VECTORS } from "./vectors.js";
 
 for (const [name, check] of Object.entries(CHECKS)) test(name, () => check(VECTORS));
 
-test("uniform integers reject what would favour the low ones", () => {
+test("uniform integers reject what would favor the low ones", () => {
   const words = [COIN_SCALE - 1n, COIN_SCALE - 2n, 7n];
   const coins = new WordCoins(() => words.shift()!);
   assert.equal(coins.below(COIN_SCALE - 2n), 7n);

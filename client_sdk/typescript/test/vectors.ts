@@ -26,4 +26,4 @@ export const VECTORS: Vectors = {
 export const SAID = VECTORS.said;
 
 /** The questions of the vectors. */
-export const questions: CompiledMetric[] = Object.values(VECTORS.compiled).filter((each) => typeof each !== "string");
+export const compiledMetrics: CompiledMetric[] = Object.values(VECTORS.compiled).filter((each) => typeof each !== "string");

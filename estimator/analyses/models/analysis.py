@@ -9,7 +9,7 @@ so for that of the honest reports; the penalty lambda and the noise s are those 
   |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y) and, in Frobenius' norm,
   |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. To lift small eigenvalues is to project on a
   convex set, which makes no distance longer.
-* With A the inverse of the penalised covariance, A* that of the other mean, and b = A k:
+* With A the inverse of the penalized covariance, A* that of the other mean, and b = A k:
   A* - A = -A* dC A, so that |db| <= |A*| (|dk| + |dC| |b|). Lifted eigenvalues are at least
   lambda / 2, and move by |dC| at most (Weyl 1912): |A*| <= 2 / lambda, and
   |A*| <= 1 / (1 / |A| - |dC|) if that is above 0.
@@ -60,7 +60,7 @@ def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float
 
     """
     of_k, of_c = covariance_moves(moments, length)
-    with_label = Covariances.of(moments).with_label
+    with_label = Covariances.from_moments(moments).with_label
     inverse, plain = ridge.inverse, ridge.inverse @ with_label
     size, inputs = float(np.linalg.norm(inverse, 2)), len(plain)
     other = 2 / ridge.penalty
@@ -104,7 +104,7 @@ class _Models(Analysis[K]):
             self.check(tally)
             coefficients, learned = self.learn(tally, simultaneous=request.simultaneous)
             of_skill = None if learned is None else learned.auc
-            auc = () if of_skill is None or of_skill.estimate is None else (of_skill.labelled(),)
+            auc = () if of_skill is None or of_skill.estimate is None else (of_skill.labeled(),)
             yield self._estimated(
                 tally,
                 groups=(
@@ -133,7 +133,7 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
     mean_name = "product mean"
 
     def __init__(self, metric: Metric) -> None:
-        """Analyse a model by products."""
+        """Analyze a model by products."""
         super().__init__(metric)
         self.observation = self.kind.observation
 
@@ -143,14 +143,14 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
         if tally.reports < LEAST_REPORTS:
             ends = np.full(len(names), MOST_STEPS * label_step(self.kind))
             return Figures(names, -ends, ends), None
-        model = ProductsModel.of(self.kind, self.mean(tally))
+        model = ProductsModel.from_mean(self.kind, self.mean(tally))
         return model.coefficients(len(names) if simultaneous else 1), model.learned()
 
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
         """Return how far made-up reports could have moved the mean and any coefficient."""
         mean = self.mean(tally)
         length, test = self.length_moved(tally, mean, fraction)
-        model = ProductsModel.of(self.kind, mean)
+        model = ProductsModel.from_mean(self.kind, mean)
         unit = label_step(self.kind) / model.norm
         most = unit * coefficient_move(model.moments, model.ridge(), model.pair_noise, length)
         moves = (Move("product_mean", length, length), Move("coefficient", most, most))
@@ -164,7 +164,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
     mean_name = "cell share"
 
     def __init__(self, metric: Metric) -> None:
-        """Analyse a model by crosses."""
+        """Analyze a model by crosses."""
         super().__init__(metric)
         self.observation = self.kind.observation
 
@@ -177,7 +177,9 @@ class ModelOfCrosses(_Models[CrossedModel]):
         """Return the log-odds with their intervals, and the model."""
         features = self.kind.observation.features
         counts = tally.dense(self.channel.symbols)
-        fitted = Fitted.of(list(cells_of(features, self.channel, counts)) if tally.reports >= LEAST_REPORTS else [])
+        fitted = Fitted.from_cells(
+            list(cells_of(features, self.channel, counts)) if tally.reports >= LEAST_REPORTS else []
+        )
         family = sum(feature.cells for feature in features) if simultaneous else 1
         learned = learned_crosses(features, fitted) if fitted.of_features else None
         return log_odds(features, fitted, family), learned

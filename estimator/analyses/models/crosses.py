@@ -94,7 +94,7 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
         inverse = inverse_of(own)
         if reports:
             shares = inverse.shares(of_feature, reports)
-            sample = Sample.of(inverse, of_feature)
+            sample = Sample.from_counts(inverse, of_feature)
             yield CellShares(feature, shares[::2], shares[1::2], sample.covariance(inverse), sample)
 
 
@@ -149,7 +149,7 @@ class Fitted(NamedTuple):
     weights: list[Floats]
 
     @classmethod
-    def of(cls, of_features: list[CellShares]) -> Fitted:
+    def from_cells(cls, of_features: list[CellShares]) -> Fitted:
         """Fit the weights of every feature."""
         share = base_rate(of_features) if of_features else 0.5
         return cls(of_features, share, [weights_of(cells, share) for cells in of_features])
@@ -226,7 +226,7 @@ def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
     the reports.
     """
     shares = np.column_stack([cells.no, cells.yes])
-    table = Ratios.of(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)
+    table = Ratios.from_shares(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)
     z = z_of(family) if cells.sample.reports >= EXACT_BELOW else math.inf
     limits = [table.limits(cell, YES, z) or EVERYTHING for cell in range(len(shares))]
     possible = [EVERYTHING if high <= 0 or low >= 1 else (low, high) for low, high in limits]

@@ -36,33 +36,33 @@ def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
     return scores
 
 
-def coordinates(of: ModelInput, column: Column) -> Floats:
+def coordinates(feature: ModelInput, column: Column) -> Floats:
     """Return the scaled coordinates of a feature, shape (devices, weights)."""
     scaled: Floats
-    if not of.values:
-        scaled = 2 * positions(of, column)[:, np.newaxis] - 1
-    elif len(of.values) == 2:  # noqa: PLR2004 two values
-        scaled = (2 * cells(of, column)[:, np.newaxis] - 1).astype(np.float64)
+    if not feature.values:
+        scaled = 2 * positions(feature, column)[:, np.newaxis] - 1
+    elif len(feature.values) == 2:  # noqa: PLR2004 two values
+        scaled = (2 * cells(feature, column)[:, np.newaxis] - 1).astype(np.float64)
     else:
-        scaled = (cells(of, column)[:, np.newaxis] == np.arange(1, len(of.values))).astype(np.float64)
+        scaled = (cells(feature, column)[:, np.newaxis] == np.arange(1, len(feature.values))).astype(np.float64)
     return scaled
 
 
-def cells(of: ModelInput, column: Column) -> Counts:
+def cells(feature: ModelInput, column: Column) -> Counts:
     """Return the cell of a feature on each device, shape (devices,)."""
-    if not of.values:
-        bins = len(of.weights)
-        return np.minimum((positions(of, column) * bins).astype(np.int64), bins - 1)
-    index = {value: place for place, value in enumerate(of.values)}
+    if not feature.values:
+        bins = len(feature.weights)
+        return np.minimum((positions(feature, column) * bins).astype(np.int64), bins - 1)
+    index = {value: place for place, value in enumerate(feature.values)}
     if not index.keys() >= set(map(str, column)):
-        raise ValueError(f"{of.name} must be one of: {', '.join(of.values)}")
+        raise ValueError(f"{feature.name} must be one of: {', '.join(feature.values)}")
     return np.array([index[str(value)] for value in column], dtype=np.int64)
 
 
-def positions(of: ModelInput, column: Column) -> Floats:
+def positions(feature: ModelInput, column: Column) -> Floats:
     """Return where in its range a number lies, from 0 to 1, shape (devices,)."""
-    low, high, numbers = of.low or 0.0, of.high or 0.0, np.array(column, dtype=np.float64)
+    low, high, numbers = feature.low or 0.0, feature.high or 0.0, np.array(column, dtype=np.float64)
     if np.isnan(numbers).any():
-        raise ValueError(f"{of.name} must be a number on each row; leave out rows that have none")
+        raise ValueError(f"{feature.name} must be a number on each row; leave out rows that have none")
     places: Floats = np.clip((numbers - low) / (high - low), 0, 1)
     return places

@@ -1,4 +1,4 @@
-"""A linear model from the mean of products: ridge regression, penalised by the known noise.
+"""A linear model from the mean of products: ridge regression, penalized by the known noise.
 
 The vector's mean holds E[y z], E[z z'], E[z] and E[y] of the label y and the features z. From them
 follow the covariance of the features and that of each with the label. The noise of the former is a
@@ -50,7 +50,7 @@ MOST_STEPS: Final = 1000.0
 
 
 class Moments(NamedTuple):
-    """The parts of a mean of products, or of how far blocks stray from it, with any leading axes.
+    """The parts of a mean of products, or of how far blocks deviate from it, with any leading axes.
 
     Attributes:
         products: E[y z], shape (..., d).
@@ -66,7 +66,7 @@ class Moments(NamedTuple):
     label: Floats
 
     @classmethod
-    def of(cls, vectors: Floats, inputs: int) -> Moments:
+    def from_vectors(cls, vectors: Floats, inputs: int) -> Moments:
         """Take vectors apart and divide each part by its weight, shape (..., length)."""
         of_label, of_square, of_pair, of_feature, of_itself = (each / UNIT for each in weights())
         ends = np.cumsum([inputs, inputs * (inputs + 1) // 2, inputs])
@@ -92,19 +92,19 @@ class Covariances:
     features: Floats
 
     @classmethod
-    def of(cls, moments: Moments) -> Covariances:
+    def from_moments(cls, moments: Moments) -> Covariances:
         """Return the covariances of one set of moments."""
         mean = moments.features
         return cls(moments.products - mean * moments.label, moments.squares - np.outer(mean, mean))
 
     @classmethod
-    def straying(cls, strays: Moments, moments: Moments) -> Covariances:
-        """Return how far blocks stray from them, to first order, shape (blocks, ...)."""
+    def from_deviations(cls, deviations: Moments, moments: Moments) -> Covariances:
+        """Return how far blocks deviate from them, to first order, shape (blocks, ...)."""
         mean = moments.features
-        crossed = strays.features[:, :, np.newaxis] * mean
+        crossed = deviations.features[:, :, np.newaxis] * mean
         return cls(
-            strays.products - strays.features * moments.label - mean * strays.label[:, np.newaxis],
-            strays.squares - crossed - crossed.swapaxes(1, 2),
+            deviations.products - deviations.features * moments.label - mean * deviations.label[:, np.newaxis],
+            deviations.squares - crossed - crossed.swapaxes(1, 2),
         )
 
 
@@ -115,7 +115,7 @@ class Ridge:
     Attributes:
         penalty: lambda.
         coefficients: shape (d,).
-        inverse: of the penalised covariance, shape (d, d).
+        inverse: of the penalized covariance, shape (d, d).
 
     """
 
@@ -124,7 +124,7 @@ class Ridge:
     inverse: Floats
 
     @classmethod
-    def of(cls, covariances: Covariances, noise: float) -> Ridge:
+    def from_covariances(cls, covariances: Covariances, noise: float) -> Ridge:
         """Fit the coefficients, less the bias that the noise of squares gives them to second order.
 
         For a symmetric E of independent normal entries, of variance s**2 off the diagonal and twice
@@ -151,25 +151,30 @@ class ProductsModel:
     Attributes:
         kind: of the question.
         moments: of the tally.
-        strays: of the moments, by blocks of rotations.
+        deviations: of the moments, by blocks of rotations.
         noise: the standard error of a coordinate of the vector.
 
     """
 
     kind: Model
     moments: Moments
-    strays: Moments
+    deviations: Moments
     noise: float
 
     @classmethod
-    def of(cls, kind: Model, mean: VectorMean) -> ProductsModel:
+    def from_mean(cls, kind: Model, mean: VectorMean) -> ProductsModel:
         """Return the model of the mean of a tally's vectors."""
         inputs = len(kind.observation.coordinates)
-        return cls(kind, Moments.of(mean.coordinates, inputs), Moments.of(mean.strays, inputs), mean.noise)
+        return cls(
+            kind,
+            Moments.from_vectors(mean.coordinates, inputs),
+            Moments.from_vectors(mean.deviations, inputs),
+            mean.noise,
+        )
 
     def ridge(self) -> Ridge:
         """Return the regression on all rotations."""
-        return Ridge.of(Covariances.of(self.moments), self.pair_noise)
+        return Ridge.from_covariances(Covariances.from_moments(self.moments), self.pair_noise)
 
     def coefficients(self, family: int = 1) -> Figures:
         """Return the change of the expected label, in its units, as each scaled feature rises by 1.
@@ -177,8 +182,8 @@ class ProductsModel:
         A scaled number rises by 2 from one end to the other. The label of yes and no has the unit
         of a share.
         """
-        ridge, straying = self.ridge(), Covariances.straying(self.strays, self.moments)
-        influence = (straying.with_label - straying.features @ ridge.coefficients) @ ridge.inverse
+        ridge, deviating = self.ridge(), Covariances.from_deviations(self.deviations, self.moments)
+        influence = (deviating.with_label - deviating.features @ ridge.coefficients) @ ridge.inverse
         blocks = len(influence)
         least = self.noise * UNIT / weights()[0] * np.linalg.norm(ridge.inverse, axis=1)
         errors = np.sqrt(np.maximum((influence**2).sum(axis=0) * blocks / (blocks - 1), least**2))
@@ -213,28 +218,31 @@ class ProductsModel:
 
     def skill(self) -> Skill:
         """Return how well the score predicts yes and no, by rotations that it was not fitted to."""
-        whole, straying = Covariances.of(self.moments), Covariances.straying(self.strays, self.moments)
-        folds = np.arange(len(self.strays.label)) % FOLDS
-        of_folds = [self._of_fold(whole, straying, folds == fold) for fold in range(FOLDS)]
+        whole, deviating = (
+            Covariances.from_moments(self.moments),
+            Covariances.from_deviations(self.deviations, self.moments),
+        )
+        folds = np.arange(len(self.deviations.label)) % FOLDS
+        of_folds = [self._of_fold(whole, deviating, folds == fold) for fold in range(FOLDS)]
         along, spread, label = np.array(of_folds).T
         return Skill(
             label=float(np.clip(self.moments.label, -MOST_MEAN, MOST_MEAN)),
             mean=self._score_mean(self.ridge()),
             along=float(along.mean()),
             spread=max(float(spread.mean()), LEAST_SPREAD),
-            strays_along=along - along.mean(),
-            strays_spread=spread - spread.mean(),
-            strays_label=label,
+            deviations_along=along - along.mean(),
+            deviations_spread=spread - spread.mean(),
+            deviations_label=label,
         )
 
-    def _of_fold(self, whole: Covariances, straying: Covariances, is_out: Counts) -> Skilled:
+    def _of_fold(self, whole: Covariances, deviating: Covariances, is_out: Counts) -> Skilled:
         """Return the figures of a fold of the score that the others give."""
-        with_label, features = straying.with_label[is_out].sum(axis=0), straying.features[is_out].sum(axis=0)
+        with_label, features = deviating.with_label[is_out].sum(axis=0), deviating.features[is_out].sum(axis=0)
         kept = FOLDS / (FOLDS - 1)
         others = Covariances(whole.with_label - kept * with_label, whole.features - kept * features)
-        score = Ridge.of(others, self.pair_noise * math.sqrt(kept)).coefficients
+        score = Ridge.from_covariances(others, self.pair_noise * math.sqrt(kept)).coefficients
         along, spread = whole.with_label + FOLDS * with_label, whole.features + FOLDS * features
-        label = FOLDS * self.strays.label[is_out].sum()
+        label = FOLDS * self.deviations.label[is_out].sum()
         return Skilled(float(score @ along), float(score @ spread @ score), float(label))
 
     @property

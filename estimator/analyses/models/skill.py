@@ -67,7 +67,7 @@ MOST_CORRELATION: Final = 0.99
 
 
 class Skilled(NamedTuple):
-    """The figures of a fold: `along` and `spread` of `Skill`, and how far the mean label strays."""
+    """The figures of a fold: `along` and `spread` of `Skill`, and the mean label's deviation."""
 
     along: float
     spread: float
@@ -76,16 +76,16 @@ class Skilled(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skill:
-    """How a score goes together with yes and no, which are 1 and -1.
+    """How a score is associated with yes and no, which are 1 and -1.
 
     Attributes:
         label: the mean of the label.
         mean: of the score.
         along: the covariance of score and label.
         spread: the variance of the score.
-        strays_along: how far the folds stray from `along`, shape (folds,), as the two below.
-        strays_spread: from `spread`.
-        strays_label: from `label`.
+        deviations_along: how far the folds deviate from `along`, shape (folds,), as the two below.
+        deviations_spread: from `spread`.
+        deviations_label: from `label`.
 
     """
 
@@ -93,9 +93,9 @@ class Skill:
     mean: float
     along: float
     spread: float
-    strays_along: Floats
-    strays_spread: Floats
-    strays_label: Floats
+    deviations_along: Floats
+    deviations_spread: Floats
+    deviations_label: Floats
 
     @property
     def variance(self) -> float:
@@ -105,12 +105,12 @@ class Skill:
     @property
     def correlation(self) -> Estimate:
         """The correlation of score and label; unknown if noise could make the scores' variance."""
-        if self.spread < SURE * _error_of(self.strays_spread):
+        if self.spread < SURE * _error_of(self.deviations_spread):
             return Estimate(None, None, -1.0, 1.0)
-        scale, folds = math.sqrt(self.spread * self.variance), len(self.strays_label)
+        scale, folds = math.sqrt(self.spread * self.variance), len(self.deviations_label)
         estimate = _possible(self.along / scale)
-        influence = self.strays_along / scale - estimate * (
-            self.strays_spread / (2 * self.spread) - self.label * self.strays_label / self.variance
+        influence = self.deviations_along / scale - estimate * (
+            self.deviations_spread / (2 * self.spread) - self.label * self.deviations_label / self.variance
         )
         error = float(influence.std(ddof=1)) / math.sqrt(folds)
         reach = student_of(1, folds - 1) * error
@@ -135,10 +135,12 @@ class Skill:
         1961), and the variance taken for as large as it must be to be known. A score that seems to
         tell nothing keeps a slope, by which it still ranks people.
         """
-        share = possible_share((1 + self.label) / 2, _error_of(self.strays_label) / 2)
+        share = possible_share((1 + self.label) / 2, _error_of(self.deviations_label) / 2)
         label, variance = 2 * share - 1, 4 * share * (1 - share)
-        spread = max(self.spread, SURE * _error_of(self.strays_spread))
-        along = max(_shrunk(self.along, _error_of(self.strays_along)), LEAST_CORRELATION * math.sqrt(spread * variance))
+        spread = max(self.spread, SURE * _error_of(self.deviations_spread))
+        along = max(
+            _shrunk(self.along, _error_of(self.deviations_along)), LEAST_CORRELATION * math.sqrt(spread * variance)
+        )
         surely_explained = max(0.0, self.correlation.low) ** 2
         slope = 2 * along / (variance * spread * (1 - surely_explained))
         middle = self.mean - along * label / variance  # halfway between the mean scores of yes and no
@@ -149,8 +151,8 @@ class Skill:
         return NormalDist().cdf(distance / math.sqrt(2))
 
 
-def _error_of(strays: Floats) -> float:
-    return float(strays.std(ddof=1)) / math.sqrt(len(strays))
+def _error_of(deviations: Floats) -> float:
+    return float(deviations.std(ddof=1)) / math.sqrt(len(deviations))
 
 
 def _shrunk(estimate: float, error: float) -> float:

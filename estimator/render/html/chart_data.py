@@ -192,7 +192,7 @@ class Drawing(NamedTuple):
     group: int = 0
 
 
-class QuestionData(Record, frozen=True, kw_only=True):
+class MetricData(Record, frozen=True, kw_only=True):
     """Everything that the page's script draws of a question.
 
     Attributes:
@@ -232,7 +232,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
     shown: MetricEstimate,
     pooled: Pooled | None,
     followed: FigureKey | None,
-) -> QuestionData:
+) -> MetricData:
     """Return everything that the page's script draws of a question.
 
     Arrays have an entry for each window of the calendar. Where windows are pooled, a last entry
@@ -254,7 +254,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
     joint = _joint(with_reports, shown.names)
     groups = tuple(groups_of(shown, positions))
     keys = [FigureKey(group.group.statistic, value) for group in groups for value in group.figures.labels]
-    return QuestionData(
+    return MetricData(
         kind=str(shown.span.kind),
         at=calendar.index(shown.span),
         lead=keys.index(followed) if followed in keys else 0,

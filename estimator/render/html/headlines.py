@@ -80,8 +80,8 @@ def _of_difference(joint: JointView) -> Headline:
         return Headline("", "Too few reports to say whether groups differ.")
     if concluded is Conclusion.NO_DIFFERENCE:
         return Headline("No difference", "between groups detected")
-    of, first, second = compared(difference, joint.names)
-    which = f"“{of}” more common" if joint.unit is PERCENT else f"{short(of)} higher"
+    outcome, first, second = compared(difference, joint.names)
+    which = f"“{outcome}” more common" if joint.unit is PERCENT else f"{short(outcome)} higher"
     perhaps = "perhaps " if concluded is Conclusion.MAY_DIFFER else ""
     rounded = joint.unit.rounded(difference, SENTENCE_FIGURES)
     unit = joint.unit.of_difference
@@ -133,8 +133,8 @@ def _of_mean(_: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_position(shown: MetricEstimate, group: FigureGroup) -> str:
-    of = "" if group.ends is None else f" of {group.ends[1]:g}"
-    return f"{_of_mean(shown, group)}{of}"
+    scale = "" if group.ends is None else f" of {group.ends[1]:g}"
+    return f"{_of_mean(shown, group)}{scale}"
 
 
 PHRASES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {

@@ -23,8 +23,8 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
 from estimator.errors import OutputError
 from estimator.formats.json_documents import as_compact_json
-from estimator.render.html.chart_data import QuestionData
-from estimator.render.html.questions import MOST_PLACES, QuestionView, question_of, unasked
+from estimator.render.html.chart_data import MetricData
+from estimator.render.html.metric_view import MOST_PLACES, MetricView, unasked, view_of
 from estimator.render.html.wording import FILTERS
 from estimator.render.words import devices_of, participation_of
 from estimator.report.strata import apart, clearest_effects
@@ -34,7 +34,7 @@ from estimator.results.report import EstimateReport, Skipped
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import FEWER
 
-FEW_QUESTIONS: Final = 5
+FEW_METRICS: Final = 5
 """So many are seen at a glance."""
 
 PACKAGE: Final = "estimator.render.html"
@@ -49,8 +49,8 @@ of this page.
 OURS: Final = (STYLE, "numbers.js", "charts.js", "tables.js", "report.js")
 """They go into a page without indentation and lines of comments."""
 
-LICENCES: Final = ("d3.LICENSE", "plot.LICENSE")
-"""Both licences require that every copy includes them."""
+LICENSES: Final = ("d3.LICENSE", "plot.LICENSE")
+"""Both licenses require that every copy includes them."""
 
 STYLE_OF_CHARTS: Final = """:where(.chart) {
   --plot-background: white;
@@ -91,7 +91,7 @@ class PageData(Record, frozen=True):
         few: with fewer reports no line joins a window to its neighbors.
         calendars: for each kind of window, the name and the first day of all windows.
         events: for each kind of window, the events on a day of its calendar, with their titles.
-        questions: what is drawn of each question, by its name.
+        metrics: what is drawn of each question, by its name.
 
     """
 
@@ -99,7 +99,7 @@ class PageData(Record, frozen=True):
     few: int
     calendars: dict[str, list[tuple[str, date]]]
     events: dict[str, list[tuple[date, str]]]
-    questions: dict[str, QuestionData]
+    metrics: dict[str, MetricData]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +109,14 @@ class Page:
     Attributes:
         registry: whose questions they are.
         report: their estimates.
-        questions: a view of each question, in the registry's order.
+        metrics: a view of each question, in the registry's order.
         calendars: for each kind of window that occurs, all windows from the first to the last.
 
     """
 
     registry: Registry
     report: EstimateReport
-    questions: tuple[QuestionView, ...]
+    metrics: tuple[MetricView, ...]
     calendars: Mapping[WindowKind, tuple[Window, ...]]
 
     @property
@@ -131,12 +131,12 @@ class Page:
 
     @property
     def participation(self) -> str:
-        """Whom the figures describe, and about how many devices take part."""
+        """Whom the figures describe, and about how many devices participate."""
         return participation_of([highlight.shown for highlight in self.report.highlights])
 
     @property
     def devices(self) -> str | None:
-        """About how many devices take part. None if that is unknown."""
+        """About how many devices participate. None if that is unknown."""
         return devices_of([highlight.shown for highlight in self.report.highlights])
 
     @property
@@ -145,7 +145,7 @@ class Page:
         if any(estimated.reports for estimated in self.report.metrics):
             return None
         if self.report.metrics:
-            return "There are windows, but nobody has reported in them."
+            return "No window has any reports."
         if self.report.skipped:
             return "There is nothing to report: every tally was left out, for the reasons below."
         return "There is nothing to report: no closed window has a tally. With --preliminary open ones are shown, too."
@@ -168,27 +168,27 @@ class Page:
     @property
     def is_long(self) -> bool:
         """Whether a reader has to look for a question."""
-        return len(self.questions) > FEW_QUESTIONS
+        return len(self.metrics) > FEW_METRICS
 
     @property
     def has_changes(self) -> bool:
         """Whether any question has windows to compare."""
-        return any(question.spark or question.verdict.brief for question in self.questions)
+        return any(view.spark or view.verdict.brief for view in self.metrics)
 
     @property
     def has_likeliest(self) -> bool:
         """Whether any question shows maximum-likelihood values."""
-        return any(question.has_likeliest for question in self.questions)
+        return any(view.has_likeliest for view in self.metrics)
 
     @property
     def has_groups(self) -> bool:
         """Whether any question compares groups."""
-        return any(question.joint for question in self.questions)
+        return any(view.joint for view in self.metrics)
 
     @property
     def has_distributions(self) -> bool:
         """Whether any question has a distribution function."""
-        return any(question.data is not None and question.data.band is not None for question in self.questions)
+        return any(view.data is not None and view.data.band is not None for view in self.metrics)
 
     @property
     def data(self) -> PageData:
@@ -204,7 +204,7 @@ class Page:
                 str(kind): [event for event in self.registry.events if _is_within(windows, event.day)]
                 for kind, windows in self.calendars.items()
             },
-            questions={question.metric.name: question.data for question in self.questions if question.data is not None},
+            metrics={view.metric.name: view.data for view in self.metrics if view.data is not None},
         )
 
 
@@ -227,13 +227,13 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
     effects = {name: list(pairs) for name, pairs in groupby(clearest, key=lambda effect: effect.metric)}
     calendars = _calendars(report.metrics)
     titles = {name: metric.title for name, metric in registry.metrics.items()}
-    questions = tuple(
-        question_of(metric, by_metric[name], calendars[metric.window], highlights[name], effects.get(name, ()), titles)
+    metrics = tuple(
+        view_of(metric, by_metric[name], calendars[metric.window], highlights[name], effects.get(name, ()), titles)
         if name in by_metric
         else unasked(metric)
         for name, metric in registry.metrics.items()
     )
-    return Page(registry, report, questions, calendars)
+    return Page(registry, report, metrics, calendars)
 
 
 def _check_size(estimates: Sequence[MetricEstimate]) -> None:
@@ -271,10 +271,10 @@ def _calendars(estimates: Sequence[MetricEstimate]) -> dict[WindowKind, tuple[Wi
 
 
 def _windows(kind: WindowKind, first_s: int, last_s: int) -> tuple[Window, ...]:
-    window = Window.of(kind, first_s)
+    window = Window.at(kind, first_s)
     windows = [window]
     while window.starts_at < last_s:
-        window = Window.of(kind, window.ends_at)
+        window = Window.at(kind, window.ends_at)
         windows.append(window)
     return tuple(windows)
 
@@ -355,7 +355,7 @@ def filled(template: str, page: Page, **more: object) -> str:
             page=page,
             policy=policy(scripts, [style, STYLE_OF_CHARTS]),
             scripts=[Markup(script) for script in scripts],  # noqa: S704 files of this package
-            licences=[asset(name) for name in LICENCES],
+            licenses=[asset(name) for name in LICENSES],
             style=Markup(style),  # noqa: S704 a file of this package
             data=_embedded(page.data),
             **more,

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.window import Window, WindowKind
-from estimator.render.html.questions import MOST_PLACES, REPORTS, QuestionView, Spark, sparkline
+from estimator.render.html.metric_view import MOST_PLACES, REPORTS, MetricView, Spark, sparkline
 from estimator.render.rounding import number
 from estimator.render.words import NO_REPORTS, answer_of
-from estimator.report.strata import apart, former_questions
+from estimator.report.strata import apart, former_metrics
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
-from estimator.results.standing import ArchivedWindow, DevicesTakingPart, Standing, StandingQuestion
+from estimator.results.report import Highlight
+from estimator.results.standing import ArchivedWindow, DevicesTakingPart, Standing, StandingMetric
 
 if TYPE_CHECKING:
     from estimator.render.html.page import Page
@@ -30,7 +32,7 @@ OPEN_WINDOWS: Final = 7
 
 
 class DevicesOverTime(NamedTuple):
-    """About how many devices take part, in the windows of one kind.
+    """About how many devices participate, in the windows of one kind.
 
     Attributes:
         kind: of the windows.
@@ -44,17 +46,17 @@ class DevicesOverTime(NamedTuple):
     rows: tuple[tuple[str, str], ...]
 
 
-class ListedQuestion(NamedTuple):
+class ListedMetric(NamedTuple):
     """A line of the list of public questions.
 
     Attributes:
-        question: how it stands.
+        standing: how it stands.
         window: how often it is asked.
         history: since when it is asked, and how it was asked before.
 
     """
 
-    question: StandingQuestion
+    standing: StandingMetric
     window: WindowKind
     history: tuple[str, ...]
 
@@ -72,57 +74,59 @@ def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
     ]
 
 
-def standing_of(page: Page, windows: Sequence[ArchivedWindow] = ()) -> Standing:
+def standing_of(page: Page, windows: Sequence[ArchivedWindow] = (), absent: str = NO_REPORTS) -> Standing:
     """Return how every question of a page stands.
 
     Args:
         page: of all windows.
         windows: the folders of an archive, the newest first.
+        absent: stands for the answer to a question without estimates.
 
     """
     first: dict[str, str] = {}
     for estimated in page.report.metrics:
         if estimated.reports:
             first.setdefault(estimated.metric, estimated.window)
-    answers = {each.shown.metric: answer_of(each.shown, each.independence) for each in page.report.highlights}
+    shown = {each.shown.metric: each for each in page.report.highlights}
     return Standing(
         app=page.registry.app,
         participation=page.participation,
-        questions=tuple(
-            _question(question, first.get(question.metric.name), answers.get(question.metric.name, NO_REPORTS))
-            for question in page.questions
+        metrics=tuple(
+            _standing(view, first.get(view.metric.name), shown.get(view.metric.name), absent) for view in page.metrics
         ),
         devices=tuple(devices_of(page.report.metrics)),
         windows=tuple(windows),
     )
 
 
-def _question(question: QuestionView, first: str | None, answer: str) -> StandingQuestion:
-    metric = question.metric
-    return StandingQuestion(
+def _standing(view: MetricView, first: str | None, known: Highlight | None, absent: str) -> StandingMetric:
+    metric = view.metric
+    return StandingMetric(
         metric=metric.name,
         title=metric.title,
         purpose=metric.purpose,
         epsilon=as_float(metric.epsilon_nanos),
         expires=metric.expires,
         first=first,
-        last=question.window,
-        answer=answer,
-        code=question.verdict.code,
-        change=question.verdict.sentence,
+        last=view.window,
+        counted=metric.kind.counted(shipped()),
+        reports=0 if known is None else known.shown.reports,
+        answer=absent if known is None else answer_of(known.shown, known.independence),
+        code=view.verdict.code,
+        change=view.verdict.sentence,
     )
 
 
 def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
-    """Return about how many devices take part in each window, in the order of time."""
+    """Return about how many devices participate in each window, in the order of time."""
     most: dict[str, DevicesTakingPart] = {}
     for estimated in estimates:
         known = estimated.taking_part
         if known is None or not estimated.reports or known.estimate is None:
             continue
-        of_question = DevicesTakingPart(estimated.window, known.estimate, known.low, known.high)
-        if estimated.window not in most or most[estimated.window].devices < of_question.devices:
-            most[estimated.window] = of_question
+        of_metric = DevicesTakingPart(estimated.window, known.estimate, known.low, known.high)
+        if estimated.window not in most or most[estimated.window].devices < of_metric.devices:
+            most[estimated.window] = of_metric
     return sorted(most.values(), key=lambda each: (Window.parse(each.window).starts_at, each.window))
 
 
@@ -140,19 +144,19 @@ def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[s
         registry: the questions that may be published.
 
     """
-    listed = [_listed(question, registry) for question in standing.questions if question.metric in registry.metrics]
+    listed = [_listed(each, registry) for each in standing.metrics if each.metric in registry.metrics]
     return {"listed": listed, "devices": _over_time(page, standing)}
 
 
-def without_sums(question: QuestionView) -> QuestionView:
+def without_sums(view: MetricView) -> MetricView:
     """Return a view without the reports of all windows: they have more digits than those of one."""
-    return replace(question, facts=tuple(fact for fact in question.facts if fact[0] != REPORTS))
+    return replace(view, facts=tuple(fact for fact in view.facts if fact[0] != REPORTS))
 
 
-def _listed(question: StandingQuestion, registry: Registry) -> ListedQuestion:
-    span = "" if question.first is None else f"Published from {question.first} to {question.last}."
-    former = (each.relation for (name, _), each in former_questions(registry).items() if name == question.metric)
-    return ListedQuestion(question, registry.metrics[question.metric].window, (span, *dict.fromkeys(former)))
+def _listed(standing: StandingMetric, registry: Registry) -> ListedMetric:
+    span = "" if standing.first is None else f"Published from {standing.first} to {standing.last}."
+    former = (each.relation for (name, _), each in former_metrics(registry).items() if name == standing.metric)
+    return ListedMetric(standing, registry.metrics[standing.metric].window, (span, *dict.fromkeys(former)))
 
 
 def _over_time(page: Page, standing: Standing) -> list[DevicesOverTime]:

@@ -185,8 +185,8 @@ def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -
 def compared(difference: Figure, names: tuple[str, str]) -> tuple[str, str, str]:
     """Return the answer whose shares are compared, or the number, and the two groups."""
     assert isinstance(difference.value, tuple)  # noqa: S101 a difference names its groups
-    *of, first, second = map(label_of, difference.value)
-    return (of[0] if of else names[1]), first, second
+    *outcomes, first, second = map(label_of, difference.value)
+    return (outcomes[0] if outcomes else names[1]), first, second
 
 
 def _words(names: tuple[str, str], clearest: Sequence[Figure], concluded: Conclusion, unit: Unit) -> str:
@@ -194,16 +194,16 @@ def _words(names: tuple[str, str], clearest: Sequence[Figure], concluded: Conclu
     if difference.p_value is None or difference.p_value_corrected is None:
         return "Too few reports to say whether groups differ."
     group, outcome = map(short, names)
-    of, first, second = compared(difference, names)
+    answer, first, second = compared(difference, names)
     first, second = f"{group} “{first}”", f"{group} “{second}”"
-    more = f"{outcome} “{of}” is more common" if unit is PERCENT else f"{outcome} is higher"
+    more = f"{outcome} “{answer}” is more common" if unit is PERCENT else f"{outcome} is higher"
     more_common = f"{more} in {first} than in {second}"
     size = f"by {change_text(difference, unit).lstrip('+')} ({change_interval_text(difference, unit)})"
     p_value = f"p {p_equals(difference.p_value_corrected)}, corrected for every difference between groups here"
     if concluded is Conclusion.DIFFER:
         differing = sum(conclusion(comparison) is Conclusion.DIFFER for comparison in clearest)
-        of = f" {differing} of {len(clearest)} comparisons differ." if len(clearest) > 1 else ""
-        return f"Groups differ: {more_common}, {size}; unlikely to be chance ({p_value}).{of}"
+        counted = f" {differing} of {len(clearest)} comparisons differ." if len(clearest) > 1 else ""
+        return f"Groups differ: {more_common}, {size}; unlikely to be chance ({p_value}).{counted}"
     if concluded is Conclusion.MAY_DIFFER:
         doubt = "by itself that would pass for a difference, but among this many comparisons it may be chance"
         alone = p_equals(difference.p_value)
@@ -316,7 +316,7 @@ def _cluster_row(cluster: Cluster) -> tuple[str, ...]:
 def _fakes_table(estimated: MetricEstimate, fakes: Fakes, positions: Sequence[int]) -> Extra:
     verdict = made_up_test(fakes.test)
     return Extra(
-        title=f"If {exact_percent(fakes.fraction)} of the reports were made up",
+        title=f"If {exact_percent(fakes.fraction)} of the reports were fabricated",
         note=f"{verdict[0].upper()}{verdict[1:]}.",
         head=("What", "Moved down by at most", "Moved up by at most"),
         rows=tuple(

@@ -15,8 +15,9 @@ from typing import Final
 from client_sdk.protocol.metric import Metric
 from estimator.render.rounding import NO_UNIT, PERCENT, Unit, relative_size, unit_of, within
 from estimator.render.words import (
+    change_words,
+    compared_words,
     found_words,
-    moved_words,
     outcome_words,
     p_words,
     short_loss,
@@ -51,7 +52,7 @@ CODES: Final[dict[StrEnum, str]] = {
     ChangeVerdict.NO_CHANGE: "same",
     ChangeVerdict.TOO_FEW: "unknown",
 }
-"""The class of each conclusion on the page, by which it is coloured and sorted."""
+"""The class of each conclusion on the page, by which it is colored and sorted."""
 
 PERMANENT_NOTE: Final = (
     " Answers are permanent here: the same noise may be in both windows, so the real uncertainty is smaller than shown."
@@ -165,16 +166,15 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
         words = (
             f"Whether {not_tested or 'anything'} changed is not tested."
             if windows > 1
-            else "A change shows between two closed windows with reports; there are not two yet."
+            else "Changes appear once two windows with reports have closed."
         )
         return WordedConclusion("unknown", "", words)
     code, words = CODES[changes.verdict], outcome_words(changes)
     if changes.found:
         clearest = changes.found[0]
-        happened = found_words(clearest, changes, opens=False, dated=False)
-        brief = f"{happened}: {moved_words(clearest, changes, how_surely=False)}"
-        new = "; not confirmed by another window yet" if clearest.is_new else ""
-        sentence = f"{found_words(clearest, changes)}: {moved_words(clearest, changes)}{new}"
+        brief = change_words(clearest, changes, is_brief=True)
+        new = "; not yet confirmed by another window" if clearest.is_new else ""
+        sentence = f"{change_words(clearest, changes)}{new}"
     elif changes.verdict is ChangeVerdict.TOO_FEW:
         return WordedConclusion(code, "too few reports", f"{words}.", f"{words}.")
     else:
@@ -186,14 +186,14 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
         moved = f"{label} {change_text(clearest_end, unit)} ({change_interval_text(clearest_end, unit)})"
         is_clear_alone = clearest_end.p_value is not None and clearest_end.p_value <= SIGNIFICANT
         chance = f"; of {changes.tests} comparisons one is often as clear by chance" if is_clear_alone else ""
-        words = f"{words}; the clearest difference of the last window and the first is {moved}{chance}"
+        words = f"{words}; the clearest difference, {compared_words(changes)}: {moved}{chance}"
     note = PERMANENT_NOTE if metric.channel.permanent_nanos > 0 else ""
     if not_tested:
         note += f" Not tested: whether {not_tested} changed."
     return WordedConclusion(code, brief, f"{words}.{note}", f"{sentence}.")
 
 
-def labelled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
+def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
     """Return label, unit and change of everything that was compared, the clearest first.
 
     A figure that changed, or may have, is shown by what shows it most clearly, any other by the
@@ -205,7 +205,7 @@ def labelled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figur
     rows: list[tuple[str, Unit, Figure]] = []
     for change in changes.found:
         group = changes.group_of(change)
-        rows.append((f"{group.label(change)}: {found_words(change, changes, opens=False)}", unit_of(group), change))
+        rows.append((f"{group.label(change)}: {found_words(change, changes)}", unit_of(group), change))
     others = [
         (group, each)
         for group, each in clearest_changes(changes)
@@ -231,5 +231,5 @@ def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
         return f"Too uncertain to conclude from {have}: an interval reaches {far} to a side."
     return (
         f"Too few reports to conclude: with {have} an interval reaches {far} to a side."
-        f" For at most {target}, whatever the answers are, it takes about {needed:,} reports in a window."
+        f" For at most {target}, with any answers, it takes about {needed:,} reports in a window."
     )

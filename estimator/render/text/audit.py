@@ -55,7 +55,7 @@ used: the part of the claimed epsilon by which the two answers that a report
 tells apart best differ. Less than 100.0% is charged, but not used.
 sample: of many inputs only some are walked, among them the worst pair, by the
 mechanism's symmetry. Numbers between two points are mixtures of inputs,
-which reveal no more than these. docs/how-to/planning.md says why.
+which reveal no more than these. docs/reference/plans.md says why.
 Not walked: the system's random numbers, the ledger, and how reports are sent;
 audit without --exact attacks these, too.
 """

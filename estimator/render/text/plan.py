@@ -16,7 +16,7 @@ from estimator.plan.plan import MeanError, MetricPlan, Plan, ShareErrors, TextPl
 from estimator.plan.windows_together import SeenChange
 from estimator.render.rounding import digits_for, relative_size, size_of, text_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style, wrapped
-from estimator.render.words import mechanism_words, short_loss
+from estimator.render.words import exact_loss, mechanism_words, short_loss
 from estimator.statistics.confidence import Z
 from estimator.words import plural
 
@@ -28,17 +28,16 @@ FOOTNOTES: Final = """\
 Errors are standard errors of the unbiased estimates in one window, for devices
 that are a random sample of a population. Worst: in the population where it is
 largest. Share seen: its 95% interval lies above 0 in 8 of 10 draws. Change
-seen: report --since finds it in 8 of 10, comparing with as long before, however
-many of the people are the same and whatever else the registry asks.
-Epsilon of the tally: what a window's tally reveals of a device, if nothing but
-tallies of closed windows is published and all who report are honest.
+seen: report --since finds it in 8 of 10, compared with as many windows before,
+even if the same people answer, and corrected for all questions.
+Epsilon of the tally: what a window's tally reveals of a device, if only tallies
+of closed windows are published and all devices are honest.
 """
 
 DEVICE_FOOTNOTE: Final = """\
 Any two histories: epsilon of all reports together, by addition, within the
-ceilings. At delta: by composing their losses. No chance exceeds e^epsilon times
-what it is for other answers by more than delta.
-A month touches 6 ISO weeks at most, a year 54.
+ceilings. At delta: by composing their losses.
+A month touches up to 6 ISO weeks, a year 54.
 """
 
 LIFE_FOOTNOTE: Final = """\
@@ -46,8 +45,8 @@ Year and life: of a device that begins on the day of the plan.
 """
 
 BROWSER_FOOTNOTE: Final = """\
-Browsers may wipe the ledger: month and year are those of a browser that wipes it
-again and again. Storage: the life of one storage, from the day of the plan on.
+Browsers may delete the ledger: month and year assume one that does so again and
+again. Storage: until it is deleted, from the day of the plan on.
 """
 
 
@@ -80,7 +79,7 @@ def allocation_as_table(allocation: Allocation, style: Style = PLAIN) -> str:
     lines.append(f"largest error, in units of its target: {largest.before:.4g} before, {largest.after:.4g} after")
     if answers.after is not None:
         lines.append(f"answers in a window: {answers.before} before, {answers.after} after")
-    lines.append("(errors: of a share where all are alike, or of a mean in the worst population)")
+    lines.append("(errors: of a share if all are equal, or of a mean in the worst population)")
     patch = allocation.diff or "nothing to change: no allocation is better\n"
     return "".join(f"{line}\n" for line in [*lines, ""]) + patch
 
@@ -96,13 +95,13 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     yield f"{plan.target}: {plan.kind}, every {plan.window}"
     yield f"  {mechanism_words(plan)}"
     if plan.permanent_epsilon is not None:
-        yield f"  permanent answer: epsilon {plan.permanent_epsilon:.9f}"
+        yield f"  permanent answer: epsilon {exact_loss(plan.permanent_epsilon)}"
     yield f"  {'reports expected':34} {plan.reports:>14,}"
     if (paid := plan.paid_windows) is not None:
         until = "" if paid.until is None else f", until {paid.until}"
         yield f"  {'windows that are paid for':34} {paid.paid:>14,} of {paid.windows:,}{until}"
     if plan.share is not None:
-        yield f"  {'error of a share, all alike':34} {size_of(plan.share.standard_error_uniform):>14}"
+        yield f"  {'error of a share, all equal':34} {size_of(plan.share.standard_error_uniform):>14}"
         yield f"  {'error of a share, worst':34} {size_of(plan.share.standard_error_worst):>14}"
         smallest = "none" if plan.share.smallest_seen is None else size_of(plan.share.smallest_seen)
         yield f"  {'smallest share seen':34} {smallest:>14}"
@@ -236,7 +235,7 @@ def _device_lines(plan: Plan) -> Iterator[str]:
         tight = exposure.any_two_histories_at_delta
         horizon = "storage" if plan.may_be_wiped and exposure.within is Horizon.LIFE else exposure.within
         at_delta = NO_BOUND if tight is None else f"{tight:.4f}"
-        yield f"  {horizon:10} {f'{exposure.any_two_histories:.9f}':>20} {at_delta:>18}"
+        yield f"  {horizon:10} {exact_loss(exposure.any_two_histories):>20} {at_delta:>18}"
 
 
 def _own_deltas(plan: Plan) -> str:
@@ -246,4 +245,4 @@ def _own_deltas(plan: Plan) -> str:
     deltas = ", ".join(
         f"{exposure.within} {short_loss(exposure.delta_of_any_two_histories)}" for exposure in plan.device
     )
-    return f"{fill(f'Any two histories hold at the sum of the deltas of all reports: {deltas}.', WIDTH)}\n"
+    return f"{fill(f'Any two histories: at the sum of the deltas of all reports: {deltas}.', WIDTH)}\n"

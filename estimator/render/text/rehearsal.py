@@ -29,8 +29,8 @@ error: estimate minus truth. *: the interval misses the truth.
 Estimates are unbiased; of a distribution they are smoothed. One outside its
 interval is shown as the nearer end; --format json and csv have it as it is.
 Intervals are rounded outwards.
-Intervals treat the devices as a random sample of a population. Coverage is how
-often they hold its truth when devices are drawn again, and (of the noise alone)
+Intervals treat the devices as a random sample of a population. Coverage: how
+often they contain its true value when devices are drawn again and, noise alone,
 that of the same devices each time.
 """
 
@@ -140,7 +140,7 @@ def _band_line(rehearsed: Rehearsed) -> list[str]:
         return []
     points = [figure for figure in rehearsed.figures(BAND) if isinstance(figure, RehearsedFigure)]
     missed = sum(not point.holds for point in points)
-    outcome = f"misses the truth at {missed} of" if missed else "holds the truth at all"
+    outcome = f"misses the truth at {missed} of" if missed else "contains the truth at all"
     return [f"  the band of the distribution function {outcome} {len(points)} points"]
 
 
@@ -148,7 +148,7 @@ def _coverage_lines(coverages: Mapping[str, Coverage]) -> list[str]:
     if not coverages:
         return []
     rounds = next(iter(coverages.values())).rounds
-    return [f"  coverage over {rounds:,} rounds (of the noise alone)"] + [
+    return [f"  coverage over {rounds:,} rounds (noise alone)"] + [
         f"    {statistic:30} {coverage.population:6.1%} ({coverage.noise_alone:.1%})"
         for statistic, coverage in coverages.items()
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 
 from estimator.render.rounding import PERCENT, ShownFigure, exact_percent, shown, unit_of, whole_percent
@@ -11,6 +11,7 @@ from estimator.render.text.style import LEAST_WIDTH, PLAIN, Style, wrapped
 from estimator.render.words import (
     AMONG_ALL_NOTE,
     cluster_words,
+    compared_words,
     made_up_test,
     mechanism_words,
     move_cells,
@@ -22,6 +23,7 @@ from estimator.render.words import (
     short_loss,
     shown_moves,
     taking_part_words,
+    titled,
     untested_words,
 )
 from estimator.report.conclusions import Conclusion, by_value, clearest_first, conclusion, differences_of
@@ -30,7 +32,7 @@ from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, Ends, FigureGroup
 from estimator.results.metric import Central, Composed, MetricEstimate, Pooled
 from estimator.results.report import SHOWN_VALUES, Changes, Effect, EstimateReport, Highlight
-from estimator.words import in_unit, plural
+from estimator.words import in_unit, plural, shown_of
 
 TOO_FEW = "too few to tell"
 """Stands for a share within a group that has hardly any members, or none."""
@@ -39,9 +41,9 @@ SHOWN_DIFFERENCES = 3
 """How many differences between groups are shown, the clearest first."""
 
 CENTRAL_FOOTNOTE = """\
-central epsilon: what the answer of a device loses, if of all reports only the
-tallies of closed windows are published, and if those counted are honest. It
-protects against readers of these tallies, not against the collector.
+central epsilon: what readers can learn of one device's answer if only tallies
+of closed windows are published and all counted reports are honest. It does not
+protect against the collector.
 """
 
 FOOTNOTES = """\
@@ -49,18 +51,18 @@ estimate ± error: unbiased, with its standard error. An estimate outside its
 interval is shown as the nearer end; --format json and csv have it as it is.
 Shares within a group, and their differences, are ratios of these: they are
 biased a little where there are few reports. Intervals are rounded outwards.
-Standard errors and intervals take the devices for a random sample of a
-population; they hold the chance of who reported and the mechanism's noise.
+Standard errors and intervals treat the devices as a random sample of a
+population; they cover both the sampling and the mechanism's noise.
 """
 
 DIFFERENCES_FOOTNOTE = """\
 Groups differ: unlikely to be chance; p, corrected for all differences of groups
-in this report, is at most 0.05. May differ: p alone is, or the interval
-by itself does not hold 0, as it happens by chance to some of many differences.
+in this report, is at most 0.05. May differ: only the uncorrected p is, or the
+interval excludes 0, which happens by chance to some of many differences.
 """
 
 BAR_FOOTNOTE = """\
-Bars show estimates: a full one is all devices that take part, or the upper end
+Bars show estimates: a full bar is all participating devices, or the upper end
 of the range.
 """
 
@@ -68,64 +70,64 @@ LIKELIEST_FOOTNOTE = """\
 likeliest: maximum likelihood among what is possible; biased near the limits.
 """
 
-TRIAL = "A trial: these are the reports of developers who tried the app. No real report is among them.\n"
+TRIAL = "A trial: reports of developers who tried the app. None is from a real user.\n"
 
 NOTHING = (
-    "There is nothing to report: no window that was asked for has a tally. --preliminary shows open windows, too;\n"
-    "a file then needs the body of /v1/tallies?preliminary=1.\n"
+    "Nothing to report: no requested window has a tally. --preliminary includes open windows; a file then needs the\n"
+    "body of /v1/tallies?preliminary=1.\n"
 )
 
-NOTHING_SKIPPED = "There is nothing to report: every tally was skipped, for the reasons given beside this.\n"
+NOTHING_SKIPPED = "Nothing to report: every tally was skipped, for the reasons on stderr.\n"
 
 POINT_FOOTNOTE = """\
-An interval of one point: the tally lies beyond what the mechanism produces on
-average at any truth; the end that is shown is the nearest, not a certainty.
+An interval of one point: no true value makes this tally likely. The nearest end
+is shown; it is not a certainty.
 """
 
 DISTRIBUTION_FOOTNOTE = """\
 Variance, quantiles, ranges: estimates come from a smoothed histogram, and are a
-little biased where it bends. Their intervals hold for every population, and an
+little biased where it bends. Their intervals are valid for every population; an
 estimate outside its interval is moved to the nearer end. --format json has the
 histogram and the distribution function.
 """
 
 THRESHOLDS_FOOTNOTE = """\
-Quantiles between thresholds: their intervals hold for every population; their
-estimates take answers to be even from one threshold to the next.
+Quantiles between thresholds: their intervals are valid for every population;
+their estimates assume even answers from one threshold to the next.
 """
 
 CLUSTERS_FOOTNOTE = """\
 Clusters: how many there are, and how stable, is found by resampling tallies.
-Shares are of the answers that are named; each interval holds by itself.
+Shares are of the answers that are named; each interval is valid by itself.
 """
 
 TOGETHER_FOOTNOTE = """\
-All intervals of a question in a window hold together with the confidence above
-them.
+All intervals of a question in a window contain the true values at once, with the
+confidence above them.
 """
 
 MADE_UP_FOOTNOTE = """\
-made-up reports: down and up say how far at most they could have moved each
+fabricated reports: down and up say how far at most they could have moved each
 estimate. The test asks whether any population could have produced the tally.
-To pass proves nothing: liars who follow the protocol look like a population.
+Passing proves nothing: liars who follow the protocol look like a population.
 """
 
 POOLED_FOOTNOTE = """\
-Windows together: the same people may have answered in each, so that only the
-mechanism's fresh noise averages out over them.
+Windows together: the same people may have answered in each, so only the
+mechanism's fresh noise averages out.
 """
 
 SINCE_FOOTNOTE = """\
-Changes: the mean over all reports since the chosen window less that before it.
-Intervals also hold if the same people answered in all windows, even if they gave
-the opposite answer. p is corrected for all figures of all questions.
+Changes: all reports since the chosen window, compared with those before it.
+Intervals are valid even if the same people answered in all windows. p is
+corrected for all figures of all questions.
 """
 
 CHANGES_FOOTNOTE = """\
-Changes: the last closed window less the first, a straight line through all, and
-a step after each are tested. Intervals also hold if the same people answered in
-all windows, even if they gave the opposite answer. p is corrected for all
-figures of all questions. The next window has yet to confirm a new verdict.
+Changes: the last closed window compared with the first, a straight line through
+all, and a step after each are tested. Intervals are valid even if the same
+people answered in all windows. p is corrected for all figures of all questions.
+Wait for the next window to confirm a new verdict.
 """
 
 PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"
@@ -135,6 +137,7 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
     """Return the report as text."""
     if not report.metrics:
         return NOTHING_SKIPPED if report.skipped else NOTHING
+    report = titled(report)
     highlights = {highlight.shown.metric: highlight for highlight in report.highlights}
     blocks = [
         _block(highlights[metric], list(windows), report.confidence, style)
@@ -164,7 +167,8 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
     }
     together = [_pooled_block(pooled, highlights[pooled.metric], style) for pooled in report.pooled]
     together += [_changes_block(changes, highlights[changes.metric], style) for changes in report.changes]
-    together += [_effect_block(effect, style) for effect in clearest_effects(report.effects)]
+    titles = {estimated.metric: estimated.title for estimated in report.metrics}
+    together += [_effect_block(effect, titles, style) for effect in clearest_effects(report.effects)]
     together += [composed_lines(report.composed)] if report.composed else []
     blocks = [_note(TRIAL), *blocks] if report.is_trial else blocks
     return style.shown("\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)]))
@@ -186,10 +190,10 @@ def has_a_point(estimated: MetricEstimate) -> bool:
 
 
 def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: float, style: Style) -> str:
-    question = highlight.shown
+    metric = highlight.shown
     lines = [
-        style.strong(in_unit(f"{question.target}: {question.kind}", question.unit)),
-        f"  {mechanism_words(question)}",
+        style.strong(in_unit(f"{metric.target}: {metric.kind}", metric.unit)),
+        f"  {mechanism_words(metric)}",
         *(f"  reports in {window_of(estimated)}: {estimated.reports:,}" for estimated in windows),
         style.heading(confidence),
         *_rows(windows, highlight, style),
@@ -204,7 +208,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
                 *fakes_lines(estimated, highlight.positions, style),
             )
         ),
-        *(line for note in next_thresholds(question) for line in wrapped(note, style.width, "  ", "  ")),
+        *(line for note in next_thresholds(metric) for line in wrapped(note, style.width, "  ", "  ")),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -219,9 +223,8 @@ def _pooled_block(pooled: Pooled, highlight: Highlight, style: Style) -> str:
 
 
 def _changes_block(changes: Changes, highlight: Highlight, style: Style) -> str:
-    first, last = changes.first, changes.last
-    compared = f"{last} less {first}" if changes.since is None else f"from {changes.since} on less before"
-    lines = [style.strong(f"{changes.metric}: {compared}"), *_group_rows(changes.groups, highlight.positions, style)]
+    title = f"{highlight.shown.title}: {compared_words(changes)}"
+    lines = [style.strong(title), *_group_rows(changes.groups, highlight.positions, style)]
     lines += wrapped(outcome_words(changes), style.width, "  ", "  ")
     untested = untested_words(changes.untested)
     if untested:
@@ -229,8 +232,9 @@ def _changes_block(changes: Changes, highlight: Highlight, style: Style) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _effect_block(effect: Effect, style: Style) -> str:
-    lines = [style.strong(f"{effect.metric} in {effect.window}: {effect.second} less {effect.first}")]
+def _effect_block(effect: Effect, titles: Mapping[str, str], style: Style) -> str:
+    title = titles.get(effect.metric, effect.metric)
+    lines = [style.strong(f"{title} in {effect.window}: {effect.second} less {effect.first}")]
     lines += _group_rows(effect.groups, range(SHOWN_VALUES), style)
     if effect.p_value_corrected is not None:
         lines.append(f"  if these did not differ: p {p_equals(effect.p_value_corrected)}, corrected")
@@ -241,8 +245,8 @@ def _group_rows(
     groups: Iterable[FigureGroup], positions: Sequence[int], style: Style, *, have_bars: bool = False
 ) -> Iterator[str]:
     for group in groups:
-        for line in lines_of(group, [at for at in positions if at < len(group.figures)], have_bars=have_bars):
-            yield style.row("", line)
+        lines = lines_of(group, [at for at in positions if at < len(group.figures)], have_bars=have_bars)
+        yield from style.rows([("", line) for line in lines])
 
 
 def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
@@ -254,10 +258,14 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
     tracks = zip_longest(
         *([line for group in groups for line in lines_of(group, highlight.positions)] for groups in in_table)
     )
+    rows: list[tuple[str, ShownFigure]] = []
     for lines in tracks:
         known = [(window, line) for window, line in zip(windows, lines, strict=True) if line is not None]
-        for index, (estimated, line) in enumerate(known):
-            yield style.row(window_of(estimated), line if index == 0 else line._replace(label=""))
+        rows += [
+            (window_of(estimated), line if index == 0 else line._replace(label=""))
+            for index, (estimated, line) in enumerate(known)
+        ]
+    yield from style.rows(rows)
     group = by_value(highlight.shown)
     if highlight.left_out and group is not None:
         yield f"  … and {group.more(highlight.left_out)}; --format json and csv have all"
@@ -279,7 +287,7 @@ def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = 
 
 def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
     """Return the figures of the values that are shown, or of any other statistic the first ones."""
-    return group.figures.at(positions if group.about.by_value else range(min(SHOWN_VALUES, len(group.figures))))
+    return group.figures.at(positions if group.about.by_value else range(shown_of(len(group.figures), SHOWN_VALUES)))
 
 
 def bar_ends(group: FigureGroup) -> Ends | None:
@@ -299,10 +307,10 @@ def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
             continue
         counted = f": {len(group.figures):,}" if estimated.texts is not None else ""
         yield f"  {heading.format(*names)}, {window_of(estimated)}{counted}"
-        for line in lines_of(group, ()):
-            yield style.row("", line, TOO_FEW)
-        if len(group.figures) > SHOWN_VALUES:
-            yield f"  … and {len(group.figures) - SHOWN_VALUES:,} more; --format json and csv have all"
+        lines = [("", line) for line in lines_of(group, ())]
+        yield from style.rows(lines, TOO_FEW)
+        if len(group.figures) > len(lines):
+            yield f"  … and {len(group.figures) - len(lines):,} more; --format json and csv have all"
     yield from (f"  {line}" for note in notes_of(estimated) for line in wrapped(note, style.width - len("  ")))
     differences = differences_of(estimated)
     if differences is not None:
@@ -328,8 +336,7 @@ def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: 
     whole = f"  among all {among_all.installs:,} installations, {window_of(estimated)}"
     yield style.shown(f"{whole}; {taking_part_words(among_all)}")
     for group in among_all.groups:
-        for line in lines_of(group, positions):
-            yield style.row("", line, "bounds")
+        yield from style.rows([("", line) for line in lines_of(group, positions)], "bounds")
 
 
 def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -357,7 +364,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
     fakes = estimated.fakes
     if fakes is None:
         return
-    yield f"  if {exact_percent(fakes.fraction)} of the reports were made up, {window_of(estimated)}: down, up"
+    yield f"  if {exact_percent(fakes.fraction)} of the reports were fabricated, {window_of(estimated)}: down, up"
     for move in shown_moves(estimated, positions):
         label, down, up = move_cells(estimated, move)
         yield f"  {style.filled(label, style.value_width)} {down:>16}  {up:>16}"
@@ -400,7 +407,7 @@ def composed_lines(composed: tuple[Composed, ...]) -> str:
     """Return a line for each window on all of its tallies together."""
     return "".join(
         f"{window.window}, {plural(window.tallies, 'tally', 'tallies')} together: "
-        f"{'nothing holds at this delta' if window.central is None else _central_words(window.central)}\n"
+        f"{'no bound at this delta' if window.central is None else _central_words(window.central)}\n"
         for window in composed
     )
 

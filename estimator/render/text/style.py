@@ -1,13 +1,13 @@
-"""The look of a table: its width, its bars, its colours and its characters."""
+"""The look of a table: its width, its bars, its colors and its characters."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
+from itertools import accumulate, groupby, takewhile
 from typing import Final, TextIO
 from unicodedata import category, east_asian_width
 
@@ -66,27 +66,29 @@ class Style:
 
     Attributes:
         width: of a line, in columns.
-        is_coloured: whether it may contain escape sequences.
+        is_colored: whether it may contain escape sequences.
         is_ascii: whether it may contain only ASCII.
 
     """
 
     width: int = LEAST_WIDTH
-    is_coloured: bool = False
+    is_colored: bool = False
     is_ascii: bool = False
 
     @classmethod
-    def of(cls, stream: TextIO, environment: Mapping[str, str] = os.environ, *, narrowest: int = LEAST_WIDTH) -> Style:
+    def from_stream(
+        cls, stream: TextIO, environment: Mapping[str, str] = os.environ, *, narrowest: int = LEAST_WIDTH
+    ) -> Style:
         """Return the style of a stream, at least ``narrowest`` columns wide.
 
-        Colours follow https://no-color.org.
+        Colors follow https://no-color.org.
         """
         is_ascii = not _can_show(stream.encoding or "ascii", ALL_SIGNS)
         if not stream.isatty():
             return cls(is_ascii=is_ascii)
         width = shutil.get_terminal_size().columns
-        is_coloured = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
-        return cls(min(MOST_WIDTH, max(narrowest, width)), is_coloured, is_ascii)
+        is_colored = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+        return cls(min(MOST_WIDTH, max(narrowest, width)), is_colored, is_ascii)
 
     @property
     def has_likeliest(self) -> bool:
@@ -116,13 +118,38 @@ class Style:
             unknown: stands in place of an estimate that is None.
 
         """
-        texts = shown.rounded
-        known = f"{texts.estimate}{texts.suffix}" if texts.estimate else unknown
-        estimate = self.shown(known + (f" ± {texts.error}" if texts.error else ""))
-        ends = f"{texts.low} to {texts.high}" if texts.estimate else texts.interval  # the unit stands once
-        interval, likeliest = self.shown(ends), self.shown(shown.likeliest)
+        (line,) = self.rows([(window, shown)], unknown)
+        return line
+
+    def rows(self, lines: Sequence[tuple[str, ShownFigure]], unknown: str = "no reports") -> Iterator[str]:
+        """Yield lines as `row` returns them, with the points of numbers of one unit in one column.
+
+        Args:
+            lines: the window of each, and what stands in it.
+            unknown: as in `row`.
+
+        """
+        for _, of_unit in groupby(lines, key=lambda line: line[1].rounded.suffix):
+            alike = list(of_unit)
+            texts = [shown.rounded for _, shown in alike]
+            columns = (
+                [f"{each.estimate}{each.suffix}" if each.estimate else "" for each in texts],
+                [each.error for each in texts],
+                [each.low if each.estimate else "" for each in texts],
+                [each.high if each.estimate else "" for each in texts],
+                [shown.likeliest for _, shown in alike],
+            )
+            cells = zip(*map(aligned, columns), strict=True)
+            for (window, shown), (estimate, error, low, high, likeliest) in zip(alike, cells, strict=True):
+                rounded = shown.rounded
+                known = f"{estimate if rounded.estimate else unknown}{f' ± {error}' if rounded.error else ''}"
+                ends = f"{low} to {high}" if rounded.estimate else rounded.interval  # the unit stands once
+                yield self._line(window, shown, known, ends, likeliest)
+
+    def _line(self, window: str, shown: ShownFigure, estimate: str, ends: str, likeliest: str) -> str:
         of_window = f"{window:{WINDOW_WIDTH}} " if window else ""
-        figures = f"{of_window}{estimate:>17}  {interval:^17}" + (f"  {likeliest:>9}" if self.has_likeliest else "")
+        last = f"  {self.shown(likeliest):>9}" if self.has_likeliest else ""
+        figures = f"{of_window}{self.shown(estimate):>17}  {self.shown(ends):^17}{last}"
         most = self.value_width + (0 if window else WINDOW_WIDTH + 1)
         columns = min(most, self.width - len(figures.rstrip()) - len("   "))
         line = f"  {self.filled(shown.label, columns)} {figures}"
@@ -130,7 +157,7 @@ class Style:
         if shown.filled is None or room < SHORTEST_BAR:
             return line
         bar = self.bar(shown.filled, min(room, max(BAR_WIDTH, self.width // 5)))
-        return f"{line}  {self.coloured(bar, 'cyan')}" if bar else line
+        return f"{line}  {self.colored(bar, 'cyan')}" if bar else line
 
     def bar(self, part: float, cells: int) -> str:
         """Return a bar that fills a part of a number of cells, to an eighth of a cell.
@@ -157,17 +184,17 @@ class Style:
         """Return a text that is exactly ``columns`` wide."""
         return padded(self.cut(text, columns), columns)
 
-    def coloured(self, text: str, colour: str) -> str:
-        """Return a text in a colour, where colours may be used."""
-        return click.style(text, fg=colour) if self.is_coloured else text
+    def colored(self, text: str, color: str) -> str:
+        """Return a text in a color, where colors may be used."""
+        return click.style(text, fg=color) if self.is_colored else text
 
     def quiet(self, text: str) -> str:
         """Return a text that steps back, where that may be used."""
-        return click.style(text, dim=True) if self.is_coloured else text
+        return click.style(text, dim=True) if self.is_colored else text
 
     def strong(self, text: str) -> str:
         """Return a text in bold, where that may be used."""
-        return click.style(text, bold=True) if self.is_coloured else text
+        return click.style(text, bold=True) if self.is_colored else text
 
     def shown(self, text: str) -> str:
         """Return a text in characters that can be shown, with escapes for others.
@@ -181,6 +208,19 @@ class Style:
 
 PLAIN: Final = Style()
 """The style of files, pipes, and everything else that is no terminal."""
+
+
+def aligned(texts: Sequence[str]) -> list[str]:
+    """Return numbers, perhaps with units, as texts of one width with their points in one column."""
+    parts = [(text[: (end := _end_of_whole(text))], text[end:]) for text in texts]
+    before = max((len(whole) for whole, _ in parts), default=0)
+    behind = max((len(rest) for _, rest in parts), default=0)
+    return [f"{whole:>{before}}{rest:{behind}}" for whole, rest in parts]
+
+
+def _end_of_whole(text: str) -> int:
+    """Return where the whole part of a number ends."""
+    return sum(1 for _ in takewhile(lambda character: character.isdigit() or character in f",{MINUS}", text))
 
 
 def _can_show(encoding: str, signs: str) -> bool:

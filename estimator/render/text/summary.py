@@ -18,7 +18,7 @@ from estimator.render.text.report import (
     has_a_point,
     window_of,
 )
-from estimator.render.text.style import PLAIN, SHORTEST_BAR, Style, columns_of, padded, wrapped
+from estimator.render.text.style import PLAIN, SHORTEST_BAR, Style, aligned, columns_of, padded, wrapped
 from estimator.render.words import (
     AMONG_ALL_NOTE,
     answer_of,
@@ -29,6 +29,7 @@ from estimator.render.words import (
     notes_of,
     outcome_words,
     participation_of,
+    titled,
     untested_words,
 )
 from estimator.report.changes import untested_figures
@@ -36,7 +37,7 @@ from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import Figured, FigureGroup, FigureKey
 from estimator.results.metric import Fakes, MetricEstimate, Move, Pooled
 from estimator.results.report import SHOWN_VALUES, Changes, EstimateReport, Highlight
-from estimator.words import is_yes_or_no, joined, plural
+from estimator.words import is_yes_or_no, joined, plural, shown_of
 
 SHORTEST_LABEL = 6
 """The columns that a label keeps, however long the figures are."""
@@ -51,15 +52,16 @@ SHOWN_WINDOWS = 10
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
 
-NEXT_LOOK = "; the next look comes after --snapshot-interval, an hour by default"
+NEXT_LOOK = "; the next snapshot follows after --snapshot-interval, an hour by default"
 
-POINT_NOTE = "An interval of one point is no certainty: the tally lies beyond what any answers make likely."
+POINT_NOTE = "An interval of one point is not a certainty: no answers make this tally likely."
 
 
 def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
     """Return the report as text for a glance."""
     if not report.metrics:
         return NOTHING_SKIPPED if report.skipped else NOTHING
+    report = titled(report)
     highlights = {highlight.shown.metric: highlight for highlight in report.highlights}
     changes = {of_metric.metric: of_metric for of_metric in report.changes}
     pooled = {of_metric.metric: of_metric for of_metric in report.pooled}
@@ -152,7 +154,7 @@ def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
     of_group = positions if group.about.by_value else range(len(figures))
     sizes = figures.unbiased if group.about.is_share else abs(figures.unbiased)
     largest = sorted(of_group, key=lambda position: -sizes[position])
-    return sorted(largest[:most])
+    return sorted(largest[: shown_of(len(figures), most)])
 
 
 def figure_lines(rows: Sequence[ShownFigure], style: Style) -> Iterator[str]:
@@ -172,14 +174,6 @@ def figure_lines(rows: Sequence[ShownFigure], style: Style) -> Iterator[str]:
         yield f"{label}{figure}{_bar(row, style.width - columns_of(label) - longest - 2, style)}"
 
 
-def aligned(texts: Sequence[str]) -> list[str]:
-    """Return numbers as texts of one width with their points in one column."""
-    parts = [text.partition(".") for text in texts]
-    before = max((len(whole) for whole, _, _ in parts), default=0)
-    behind = max((len(point + rest) for _, point, rest in parts), default=0)
-    return [f"{whole:>{before}}{point + rest:{behind}}" for whole, point, rest in parts]
-
-
 def _error(text: str) -> str:
     """Return an error with its sign, or as many spaces where there is none."""
     return f"± {text}" if text.strip() else " " * (len("± ") + len(text) if text else 0)
@@ -192,7 +186,7 @@ def _longest_label(rows: Sequence[ShownFigure], style: Style) -> int:
 def _bar(row: ShownFigure, room: int, style: Style) -> str:
     if row.filled is None or room < SHORTEST_BAR:
         return ""
-    return f"  {style.coloured(style.bar(row.filled, min(room, LONGEST_BAR)), 'cyan')}"
+    return f"  {style.colored(style.bar(row.filled, min(room, LONGEST_BAR)), 'cyan')}"
 
 
 def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
@@ -235,14 +229,16 @@ def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
 
 def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
     """Return how far made-up reports could have moved the answer's figure, and the test result."""
-    key, what = shown.headline, "nothing moved"
+    key, what = shown.headline, "nothing would move"
     moves = {FigureKey(move.statistic, move.value): move for move in fakes.moves}
     move = moves.get(key) if key is not None else None
     if shown.texts is not None:
-        what = "no text moved" if shown.texts.made_up is None else made_up_words(shown.texts.made_up, shown.reports)
+        what = (
+            "no text would move" if shown.texts.made_up is None else made_up_words(shown.texts.made_up, shown.reports)
+        )
     elif move is not None or fakes.moves:
         what = _moved_words(shown, move or fakes.moves[-1])
-    return f"{exact_percent(fakes.fraction)} made up: {what}; {brief_made_up_test(fakes.test)}."
+    return f"If {exact_percent(fakes.fraction)} of reports were fabricated, {what}. {brief_made_up_test(fakes.test)}."
 
 
 def _moved_words(shown: MetricEstimate, move: Move) -> str:
@@ -250,7 +246,7 @@ def _moved_words(shown: MetricEstimate, move: Move) -> str:
     is_share, unit = group is not None and group.about.is_share, move_unit(shown, move)
     moved = unit.rounded(Estimate(0.0, None, -move.down, move.up), SENTENCE_FIGURES)
     named = joined(move_label(shown, move))
-    return f"{f'“{named}”' if is_share else named} moved by {moved.low} to {moved.high}{unit.of_difference} at most"
+    return f"{f'“{named}”' if is_share else named} could be off by {moved.low} to {moved.high}{unit.of_difference}"
 
 
 def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | None, style: Style) -> Iterator[str]:

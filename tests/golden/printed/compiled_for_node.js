@@ -1,7 +1,7 @@
 // Written by `hearsay-client compile` from the registry: do not edit.
 import { boolean, category, count, cross, number, ordinal, set, balancedDesign, cyclicDesign, exponential, kAryRandomizedResponse, optimalMean, projectiveGeometry, randomizedResponse } from "hearsay-ldp/spec";
 
-const questions = {
+const registry = {
  "format": 1,
  "target": "node",
  "app": "golden-web",
@@ -332,7 +332,7 @@ const questions = {
    "consent.suppressed": "Die Telemetrie ist für diesen Lauf unterdrückt, weil {by} gesetzt ist.",
    "consent.machine": "Die Telemetrie ist auf diesem Rechner unterdrückt, weil es {by} gibt.",
    "consent.changed": "Seit Ihrer Zustimmung am {by} hat {app} die Grenze dessen erhöht, was verraten werden darf, oder sendet die Meldungen an eine andere Adresse. Bis Sie entscheiden, wird nichts gemeldet. Gefragt wird:",
-   "consent.withheld": "Ausgeschaltet, bis Sie zustimmen: {questions}.",
+   "consent.withheld": "Ausgeschaltet, bis Sie zustimmen: {metrics}.",
    "consent.stored": "Ihre Entscheidung ist gespeichert.",
    "consent.forgotten": "Was über Ihre Antworten gespeichert war, ist gelöscht.",
    "consent.again": "Sie haben am {by} den Fragen von {app} zugestimmt. Diese Fragen sind neu oder haben sich geändert; die anderen laufen weiter, was immer Sie jetzt antworten:",
@@ -376,7 +376,7 @@ const questions = {
    "outcome.first_window": "der Speicher ist neu",
    "history.caption": "Was dieses Gerät verlassen hat",
    "history.window": "Wann",
-   "history.question": "Frage",
+   "history.metric": "Frage",
    "history.reported": "Was gemeldet wurde",
    "history.outcome": "Was daraus wurde",
    "history.randomized": "Was gemeldet wurde, hat der Zufall ausgehend von Ihrer Antwort bestimmt.",
@@ -406,14 +406,14 @@ const questions = {
    "consent.variable_on": "Telemetry is on for this run, because {by} is 1.",
    "consent.suppressed": "Telemetry is suppressed for this run, because {by} is set.",
    "consent.machine": "Telemetry is suppressed on this computer, because {by} exists.",
-   "consent.changed": "Since you agreed on {by}, {app} has raised the limit of what it may reveal, or sends its reports to another address. Until you decide, it reports nothing. It asks:",
-   "consent.withheld": "Off until you agree: {questions}.",
+   "consent.changed": "Since you agreed on {by}, {app} has raised a limit or sends its reports to another address. It reports nothing until you decide about these questions:",
+   "consent.withheld": "Off until you agree: {metrics}.",
    "consent.stored": "Your choice is stored.",
-   "consent.forgotten": "What was stored about your answers is erased.",
-   "consent.again": "You agreed on {by} to what {app} asks. These questions are new or have changed; the others go on, whatever you answer now:",
+   "consent.forgotten": "The data about your answers has been erased.",
+   "consent.again": "You agreed to the questions of {app} on {by}. These questions are new or have changed. The others continue, whatever you answer now:",
    "consent.sent": "The reports go to {host}.",
    "consent.type": "Please type one of these words.",
-   "consent.variable_off": "Telemetry is suppressed for this run, because {by} is set, and not to 1.",
+   "consent.variable_off": "Telemetry is suppressed for this run, because {by} is set to a value other than 1.",
    "consent.paused": "Telemetry is paused: since you agreed on {by}, the application has raised a limit or sends its reports to another address.",
    "reported.true": "true",
    "reported.false": "false",
@@ -432,8 +432,8 @@ const questions = {
    "outcome.rejected": "rejected with its whole upload",
    "outcome.unknown_metric": "refused: the collector does not know the question",
    "outcome.unknown_edition": "refused: the collector does not know this version of the question",
-   "outcome.former_edition": "refused: the collector no longer takes this version of the question",
-   "outcome.wrong_window": "refused: the period is not one of the question's",
+   "outcome.former_edition": "refused: the collector no longer accepts this version of the question",
+   "outcome.wrong_window": "refused: the question has another kind of period",
    "outcome.window_in_future": "refused: the period has not begun",
    "outcome.window_closed": "refused: the period is closed",
    "outcome.metric_expired": "refused: the question has ended",
@@ -451,19 +451,19 @@ const questions = {
    "outcome.first_window": "the storage is new",
    "history.caption": "What left this device",
    "history.window": "When",
-   "history.question": "Question",
+   "history.metric": "Question",
    "history.reported": "What was reported",
    "history.outcome": "What became of it",
-   "history.randomized": "What was reported was drawn at random around your answer.",
+   "history.randomized": "Each report contains a randomized answer, which may differ from yours.",
    "history.nothing": "Nothing has left this device.",
    "history.forget": "Stop, and erase this list",
-   "history.forgotten": "Erased. Nothing is recorded any more.",
-   "history.failed": "This could not be erased. Nothing is recorded here any more; please try again.",
-   "statement.how": "Before an answer leaves your device, the device randomizes it: chance decides whether the report says what you answered or something else.",
-   "evidence": "One report is strong evidence. The question that reveals the most is panel: after one report, somebody who thought two answers equally likely gives one of them a chance of about 95 in 100 at most.",
-   "evidence.unknown": "How much one report says about your answer depends on its question, and the definition of at least one question is not on this device any more."
+   "history.forgotten": "Erased. Nothing more is recorded.",
+   "history.failed": "This could not be erased. Nothing more is recorded here; please try again.",
+   "statement.how": "Your device randomizes every answer before it leaves: chance decides whether the report contains your answer or another one.",
+   "evidence": "One report is strong evidence. The most revealing question is panel: if two answers seemed equally likely before, one report raises the chance of one of them to at most about 95 in 100.",
+   "evidence.unknown": "How much one report reveals depends on its question, and the definition of at least one question is no longer on this device."
   }
  }
 };
 
-export default { ...questions, kinds: { "boolean": boolean, "category": category, "count": count, "cross": cross, "number": number, "ordinal": ordinal, "set": set }, mechanisms: { "balanced-design": balancedDesign, "cyclic-design": cyclicDesign, "exponential": exponential, "k-ary-randomized-response": kAryRandomizedResponse, "optimal-mean": optimalMean, "projective-geometry": projectiveGeometry, "randomized-response": randomizedResponse } };
+export default { ...registry, kinds: { "boolean": boolean, "category": category, "count": count, "cross": cross, "number": number, "ordinal": ordinal, "set": set }, mechanisms: { "balanced-design": balancedDesign, "cyclic-design": cyclicDesign, "exponential": exponential, "k-ary-randomized-response": kAryRandomizedResponse, "optimal-mean": optimalMean, "projective-geometry": projectiveGeometry, "randomized-response": randomizedResponse } };

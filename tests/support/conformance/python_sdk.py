@@ -141,7 +141,7 @@ def edition(_: Device, line: Line) -> Answer:
 
 def window(_: Device, line: Line) -> Answer:
     if "at" in line:
-        return {kind.value: Window.of(kind, line["at"]).text for kind in WindowKind}
+        return {kind.value: Window.at(kind, line["at"]).text for kind in WindowKind}
     try:
         parsed = Window.parse(line["text"])
     except WindowError:

@@ -129,7 +129,7 @@ class Life(NamedTuple):
 
 
 class ForetoldCoins:
-    """Coins that always fall alike; whoever asks for others than the mechanisms do is noted.
+    """Coins that always fall alike; requests for others than the mechanisms make are noted.
 
     Attributes:
         asked: the requests so far.

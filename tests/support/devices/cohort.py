@@ -101,7 +101,7 @@ def _record(
     connection: sqlite3.Connection, schedule: Schedule, answers: list[tuple[Metric, object]], instant_s: float
 ) -> None:
     for definition, answer in answers:
-        window = Window.of(definition.window, instant_s)
+        window = Window.at(definition.window, instant_s)
         randomized = schedule.randomize(
             definition, partial(definition.encode, answer), partial(schedule.learn_secret, connection)
         )
@@ -117,7 +117,7 @@ def exceeded(registry: Registry, charges: list[Charge]) -> Iterator[str]:
     for charge in charges:
         spent_s = Window.parse(charge.day).starts_at
         periods = (("window", budget.window), ("month", WindowKind.MONTH))
-        for period in (*((name, Window.of(kind, spent_s).text) for name, kind in periods), ("life", "")):
+        for period in (*((name, Window.at(kind, spent_s).text) for name, kind in periods), ("life", "")):
             sums[period] = sums.get(period, 0) + charge.nanos
     ceilings = {"window": budget.per_window_nanos, "month": budget.per_month_nanos, "life": budget.lifetime_nanos}
     for (kind, name), nanos in sums.items():
@@ -128,4 +128,4 @@ def exceeded(registry: Registry, charges: list[Charge]) -> Iterator[str]:
 
 def day_of(window: str) -> int:
     """Return the number of days between the first day and a window of one day."""
-    return (Window.parse(window).starts_at - Window.of(WindowKind.DAY, FIRST_S).starts_at) // DAY_S
+    return (Window.parse(window).starts_at - Window.at(WindowKind.DAY, FIRST_S).starts_at) // DAY_S

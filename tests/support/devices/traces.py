@@ -6,7 +6,7 @@ it is injected: the path, random bytes (of each thread), both clocks, where the 
 born, and SQLite's own generator, which salts the write-ahead log. Nothing is taken out of what was
 left, except the numbers that `logging` puts into every record itself, the times of files, and
 what Python reads while it imports. A file's time must lie within the step that changed it, and
-whoever sets it is heard (`EVENTS`).
+anything that sets it is noticed (`EVENTS`).
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class World:
             if not _hooked.is_set():
                 _hooked.set()
                 sys.addaudithook(_audit)
-            with self._printing(), self._hearing():
+            with self._printing(), self._receiving():
                 yield
         for folder in (self.folder, self._scratch):
             shutil.rmtree(folder)
@@ -172,7 +172,7 @@ class World:
         for module in (uploader, losses, provider, gathering):
             patch.setattr(module, "time", clocks)
         born = origin.Origin("1", "2", "3")
-        patch.setattr(origin, "of", lambda _: born)
+        patch.setattr(origin, "origin_of", lambda _: born)
         patch.setattr(subprocess, "Popen", self._popen)
         for name, folder in (("TMPDIR", "tmp"), ("HOME", "home"), ("XDG_RUNTIME_DIR", "tmp")):
             patch.setenv(name, str(self.folder / folder))
@@ -210,7 +210,7 @@ class World:
 
     @contextlib.contextmanager
     def _printing(self) -> Iterator[None]:
-        """Let everything that is printed end in one file, whoever prints it."""
+        """Let everything that is printed end in one file, from any process."""
         sys.stdout.flush()
         sys.stderr.flush()
         before = os.dup(1), os.dup(2)
@@ -226,22 +226,22 @@ class World:
                     os.close(saved)
 
     @contextlib.contextmanager
-    def _hearing(self) -> Iterator[None]:
-        _listening.append(self._hear)
+    def _receiving(self) -> Iterator[None]:
+        _listening.append(self._receive)
         try:
             yield
         finally:
-            _listening.remove(self._hear)
+            _listening.remove(self._receive)
 
     @contextlib.contextmanager
     def _deaf(self) -> Iterator[None]:
-        _listening.remove(self._hear)
+        _listening.remove(self._receive)
         try:
             yield
         finally:
-            _listening.append(self._hear)
+            _listening.append(self._receive)
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _receive(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             path, mode, flags = arguments
             if not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):

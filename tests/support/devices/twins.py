@@ -148,7 +148,7 @@ class Randomness:
         """
         key = tuple(labels)
         for seed in range(MOST_SCRIPTS):
-            coins = partial(_labelled, coins_of, seed)
+            coins = partial(_labeled, coins_of, seed)
             value, symbol = self._settle(channel, encode, coins, *labels)
             if symbol == self._settled.setdefault(key, symbol if self._first is None else self._first._settled[key]):
                 return value, symbol
@@ -159,7 +159,7 @@ class Randomness:
         return AssertionError(failure)
 
 
-def _labelled(coins_of: Callable[..., Coins], seed: int, *labels: str) -> Coins:
+def _labeled(coins_of: Callable[..., Coins], seed: int, *labels: str) -> Coins:
     return coins_of(*labels, f"script {seed}") if seed else coins_of(*labels)
 
 
@@ -352,7 +352,7 @@ class Twin:
         """Send what waits."""
         return self._living.flush(FLUSH_S)
 
-    def hear(self, *answers: Callable[[Upload], Reply | None]) -> None:
+    def receive(self, *answers: Callable[[Upload], Reply | None]) -> None:
         """Let the collector answer otherwise from now on."""
         self._transport.answer(*answers)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.kinds.cross import Cross
-from estimator.analyses.analysis import question_fields
+from estimator.analyses.analysis import metric_fields
 from estimator.analyses.pairs import joint_of
 from estimator.analyses.ratios import Sample
 from estimator.decoders.inversions import inverse_of
@@ -43,14 +43,14 @@ all.
 
 def registry_of(epsilon: str, shapes: tuple[tuple[int, int], ...] = SHAPES) -> Registry:
     """Return pairs of questions with the given numbers of groups and answers."""
-    questions: dict[str, dict[str, Field]] = {}
+    metrics: dict[str, dict[str, Field]] = {}
     for number, sizes in enumerate(shapes):
         parts = [f"part_{number}_{part}" for part in range(2)]
         for part, size in zip(parts, sizes, strict=True):
             values = [f"{part} {value}" for value in range(size)]
-            questions[part] = {"purpose": "Why?", "kind": "category", "values": values, "epsilon": 1}
-        questions[f"pair_{number}"] = {"purpose": "Why?", "cross": parts, "epsilon": float(epsilon)}
-    text = registry_text(**questions)
+            metrics[part] = {"purpose": "Why?", "kind": "category", "values": values, "epsilon": 1}
+        metrics[f"pair_{number}"] = {"purpose": "Why?", "cross": parts, "epsilon": float(epsilon)}
+    text = registry_text(**metrics)
     return Registry.parse(text.replace("per_window = 20", "per_window = 99"))
 
 
@@ -84,10 +84,10 @@ def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator:
     inverse = inverse_of(metric.channel)
     law = inverse.symbol_law(truth.ravel())
     counts = generator.multinomial(reports, law / law.sum())
-    shares, covariance = inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse)
-    joint = joint_of(metric.kind, shares, covariance, Sample.of(inverse, counts))  # type: ignore[arg-type] # it is a cross
+    shares, covariance = inverse.shares(counts, reports), Sample.from_counts(inverse, counts).covariance(inverse)
+    joint = joint_of(metric.kind, shares, covariance, Sample.from_counts(inverse, counts))  # type: ignore[arg-type] # it is a cross
     return MetricEstimate(
-        **question_fields(metric), window=WINDOW.text, closed=True, reports=reports, groups=joint.groups
+        **metric_fields(metric), window=WINDOW.text, closed=True, reports=reports, groups=joint.groups
     )
 
 

@@ -72,7 +72,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_S, PROCESSOR_S))
     seeded = Random(seed)  # noqa: S311 hostile tallies are no secret
-    bounds, seen = Bounds.of(REGISTRY.metrics.values(), SELECTION.spans), Counter[str]()
+    bounds, seen = Bounds.from_metrics(REGISTRY.metrics.values(), SELECTION.spans), Counter[str]()
     for _ in range(texts):
         text = mutated(sound_text(seeded), seeded)
         try:

@@ -76,7 +76,7 @@ BAND_MUTANTS: dict[str, Way] = {
 def expected_answer(channel: SquareWave, answers: list[Fraction], value: int) -> Fraction:
     """Return the mean score of the symbols, given an input."""
     weights = [channel.weight(symbol, value) for symbol in range(channel.symbols)]
-    of = lcm(*(answer.denominator for answer in answers))
-    scores = [answer.numerator * (of // answer.denominator) for answer in answers]
+    denominator = lcm(*(answer.denominator for answer in answers))
+    scores = [answer.numerator * (denominator // answer.denominator) for answer in answers]
     total = sum(weight * score for weight, score in zip(weights, scores, strict=True))
-    return Fraction(total, of * channel.total)
+    return Fraction(total, denominator * channel.total)

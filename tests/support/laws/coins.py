@@ -88,18 +88,18 @@ class ExhaustiveCoins:
     with it: every draw is decided at once, value by value.
 
     Attributes:
-        ways: the probability of the path is ``ways`` / ``of``. Integers are multiplied much faster
-            than fractions, which are reduced each time.
-        of: a product of what each decision had to choose from.
+        ways: the probability of the path is ``ways`` / ``total``. Integers are multiplied much
+            faster than fractions, which are reduced each time.
+        total: a product of what each decision had to choose from.
 
     """
 
-    __slots__ = ("_given", "_taken", "of", "ways")
+    __slots__ = ("_given", "_taken", "total", "ways")
 
     def __init__(self, choices: Sequence[int]) -> None:
         self._given = choices
         self._taken: list[tuple[int, int]] = []
-        self.ways = self.of = 1
+        self.ways = self.total = 1
 
     @property
     def count(self) -> int:
@@ -111,12 +111,12 @@ class ExhaustiveCoins:
         possible = [outcome for outcome, ways in ((True, numerator), (False, COIN_SCALE - numerator)) if ways]
         outcome = possible[self._choose(len(possible))]
         self.ways *= numerator if outcome else COIN_SCALE - numerator
-        self.of *= COIN_SCALE
+        self.total *= COIN_SCALE
         return outcome
 
     def below(self, bound: int) -> int:
         assert 1 <= bound <= MAX_FAN_OUT
-        self.of *= bound
+        self.total *= bound
         return self._choose(bound)
 
     def next_choices(self) -> list[int] | None:
@@ -143,7 +143,7 @@ def exact_paths(procedure: Callable[[Coins], T]) -> Iterator[Path[T]]:
     while choices is not None:
         coins = ExhaustiveCoins(choices)
         outcome = procedure(coins)
-        yield Path(outcome, fraction(coins.ways, coins.of), coins.count)
+        yield Path(outcome, fraction(coins.ways, coins.total), coins.count)
         choices = coins.next_choices()
 
 
@@ -164,7 +164,7 @@ def exact_law(procedure: Callable[[Coins], T]) -> dict[T, Fraction]:
     while choices is not None:
         coins = ExhaustiveCoins(choices)
         outcome = procedure(coins)
-        ways[outcome, coins.of] += coins.ways
+        ways[outcome, coins.total] += coins.ways
         choices = coins.next_choices()
     return _added_up(ways)
 
@@ -172,8 +172,8 @@ def exact_law(procedure: Callable[[Coins], T]) -> dict[T, Fraction]:
 def _added_up(ways: dict[tuple[T, int], int]) -> dict[T, Fraction]:
     """Return the law of outcomes whose ways were counted denominator by denominator."""
     law: defaultdict[T, Fraction] = defaultdict(Fraction)
-    for (outcome, of), number in ways.items():
-        law[outcome] += Fraction(number, of)
+    for (outcome, total), number in ways.items():
+        law[outcome] += Fraction(number, total)
     return dict(law)
 
 
@@ -217,7 +217,7 @@ def exact_law_of_one_draw(procedure: Callable[[Coins], T], ends: Sequence[int]) 
     between two ``ends``.
 
     2**64 draws cannot be replayed individually. ``ends`` rise from 0 to the bound of the draw. The
-    outcome is computed at both ends and in the middle of every stretch: a wrong division or
+    outcome is computed at both ends and in the middle of every range: a wrong division or
     comparison would show at an end.
     """
     ways: defaultdict[T, int] = defaultdict(int)

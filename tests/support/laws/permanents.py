@@ -56,7 +56,7 @@ class RandomFunction:
 
     def __call__(self, secret: bytes, *labels: str) -> Coins:
         """Return the coins of a secret and some labels."""
-        return _Labelled(self, (secret, *labels))
+        return _Labeled(self, (secret, *labels))
 
     def once(self, key: tuple[Any, ...], toss: Callable[[Coins], bool | int]) -> bool | int:
         """Return the outcome of a coin that is tossed when it is first requested."""
@@ -65,7 +65,7 @@ class RandomFunction:
         return self._known[key]
 
 
-class _Labelled:
+class _Labeled:
     def __init__(self, function: RandomFunction, labels: tuple[bytes | str, ...]) -> None:
         self._function, self._labels, self._tossed = function, labels, 0
 

@@ -130,7 +130,7 @@ def _group_by_length(metric: Metric, answer: object, coins: Coins) -> int:
     return group * channel.inputs + channel.geometry.perturb(cells[group], coins)
 
 
-def _only_levels_that_hear_more(metric: Metric, answer: object, coins: Coins) -> int:
+def _only_levels_that_receive_more(metric: Metric, answer: object, coins: Coins) -> int:
     """Never report about letters after the end."""
     channel, cells = _cells(metric, answer, coins)
     weights = channel.weights if len(str(answer)) > 1 else (channel.weights[0] + channel.weights[1], 0, 6, 6)
@@ -195,7 +195,7 @@ def _end_is_no_code(metric: Metric, answer: object, coins: Coins) -> int:
 
 TEXT_MUTANTS: dict[str, Report] = {
     "the group by the length": _group_by_length,
-    "only levels that hear more": _only_levels_that_hear_more,
+    "only levels that hear more": _only_levels_that_receive_more,
     "equal groups": _equal_groups,
     "one hash for a level and a confirmation": _one_hash_for_all,
     "one cell for all groups": _one_cell_for_all_groups,

@@ -45,7 +45,7 @@ MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "a pair of answers that is not the worst": _exchange("extreme_of", lambda channel: extreme_of(channel) / 2),
     "rounded down": _exchange("FIXED_ERROR", -blanket.FIXED_ERROR),
     "a result rounded down": _exchange("ROUNDING", 1 - 2.0**-40),
-    "what all reports say alike counted twice": _exchange("drag", lambda *of: 2 * RIGHT_DRAG(*of)),
+    "what all reports say alike counted twice": _exchange("drag", lambda *drawn: 2 * RIGHT_DRAG(*drawn)),
     "tails forgotten": _exchange("omitted", lambda _, *, below, above: 0.0 * (below + above)),
     "threshold one too high": _exchange("least_positive", _moved(1)),
     "threshold one too low": _exchange("least_positive", _moved(-1)),

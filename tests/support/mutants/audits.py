@@ -33,15 +33,15 @@ def true_epsilon(law: Law, other: Law, delta: Fraction = Fraction(0)) -> float:
     there is none.
     """
     symbols = law.keys() | other.keys()
-    of = math.lcm(*(chance.denominator for chance in (*law.values(), *other.values(), delta)))
-    first, second = (_ways([each.get(symbol, Fraction(0)) for symbol in symbols], of) for each in (law, other))
-    (forgiven,) = _ways([delta], of)
+    denominator = math.lcm(*(chance.denominator for chance in (*law.values(), *other.values(), delta)))
+    first, second = (_ways([each.get(symbol, Fraction(0)) for symbol in symbols], denominator) for each in (law, other))
+    (forgiven,) = _ways([delta], denominator)
     return max(_one_sided(zip(*sides, strict=True), forgiven) for sides in ((first, second), (second, first)))
 
 
-def _ways(chances: Iterable[Fraction], of: int) -> list[int]:
+def _ways(chances: Iterable[Fraction], denominator: int) -> list[int]:
     """Return chances over one denominator: integers are added up much faster than fractions."""
-    return [chance.numerator * (of // chance.denominator) for chance in chances]
+    return [chance.numerator * (denominator // chance.denominator) for chance in chances]
 
 
 def _one_sided(ways: Iterable[tuple[int, int]], delta: int) -> float:

@@ -51,9 +51,9 @@ SUPPORTS: dict[str, Callable[[Support, int], Support]] = {
 
 def _wilson(count: int, reports: int, z: float) -> tuple[float, float]:
     frequency = count / reports
-    centre = (frequency + z * z / (2 * reports)) / (1 + z * z / reports)
+    center = (frequency + z * z / (2 * reports)) / (1 + z * z / reports)
     half = z * math.sqrt(frequency * (1 - frequency) / reports + (z / (2 * reports)) ** 2) / (1 + z * z / reports)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return max(0.0, center - half), min(1.0, center + half)
 
 
 def _wald(count: int, reports: int) -> tuple[float, float]:
@@ -103,7 +103,9 @@ def _multinomial(inverse: Inverse, counts: Counts, reports: int) -> Floats:
 COVARIANCES: dict[str, Covariance] = {
     "means not taken away": _without_means,
     "that of answers without noise": _multinomial,
-    "of reports without n": lambda inverse, counts, reports: Sample.of(inverse, counts).covariance(inverse) * reports,
+    "of reports without n": lambda inverse, counts, reports: (
+        Sample.from_counts(inverse, counts).covariance(inverse) * reports
+    ),
 }
 
 CONTRASTS: dict[str, Contrast] = {
@@ -124,7 +126,9 @@ LIMITS: dict[str, Limits] = {
 def _wald_of_answers(cross: Cross, inverse: Inverse, counts: Counts) -> float:
     reports = int(counts.sum())
     shares = inverse.shares(counts, reports)
-    test = joint_of(cross, shares, _multinomial(inverse, counts, reports), Sample.of(inverse, counts)).independence
+    test = joint_of(
+        cross, shares, _multinomial(inverse, counts, reports), Sample.from_counts(inverse, counts)
+    ).independence
     assert test is not None
     return test.p_value
 

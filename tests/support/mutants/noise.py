@@ -118,7 +118,7 @@ CLAMPING_MUTANTS: dict[str, Way] = {"noise not clamped": _not_clamped, "noise wr
 """Wrong ways for noise that reaches beyond the symbols."""
 
 
-def _of(right: Noise, ways: dict[str, Way]) -> dict[str, Channel]:
+def _perturbing(right: Noise, ways: dict[str, Way]) -> dict[str, Channel]:
     return {name: PerturbsOtherwise(right, partial(way, right)) for name, way in ways.items()}
 
 
@@ -127,7 +127,7 @@ def of_laplace(right: Laplace) -> dict[str, Channel]:
     ratio = 1 + (right.worst_ratio - 1) * 99 / 100
     lost = Laplace(right.inputs, 0, (*right.weights[:-1], 0))
     return {
-        **_of(right, NOISE_MUTANTS | CLAMPING_MUTANTS),
+        **_perturbing(right, NOISE_MUTANTS | CLAMPING_MUTANTS),
         "the farther noise lost": lost,
         "epsilon declared too low": DeclaresOtherwise(right, ratio=ratio),
     }
@@ -136,7 +136,7 @@ def of_laplace(right: Laplace) -> dict[str, Channel]:
 def of_gaussian(right: Gaussian) -> dict[str, Channel]:
     """Return wrong channels beside a right one whose symbols are all places of the noise."""
     return {
-        **_of(right, NOISE_MUTANTS),
+        **_perturbing(right, NOISE_MUTANTS),
         "delta declared too low": DeclaresOtherwise(right, other_delta=right.delta * 99 / 100),
         "no delta declared": DeclaresOtherwise(right, other_delta=Fraction(0)),
         "epsilon declared too low": DeclaresOtherwise(right, ratio=right.odds * 99 / 100),

@@ -121,7 +121,7 @@ COPIES = (
     "number_spends_nothing"
 )
 PURPOSES = (
-    "tests/unit/client_sdk/test_consent.py::test_without_consent_to_its_purpose_nothing_of_a_question_is_recorded_"
+    "tests/unit/client_sdk/test_consent.py::test_without_consent_to_its_purpose_nothing_of_a_metric_is_recorded_"
     "charged_or_sent"
 )
 WITHDRAWING = (
@@ -289,7 +289,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "a report is queued after its charge was committed, with the next one": (
-        "a kill keeps charge and report together",
+        "a crash keeps charge and report together",
         WrongProduct(
             "client_sdk/answers/reporting.py",
             "        queue.enqueue(connection, queued, release_s(window, coins) if held else 0, leaves_s)\n",
@@ -326,7 +326,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "any purpose covers every question": (
-        "without consent to its purpose, nothing of a question is recorded, charged or sent",
+        "without consent to its purpose, a question is neither recorded nor charged nor sent",
         WrongProduct(
             "client_sdk/answers/consent.py",
             "return metric is not None and bool(metric.consent) and metric.consent <= consent",
@@ -335,7 +335,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "the queue outlives its purpose": (
-        "withdrawing a purpose drops what waits of it",
+        "withdrawing a purpose drops its queued reports",
         WrongProduct(
             "client_sdk/ledger/erase.py",
             'for table in ("queue", "history", "counts")}\n',
@@ -344,7 +344,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "of some vectors one axis alone is favoured": (
-        "a vector is protected whatever it is: as many axes are favored, and as many coins are drawn",
+        "every vector is protected alike: the same number of axes is favored, and the same number of coins drawn",
         WrongProduct(
             AXES,
             "kept = favoured[coins.below(self.favoured)]",
@@ -353,7 +353,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "coins of an axis that is not reported are saved": (
-        "a vector is protected whatever it is: as many axes are favored, and as many coins are drawn",
+        "every vector is protected alike: the same number of axes is favored, and the same number of coins drawn",
         WrongProduct(
             AXES,
             "other = self._others(favoured)[coins.below(2 * self.dimension - self.favoured)]",
@@ -362,13 +362,13 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "an invalid answer is lost": (
-        "whether an answer was valid changes no report's existence, charge, time or size",
+        "whether an answer is valid changes neither the existence of a report nor its charge, time or size",
         WrongProduct(
             "client_sdk/answers/mistakes.py", "        return draw()\n", "        raise mistake\n", (VALIDITY,)
         ),
     ),
     "what is drawn is paid for when it is recorded": (
-        "under `sample` and `pace`, and with `fill_in`, what is charged does not depend on answers",
+        "under `sample` and `pace`, and with `fill_in`, charges do not depend on answers",
         WrongProduct(
             "client_sdk/answers/calendar.py",
             "return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None",

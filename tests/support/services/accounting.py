@@ -115,7 +115,7 @@ class Account:
 
         """
         today = int(time.time()) // 86_400
-        self.windows = [Window.of(WindowKind.DAY, (today - day) * 86_400).text for day in range(DAYS)]
+        self.windows = [Window.at(WindowKind.DAY, (today - day) * 86_400).text for day in range(DAYS)]
         self.acknowledged: dict[Cell, Acknowledgement] = {}
         self.abandoned: set[Cell] = set()
         self.refused: set[Cell] = set()

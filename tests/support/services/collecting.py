@@ -52,7 +52,7 @@ TODAY: Final = "2026-11-20"
 
 def today() -> str:
     """Return the day that it is, for collectors that run by the machine's clock."""
-    return Window.of(WindowKind.DAY, time.time()).text
+    return Window.at(WindowKind.DAY, time.time()).text
 
 
 def report(metric: str = "dark_mode", symbol: int = 1, window: str = TODAY, edition: str | None = None) -> Report:

@@ -15,7 +15,7 @@ FOLDER: Final = Path(__file__).resolve().parents[3] / "docker"
 Service = dict[str, Any]
 
 
-def initialised(folder: Path, *words: str) -> Path:
+def initialized(folder: Path, *words: str) -> Path:
     """Return a copy of the folder of the compose files in which init.sh has run."""
     copy = folder / "docker"
     copy.mkdir()

@@ -66,7 +66,7 @@ class Load:
         assert self.acknowledged == self.uploads
 
     def _send_all(self) -> None:
-        window = Window.of(WindowKind.DAY, time.time()).text
+        window = Window.at(WindowKind.DAY, time.time()).text
         for index in range(self._uploads_each):
             if self._over.is_set():
                 return

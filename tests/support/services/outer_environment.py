@@ -1,4 +1,4 @@
-"""A pytest plugin: what tests see does not depend on the environment of whoever runs them.
+"""A pytest plugin: what tests see does not depend on the environment of the person who runs them.
 
 It takes out the variables that are settings of the product, such as the read token that the README
 lets a newcomer export. Proxies stay, for pip may need them, but not for this machine. Variables
@@ -17,7 +17,7 @@ PREFIX: Final = "HEARSAY_"
 """Of the settings of collector, relay and reporting job."""
 
 OF_TERMINALS: Final = frozenset({"COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TERM"})
-"""Widths and colours of what the commands, click and Node print."""
+"""Widths and colors of what the commands, click and Node print."""
 
 THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
 

@@ -64,7 +64,7 @@ def wait_until(condition: Callable[[], bool], *, deadline_s: float = START_DEADL
     deadline = time.monotonic() + deadline_s
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {deadline_s} s in vain for {what}")
+            raise TimeoutError(f"waited {deadline_s} s for {what}")
         time.sleep(0.02)
 
 

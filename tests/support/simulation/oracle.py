@@ -24,7 +24,7 @@ class BrokenPromiseError(BaseException):
     """A promise is broken; the message says which, and where. No handler of errors sees it."""
 
 
-class Question(NamedTuple):
+class ReportKey(NamedTuple):
     """What a device reports at most once."""
 
     device: int

@@ -26,7 +26,7 @@ QUIET_DAYS: Final = 5
 """In these last days everything arrives that still can: windows are taken for three days."""
 
 MOST_ATTEMPTS: Final = 12
-"""In one step, so that a wrong device does not send for ever."""
+"""In one step, so that a wrong device does not send without end."""
 
 CLOSE_EVERY_S: Final = 6 * 3600
 """How often the collector looks for windows to close."""
@@ -38,7 +38,7 @@ class Departed(NamedTuple):
     at_s: float
     device: int
     upload: str
-    questions: tuple[tuple[str, str, str], ...]
+    metrics: tuple[tuple[str, str, str], ...]
 
 
 class World:
@@ -158,8 +158,8 @@ class World:
     def post(self, number: int, body: bytes) -> Reply | None:
         """Let a request leave a device, and return what comes back."""
         upload = read_upload(body)
-        questions = tuple(report[:3] for report in upload.reports)
-        self.departed.append(Departed(self._now_s, number, upload.id, questions))
+        metrics = tuple(report[:3] for report in upload.reports)
+        self.departed.append(Departed(self._now_s, number, upload.id, metrics))
         self.oracle.departed(number, self.devices[number], upload)
         match self._fate:
             case Fate.UNREACHED:

@@ -56,27 +56,26 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(
         "dark_mode  2026-11-20  true               accepted\n"
         "system     2026-11-20  macos              refused: the period is closed\n"
         "\n"
-        "What was reported was drawn at random around your answer. One report is weak evidence. The question that "
-        "reveals the most is dark_mode, where about 75 of 100 reports say the truth, and nobody can be sure that yours "
-        "does.\n"
+        "Each report contains a randomized answer, which may differ from yours. One report is weak evidence. The most "
+        "revealing question is dark_mode: about 75 of 100 reports are true, and nobody can be sure that yours is.\n"
     )
     problem = "Latest problem (2026-11-20 12:00 UTC): refused: the period is closed\n"
     assert main(["show", "--data-dir", str(used)]) == 0
     assert capsys.readouterr().out == (
         f"{table}"
-        "Spent: 53% of what this device may ever give away.\n"
-        "Waiting to be sent or answered: 0\n"
+        "Privacy budget spent: 53% of this device's lifetime limit.\n"
+        "Waiting to be sent or acknowledged: 0\n"
         "Not sent, or not counted: 1\n"
         f"{problem}"
-        "All reports, limits and reasons: hearsay-client show --all\n"
+        "For all reports, limits and reasons: hearsay-client show --all\n"
     )
     assert main(["show", "--data-dir", str(used), "--all"]) == 0
     assert capsys.readouterr().out == (
         f"{table}"
         f"Privacy loss spent so far: epsilon {shipped().number(Fraction(spent(used)), 9)}\n"
         f"  in 2026-11-20: {shipped().number(Fraction(spent(used)), 9)} of 2.5\n"
-        f"  in this device's life: {shipped().number(Fraction(spent(used)), 9)} of 4\n"
-        "Waiting to be sent or answered: 0\n"
+        f"  in this device's lifetime: {shipped().number(Fraction(spent(used)), 9)} of 4\n"
+        "Waiting to be sent or acknowledged: 0\n"
         "Dropped (refused: the period is closed): 1\n"
         f"{problem}"
     )
@@ -109,12 +108,12 @@ def test_an_app_adds_a_language_of_show_and_none_is_made_up(tmp_path: Path, caps
     assert "there are no sentences in 'it'; name one of: de, en, fr" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("epsilon", "words"), [("1.0", "weak evidence"), ("12.0", "as good as knowing your answer")])
+@pytest.mark.parametrize(("epsilon", "words"), [("1.0", "weak evidence"), ("12.0", "practically reveals your answer")])
 def test_show_says_how_much_a_report_says_by_its_epsilon(
     epsilon: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    question = ask(f'[metric.m]\nkind = "boolean"\nepsilon = {epsilon}\n')
-    with telemetry(tmp_path, registry=question) as device:
+    metric = ask(f'[metric.m]\nkind = "boolean"\nepsilon = {epsilon}\n')
+    with telemetry(tmp_path, registry=metric) as device:
         device.record("m", value=True)
         device.flush(timeout_s=60)
     assert main(["show", "--data-dir", str(tmp_path)]) == 0
@@ -154,7 +153,7 @@ def test_show_says_when_nothing_has_left(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["show", "--data-dir", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "Nothing has left this device.\n" in out
-    assert "Waiting to be sent or answered: 1\n" in out
+    assert "Waiting to be sent or acknowledged: 1\n" in out
 
 
 def test_show_does_not_say_that_nothing_left_after_the_list_was_erased(
@@ -164,13 +163,13 @@ def test_show_does_not_say_that_nothing_left_after_the_list_was_erased(
     assert main(["show", "--data-dir", str(used)]) == 0
     out = capsys.readouterr().out
     assert "Nothing has left" not in out
-    assert "What left before an erasure is not on it." in out
+    assert "Reports that left before it was erased are not shown." in out
 
 
 def test_forget_wipes_all_but_what_was_spent(used: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = spent(used)
     assert main(["forget", "--data-dir", str(used)]) == 0
-    assert "are wiped" in capsys.readouterr().out
+    assert "are erased" in capsys.readouterr().out
     assert rows(used, "SELECT COUNT(*) FROM history") == [(0,)]
     assert rows(used, "SELECT secret FROM device") == [(None,)]
     assert b"window_closed" not in (used / FILE_NAME).read_bytes()
@@ -192,7 +191,7 @@ def test_a_damaged_ledger_is_said_and_left_as_it_is(
 ) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"no ledger")
     assert main([command, "--data-dir", str(tmp_path)]) == 1
-    assert "damaged or is no ledger" in capsys.readouterr().err
+    assert "damaged or not a ledger" in capsys.readouterr().err
     assert (tmp_path / FILE_NAME).read_bytes() == b"no ledger"
 
 
@@ -249,7 +248,7 @@ def test_an_answer_that_cannot_be_written_is_one_sentence(used: Path) -> None:
     finally:
         os.close(writer)
     assert shown.returncode == 1
-    assert shown.stderr == "Error: the answer cannot be written: No space left on device; give it another place to go\n"
+    assert shown.stderr == "Error: cannot write the output: No space left on device; redirect it to another place\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["show"], ["shew", "--data-dir", "."]])
@@ -288,4 +287,4 @@ def test_a_completion_knows_every_command(capsys: pytest.CaptureFixture[str], sh
 def test_a_closed_stdout_is_one_sentence(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     assert main(["schema"]) == 1
-    assert capsys.readouterr().err == ("Error: there is no standard output; give the answer a place to go\n")
+    assert capsys.readouterr().err == ("Error: standard output is closed; redirect it to a file or a program\n")

@@ -44,18 +44,18 @@ def telemetry(folder: Path | None, **changes: Any) -> Telemetry:
     return device_of(folder, **({"registry": REGISTRY} | changes))
 
 
-def covered_questions(consent: Consent) -> set[str]:
+def covered_metrics(consent: Consent) -> set[str]:
     return {name for name, metric in REGISTRY.metrics.items() if covers(consent, metric)}
 
 
-def test_a_question_is_asked_if_all_of_its_purposes_were_agreed_to() -> None:
-    assert covered_questions(consent=True) == set(NAMES)
-    assert covered_questions(consent=False) == set()
-    assert covered_questions(frozenset({"usage"})) == {"used"}
-    assert covered_questions(frozenset({"crashes"})) == {"broke", "taps", "filled", "lasting"}
-    assert covered_questions(frozenset({"usage", "crashes"})) == {"used", "broke", "taps", "filled", "lasting", "pair"}
-    assert covered_questions(frozenset({"usage", "crashes", "research"})) == set(NAMES) - {"plain", "half"}
-    assert covered_questions(frozenset({"unknown"})) == set()
+def test_a_metric_is_asked_if_all_of_its_purposes_were_agreed_to() -> None:
+    assert covered_metrics(consent=True) == set(NAMES)
+    assert covered_metrics(consent=False) == set()
+    assert covered_metrics(frozenset({"usage"})) == {"used"}
+    assert covered_metrics(frozenset({"crashes"})) == {"broke", "taps", "filled", "lasting"}
+    assert covered_metrics(frozenset({"usage", "crashes"})) == {"used", "broke", "taps", "filled", "lasting", "pair"}
+    assert covered_metrics(frozenset({"usage", "crashes", "research"})) == set(NAMES) - {"plain", "half"}
+    assert covered_metrics(frozenset({"unknown"})) == set()
     assert not covers(frozenset({"usage"}), None)
 
 
@@ -83,7 +83,7 @@ def answer(device: Telemetry, name: str) -> Recorded:
     return device.record(name, (True, True) if REGISTRY.metric(name).kind.name == "cross" else True)
 
 
-def test_without_consent_to_its_purpose_nothing_of_a_question_is_recorded_charged_or_sent(tmp_path: Path) -> None:
+def test_without_consent_to_its_purpose_nothing_of_a_metric_is_recorded_charged_or_sent(tmp_path: Path) -> None:
     transport = ScriptedTransport()
     with telemetry(tmp_path, consent={"usage"}, transport=transport) as device:
         results = {name: answer(device, name) for name in NAMES}
@@ -317,20 +317,20 @@ def test_a_number_by_group_needs_the_purposes_of_both_its_parts(of_number: str, 
     assert registry.metric("by_use").consent == needed
 
 
-def test_an_update_that_ends_a_question_withdraws_nothing_of_a_purpose_that_holds(tmp_path: Path) -> None:
-    questions = {
+def test_an_update_that_ends_a_metric_withdraws_nothing_of_a_purpose_that_holds(tmp_path: Path) -> None:
+    metrics = {
         name: f"[metric.{name}]\n{FLAG}{purpose}"
         for name, purpose in (("old", USAGE), ("gone", CRASHES), ("mute", ""), ("used", USAGE))
     }
-    before, update = ask("".join(questions.values())), ask(questions["used"])
+    before, update = ask("".join(metrics.values())), ask(metrics["used"])
     clock, transport = SetClock(), ScriptedTransport()
     shared: dict[str, Any] = {"clock": clock, "transport": transport}
     with telemetry(tmp_path, registry=before, consent=True, **shared) as device:
-        for name in questions:
+        for name in metrics:
             assert device.record(name, value=True) is Recorded.QUEUED
         assert device.flush(timeout_s=60)
         clock.now_s += DAY_S
-        for name in questions:
+        for name in metrics:
             assert device.record(name, value=True) is Recorded.QUEUED
         sent = len(transport.uploads)
     with telemetry(tmp_path, registry=update, consent={"usage"}, **shared) as device:

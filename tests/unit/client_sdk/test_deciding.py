@@ -84,16 +84,16 @@ def test_only_what_a_user_would_want_to_know_is_asked_again(case: dict[str, Any]
     assert (sorted(decision.withheld), sorted(decision.undecided)) == (case["withheld"], case["undecided"])
 
 
-def test_a_new_question_is_asked_about_once_whatever_the_answer_is(tmp_path: Path) -> None:
+def test_a_new_metric_is_asked_about_once_whatever_the_answer_is(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"collector": URL, "data_dir": tmp_path}
     consent.choose(PLAIN, consent=True, **settings)
     asked: list[tuple[str, ...]] = []
 
     def decline(names: tuple[str, ...], lines: tuple[str, ...]) -> bool:
         asked.append(names)
-        assert "These questions are new or have changed; the others go on" in lines[0]
+        assert "These questions are new or have changed. The others continue" in lines[0]
         assert lines[1:3] == ("  broke: Is it used?", "The reports go to telemetry.example.com.")
-        assert "The question that reveals the most is broke" in lines[4]
+        assert "The most revealing question is broke" in lines[4]
         return False
 
     for _ in range(2):
@@ -104,7 +104,7 @@ def test_a_new_question_is_asked_about_once_whatever_the_answer_is(tmp_path: Pat
     assert consent.current(TWO, **settings).withheld == frozenset()
 
 
-def test_a_question_that_is_withheld_is_off_and_the_others_go_on_with_what_they_left(tmp_path: Path) -> None:
+def test_a_metric_that_is_withheld_is_off_and_the_others_go_on_with_what_they_left(tmp_path: Path) -> None:
     decision = Decision(consent=True, rule=Rule.CHOICE, withheld=frozenset({"broke"}), undecided=("broke",))
     clock = SetClock(NOON)
     with device_of(tmp_path, registry=TWO, clock=clock, transport=ScriptedTransport(nothing)) as device:
@@ -120,7 +120,7 @@ def test_a_question_that_is_withheld_is_off_and_the_others_go_on_with_what_they_
 
 
 @pytest.mark.parametrize("sets", [False, True], ids=["at the start", "while it runs"])
-def test_what_waits_of_a_question_that_was_declined_is_dropped(tmp_path: Path, *, sets: bool) -> None:
+def test_what_waits_of_a_metric_that_was_declined_is_dropped(tmp_path: Path, *, sets: bool) -> None:
     decision, clock = Decision(consent=True, rule=Rule.CHOICE, withheld=frozenset({"broke"})), SetClock(NOON)
     with device_of(tmp_path, registry=TWO, clock=clock, transport=ScriptedTransport(nothing)) as device:
         device.record("broke", value=True)
@@ -132,7 +132,7 @@ def test_what_waits_of_a_question_that_was_declined_is_dropped(tmp_path: Path, *
     assert rows(tmp_path, "SELECT metric FROM queue UNION SELECT metric FROM history") == [("used",)]
 
 
-def test_a_prompt_about_some_questions_changes_nothing_about_the_others(tmp_path: Path) -> None:
+def test_a_prompt_about_some_metrics_changes_nothing_about_the_others(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"collector": URL, "data_dir": tmp_path}
     more = f'[metric.broke]\n{FLAG}consent = "crashes"\n[metric.ads]\n{FLAG}consent = "ads"\n'
     grouped = ask(f"[metric.used]\n{FLAG}{more}")
@@ -147,7 +147,7 @@ def test_a_choice_that_cannot_be_stored_is_said_and_does_not_end_the_app(
     (tmp_path / "file").touch()
     decision = consent.ask(PLAIN, collector=URL, data_dir=tmp_path / "file", prompt=lambda *_: True)
     assert (decision.consent, decision.rule) == (False, Rule.UNDECIDED)
-    assert "the user's choice cannot be stored, and they will be asked again" in caplog.text
+    assert "cannot store the user's choice, so they will be asked again" in caplog.text
 
 
 def test_a_move_to_another_collector_says_so_when_it_asks(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_collector_without_a_host_is_refused(tmp_path: Path) -> None:
         consent.current(PLAIN, collector="telemetry.example.com", data_dir=tmp_path)
 
 
-def test_a_withheld_question_is_neither_filled_in_nor_counted(tmp_path: Path) -> None:
+def test_a_withheld_metric_is_neither_filled_in_nor_counted(tmp_path: Path) -> None:
     registry = ask(
         f"[metric.filled]\n{FLAG}fill_in = true\n"
         '[metric.taps]\nkind = "count"\nmax = 9\nstatistic = "mean"\npersist = true\n'
@@ -206,7 +206,7 @@ def test_a_suppressed_run_changes_no_byte_and_sends_nothing(tmp_path: Path, send
         device.provide("used", lambda: pytest.fail("a suppressed run calls no function"))
         assert device.flush().outcome is FlushOutcome.SUPPRESSED
         assert (device.consent, device.problem) == (SUPPRESSED, None)
-        with pytest.raises(ValueError, match="suppressed from its start"):
+        with pytest.raises(ValueError, match="cannot be suppressed"):
             device.consent = decision
     assert contents(tmp_path) == before
     if sender == "thread":

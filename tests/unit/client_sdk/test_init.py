@@ -59,9 +59,9 @@ Telemetry(registry, collector="http://127.0.0.1:9", data_dir=None, consent=True)
     [("", set()), ("logging.basicConfig()", {"client_sdk", "client_sdk.protocol.registry.registry"})],
 )
 def test_what_is_for_developers_reaches_those_who_read_the_log_and_no_user_of_a_command(
-    tmp_path: Path, handler: str, heard: set[str]
+    tmp_path: Path, handler: str, received: set[str]
 ) -> None:
     path = tmp_path / "metrics.toml"
     path.write_text(registry_text(m=BOOLEAN | {"epsilon": 12}).replace("accept =", "# accept ="), encoding="utf-8")
     printed = run_python(MISTAKEN.format(handler=handler, path=path)).splitlines()
-    assert {line.split(":")[1] for line in printed} == heard
+    assert {line.split(":")[1] for line in printed} == received

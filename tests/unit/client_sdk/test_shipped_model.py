@@ -62,7 +62,7 @@ def test_a_device_scores_as_the_estimator_does(
 
 
 def test_a_number_is_predicted_and_has_no_probability() -> None:
-    model = ShippedModel.of(document() | {"label": {"kind": "number", "low": "0", "high": "9"}})
+    model = ShippedModel.from_document(document() | {"label": {"kind": "number", "low": "0", "high": "9"}})
     assert math.isfinite(model.score(people()[0][0]))
     with pytest.raises(ShippedModelError, match="has no probability"):
         model.probability(people()[0][0])
@@ -74,12 +74,12 @@ def test_a_number_is_predicted_and_has_no_probability() -> None:
 )
 def test_a_value_outside_is_refused_by_its_name_alone(changes: dict[str, object], expected: str) -> None:
     with pytest.raises(OutsideDomainError, match=expected) as caught:
-        ShippedModel.of(document()).score({"age": MARK, "sex": "f", "health": "fair"} | changes)
+        ShippedModel.from_document(document()).score({"age": MARK, "sex": "f", "health": "fair"} | changes)
     assert str(MARK) not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_missing_feature_is_named_and_other_keys_are_ignored() -> None:
-    model, answer = ShippedModel.of(document()), {"age": 5, "sex": "f", "health": "fair"}
+    model, answer = ShippedModel.from_document(document()), {"age": 5, "sex": "f", "health": "fair"}
     assert model.score(answer | {"label": True}) == model.score(answer)
     with pytest.raises(OutsideDomainError, match="a value of age, sex, health"):
         model.score({"age": 5})
@@ -120,22 +120,26 @@ def broken(*path: str | int, value: object) -> dict[str, Any]:
 )
 def test_a_file_that_is_no_model_is_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(ShippedModelError, match=r"hearsay-estimator|estimator of this version"):
-        ShippedModel.of(changed)
+        ShippedModel.from_document(changed)
 
 
 def test_a_range_in_other_parts_than_the_estimator_cuts_is_refused() -> None:
     with pytest.raises(ShippedModelError, match="lacks weights"):
-        ShippedModel.of(document(((-1, 0, 1, 2), *CROSSES[1:]), None))
+        ShippedModel.from_document(document(((-1, 0, 1, 2), *CROSSES[1:]), None))
 
 
 def test_a_feature_of_one_value_is_refused() -> None:
     with pytest.raises(ShippedModelError, match="is no model"):
-        ShippedModel.of(broken("learned", "inputs", 1, value={"name": "sex", "values": ["f"], "weights": []}))
+        ShippedModel.from_document(
+            broken("learned", "inputs", 1, value={"name": "sex", "values": ["f"], "weights": []})
+        )
 
 
 def test_a_probability_is_one_whatever_the_score() -> None:
     for intercept in (-1e6, -40.0, 40.0, 1e6):
-        probability = ShippedModel.of(broken("learned", "intercept", value=intercept)).probability(people()[0][0])
+        probability = ShippedModel.from_document(broken("learned", "intercept", value=intercept)).probability(
+            people()[0][0]
+        )
         assert probability == (intercept > 0)
 
 

@@ -96,7 +96,7 @@ def test_what_was_sent_and_not_answered_or_refused_for_now_says_so(tmp_path: Pat
         device.record("sound", value=True)
         device.flush(timeout_s=60)
     whys = {report["metric"]: report["why"] for report in as_json(tmp_path, capsys)["pending"]}
-    assert whys["sound"] == "refused for now; is sent again alone"
+    assert whys["sound"] == "refused for now; will be sent again separately"
 
 
 def test_a_report_that_is_held_back_says_until_when(tmp_path: Path, capsys: Capture) -> None:
@@ -128,10 +128,10 @@ def test_a_clock_that_stands_wrong_is_noted_even_if_the_process_ends_at_once(tmp
         device.record("dark_mode", value=True)
     with telemetry(tmp_path, clock=SetClock(NOON - 9 * DAY_S)) as device:
         device.record("sound", value=True)
-    assert "the device's clock stands before 2026-11-20" in shown(tmp_path, capsys)
+    assert "the device's clock is before 2026-11-20" in shown(tmp_path, capsys)
 
 
-def test_a_report_of_a_question_that_is_asked_no_more_keeps_its_label(tmp_path: Path, capsys: Capture) -> None:
+def test_a_report_of_a_metric_that_is_asked_no_more_keeps_its_label(tmp_path: Path, capsys: Capture) -> None:
     with telemetry(tmp_path, coins=ScriptedCoins([True])) as device:
         device.record("dark_mode", value=True)
         device.flush(timeout_s=60)
@@ -180,20 +180,20 @@ def test_json_holds_everything_and_only_what_was_reported(tmp_path: Path, capsys
 
 
 NOTHING_LEFT = "Nothing has left this device.\n"
-MAY_BE_ERASED = "What left before an erasure is not on it.\n"
+MAY_BE_ERASED = "Reports that left before it was erased are not shown.\n"
 
 
 def test_what_only_waits_has_not_left_whatever_was_paid_for_it(tmp_path: Path, capsys: Capture) -> None:
     """Filled-in reports wait unanswered."""
-    two_questions = ask(
+    two_metrics = ask(
         '[metric.kept]\nkind = "boolean"\nepsilon = 1.0\npermanent_epsilon = 2.0\n'
         '[metric.filled]\nkind = "boolean"\nepsilon = 1.0\nfill_in = true\n'
     )
-    with telemetry(tmp_path, registry=two_questions) as device:
+    with telemetry(tmp_path, registry=two_metrics) as device:
         assert device.record("kept", value=True) is Recorded.QUEUED
     out = shown(tmp_path, capsys)
     assert NOTHING_LEFT in out
-    assert "Waiting to be sent or answered: 2\n" in out
+    assert "Waiting to be sent or acknowledged: 2\n" in out
 
 
 @pytest.mark.parametrize("later_s", [0.0, DAY_S])
@@ -256,7 +256,7 @@ def test_to_end_a_follower_by_hand_is_no_failure(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(show, "sleep", interrupted)
-    assert "Waiting to be sent or answered: 1" in shown(tmp_path, capsys, "--follow")
+    assert "Waiting to be sent or acknowledged: 1" in shown(tmp_path, capsys, "--follow")
 
 
 def test_after_opting_out_no_problem_is_noted(tmp_path: Path) -> None:

@@ -153,10 +153,10 @@ def test_what_was_recorded_before_can_be_read_without_consent_and_is_not_sent(tm
 @pytest.mark.parametrize(
     ("folder", "sentence"),
     [
-        ("", "data_dir is empty: name the app's folder"),
+        ("", "data_dir is empty; pass the path of a folder"),
         ("~/acme", "data_dir begins with ~"),
         (Path("~"), "data_dir begins with ~"),
-        ("acme\0", "data_dir holds a NUL"),
+        ("acme\0", "data_dir contains a NUL"),
     ],
 )
 def test_a_data_dir_that_is_no_folder_of_the_app_is_not_wherever_the_program_is_started(
@@ -325,7 +325,7 @@ OCCASIONS: dict[Recorded, Callable[[Telemetry], Recorded]] = {
     Recorded.NO_CONSENT: after_forgetting,
     Recorded.SUPPRESSED: while_suppressed,
     Recorded.EXPIRED: lambda device: device.record("old", value=True),
-    Recorded.UNKNOWN: lambda device: device.record("colour", value=True),
+    Recorded.UNKNOWN: lambda device: device.record("color", value=True),
     Recorded.WAITING: while_the_ledger_thread_hangs,
     Recorded.BUSY: while_too_many_wait,
     Recorded.UNAVAILABLE: with_no_ledger,
@@ -378,14 +378,14 @@ def test_an_answer_in_the_place_of_the_metric_is_not_shown(
         assert device.count(metric, answer) is Recorded.UNKNOWN
         assert device.active(metric) is Recorded.UNKNOWN
         assert device.dropped() == {"unknown": 3}
-        assert caplog.text.count("the name comes first, then the answer") == 1
+        assert caplog.text.count("pass the name first, then the answer") == 1
         assert "31415" not in caplog.text
         for call in (
             partial(strict.record, metric, answer),
             partial(strict.count, metric, answer),
             partial(strict.active, metric),
         ):
-            with pytest.raises(UnknownMetricError, match="the name comes first, then the answer") as caught:
+            with pytest.raises(UnknownMetricError, match="pass the name first, then the answer") as caught:
                 call()
             assert "31415" not in str(caught.value) + repr(vars(caught.value))
 
@@ -665,7 +665,7 @@ def test_where_no_thread_starts_nothing_raises(data_dir: Path, monkeypatch: pyte
 
     monkeypatch.setattr(threading.Thread, "start", refuse_to_start)
     with telemetry(data_dir) as device:
-        assert "no thread can be started" in (device.problem or "")
+        assert "cannot start a thread" in (device.problem or "")
         assert device.record("dark_mode", value=True) is Recorded.UNAVAILABLE
         assert not device.flush(timeout_s=60)
         monkeypatch.undo()

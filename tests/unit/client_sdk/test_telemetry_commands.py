@@ -48,7 +48,7 @@ def today(tmp_path: Path) -> str:
 def test_a_user_switches_it_on_reads_what_left_and_switches_it_off(run: Any, tmp_path: Path) -> None:
     assert run("status") == "Telemetry is off. You have not been asked yet.\n"
     assert run("show") == "Nothing has left this device.\n"
-    assert run("forget") == "What was stored about your answers is erased.\n"
+    assert run("forget") == "The data about your answers has been erased.\n"
     assert run("on") == f"Your choice is stored.\nTelemetry is on. You agreed on {today(tmp_path)}.\n"
     with device_of(tmp_path, registry=REGISTRY) as device:
         device.record("used", value=True)
@@ -56,7 +56,7 @@ def test_a_user_switches_it_on_reads_what_left_and_switches_it_off(run: Any, tmp
     assert "used" in run("show")
     assert run("off") == (
         f"Your choice is stored.\nTelemetry is off. You declined on {today(tmp_path)}.\n"
-        "What was stored about your answers is erased.\n"
+        "The data about your answers has been erased.\n"
     )
     assert "used" not in run("show")
     with device_of(tmp_path, registry=REGISTRY, consent=False) as device:
@@ -84,7 +84,7 @@ def test_forget_keeps_the_choice(run: Any, tmp_path: Path) -> None:
     [
         ("DO_NOT_TRACK", "1", "suppressed for this run, because DO_NOT_TRACK is set"),
         ("CI", "true", "suppressed for this run, because CI is set"),
-        ("ACME_TELEMETRY", "0", "suppressed for this run, because ACME_TELEMETRY is set, and not to 1"),
+        ("ACME_TELEMETRY", "0", "suppressed for this run, because ACME_TELEMETRY is set to a value other than 1"),
         ("ACME_TELEMETRY", "1", "on for this run, because ACME_TELEMETRY is 1"),
     ],
 )

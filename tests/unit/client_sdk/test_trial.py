@@ -163,7 +163,7 @@ def test_what_a_provided_function_raises_is_told_by_its_type_and_a_random_answer
         assert len(telemetry.history()) == 1
     raised, *others = told(capsys)
     assert raised == "dark_mode: the function raised ZeroDivisionError"
-    assert any(line.startswith("dark_mode: a random answer in its place → ") for line in others)
+    assert any(line.startswith("dark_mode: a random answer instead → ") for line in others)
 
 
 def test_an_answer_that_cannot_be_shown_is_recorded_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,10 +87,10 @@ MISTAKES = [
     ("key = [3]", r"key\[1\]: must be a table"),
     ("other = 1\n" + key_entry("a", "upload", OLD), "other: is an unknown key"),
     ("[[key]]", r"key\[1\].name: is missing\nkey\[1\].role: is missing\nkey\[1\].sha256: is missing"),
-    (key_entry("A b", "upload", OLD), "lower-case letters"),
+    (key_entry("A b", "upload", OLD), "lowercase letters"),
     (key_entry("a" * 65, "upload", OLD), "1 to 64"),
     (key_entry("a", "admin", OLD), "must be one of: upload, read, relay"),
-    (key_entry("a", "upload", OLD).replace(digest_of(OLD).hex(), OLD), "64 lower-case hex digits"),
+    (key_entry("a", "upload", OLD).replace(digest_of(OLD).hex(), OLD), "64 lowercase hex digits"),
     (key_entry("a", "upload", OLD).replace("sha256", "secret"), "secret: is an unknown key"),
     (key_entry("a", "upload", OLD, "quota = 0"), "quota: must be a whole number"),
     (key_entry("a", "upload", OLD, "quota = true"), "quota: must be a whole number"),
@@ -105,7 +105,7 @@ MISTAKES = [
     ("\ufeff" + key_entry("a", "upload", OLD), "begins with a byte order mark; save it as UTF-8 without one"),
     ('uploads = "all"\n' + key_entry("a", "upload", OLD), "uploads: must be one of: open, keys"),
     ("uploads = true\n" + key_entry("a", "upload", OLD), "uploads: must be one of: open, keys"),
-    (OPEN + key_entry("a", "upload", OLD), 'uploads: is "open", and a key is for uploads: remove that key'),
+    (OPEN + key_entry("a", "upload", OLD), 'uploads: is "open", but the file has an upload key: remove that key'),
 ]
 
 

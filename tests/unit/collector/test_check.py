@@ -50,16 +50,16 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
 TODAY = date(2026, 11, 20)
 
 
-def of(results: list[CheckResult], what: str) -> list[tuple[Level, str]]:
+def texts_about(results: list[CheckResult], what: str) -> list[tuple[Level, str]]:
     return [(result.level, result.text) for result in results if result.subject == what]
 
 
 def test_a_registry_is_looked_through_metric_by_metric(registry_file: Path) -> None:
     registry, results = check_registry(registry_file, TODAY)
     assert registry == Registry.parse(REGISTRY_TEXT)
-    assert [level for level, _ in of(results, "channels")] == [Level.OK]
-    warnings = [text for level, text in of(results, "registry") if level is Level.WARNING]
-    assert "metric.old expired on 2026-11-10: remove it, or set a later day" in warnings
+    assert [level for level, _ in texts_about(results, "channels")] == [Level.OK]
+    warnings = [text for level, text in texts_about(results, "registry") if level is Level.WARNING]
+    assert "metric.old expired on 2026-11-10: remove it, or set a later date" in warnings
     assert sum("has no owner" in text for text in warnings) == len(REGISTRY.metrics)
     assert not [text for text in warnings if "metric.os expired" in text]
 
@@ -75,9 +75,9 @@ def test_every_mistake_of_a_registry_is_a_failure(registry_file: Path) -> None:
 def test_a_new_store_is_well_and_left_as_it_is(store: RedisStore) -> None:
     results = list(check_store(store, ON_DISK, REGISTRY))
     assert {result.level for result in results} == {Level.OK}
-    assert of(results, "schema") == [(Level.OK, "the store is new")]
-    assert "valkey 9" in of(results, "store")[0][1]
-    assert "on the store's disk" in of(results, "promise")[0][1]
+    assert texts_about(results, "schema") == [(Level.OK, "the store is new")]
+    assert "valkey 9" in texts_about(results, "store")[0][1]
+    assert "on the store's disk" in texts_about(results, "promise")[0][1]
     assert store.shards.run(0, "DBSIZE") == 0
 
 
@@ -87,7 +87,7 @@ def test_a_clock_that_is_wrong_is_a_warning(
 ) -> None:
     own_s = time.time() + hours * 3600
     monkeypatch.setattr("collector.redis_servers.clocks.time", SimpleNamespace(time=lambda: own_s))
-    ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "clocks")
+    ((level, text),) = texts_about(list(check_store(store, ON_DISK, REGISTRY)), "clocks")
     assert level is Level.WARNING
     assert text.startswith(f"the clock of a server of the store is {said} this machine's")
 
@@ -95,19 +95,19 @@ def test_a_clock_that_is_wrong_is_a_warning(
 def test_tallies_of_editions_that_the_registry_does_not_hold_are_named(store: RedisStore) -> None:
     store.prepare()
     store.count(judged(upload(report(), report("os", 1))))
-    (known,) = of(list(check_store(store, ON_DISK, REGISTRY)), "editions")
-    assert known == (Level.OK, "the registry holds all editions that have tallies: 2")
+    (known,) = texts_about(list(check_store(store, ON_DISK, REGISTRY)), "editions")
+    assert known == (Level.OK, "the registry contains all editions that have tallies: 2")
     edited = Registry.parse(REGISTRY_TEXT.replace('"other"', '"others"'))
-    ((level, text),) = of(list(check_store(store, ON_DISK, edited)), "editions")
+    ((level, text),) = texts_about(list(check_store(store, ON_DISK, edited)), "editions")
     assert level is Level.WARNING
-    assert f"tallies of os in the edition {REGISTRY.metric('os').edition}" in text
+    assert f"tallies of os in edition {REGISTRY.metric('os').edition}" in text
 
 
 @pytest.mark.parametrize(("field", "value", "says"), [("schema", "9", "schema 9"), ("importing", "x", "import again")])
 def test_a_store_that_cannot_be_served_is_a_failure(store: RedisStore, field: str, value: str, says: str) -> None:
     store.prepare()
     store.shards.run_on_facts("HSET", keys.STORE, field, value)
-    ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "schema")
+    ((level, text),) = texts_about(list(check_store(store, ON_DISK, REGISTRY)), "schema")
     assert (level, says in text) == (Level.FAILED, True)
 
 
@@ -131,7 +131,7 @@ def test_a_server_that_keeps_when_uploads_came_is_warned_of(
     with redis.Redis.from_url(embedded_url) as client:
         client.config_set(setting, value)
         try:
-            ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "privacy")
+            ((level, text),) = texts_about(list(check_store(store, ON_DISK, REGISTRY)), "privacy")
         finally:
             client.config_set(setting, usual)
     assert level is Level.WARNING
@@ -140,7 +140,7 @@ def test_a_server_that_keeps_when_uploads_came_is_warned_of(
 
 def test_a_cluster_that_stops_with_one_node_is_a_failure(cluster: Cluster) -> None:
     store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
-    (described,) = of(list(check_store(store, ON_DISK, None)), "store")
+    (described,) = texts_about(list(check_store(store, ON_DISK, None)), "store")
     assert "servers: 3, replicas: 3" in described[1]
     cluster.nodes[0].client.config_set("cluster-require-full-coverage", "yes")
     try:
@@ -156,14 +156,16 @@ def test_a_node_of_a_cluster_that_takes_no_write_is_a_failure(cluster: Cluster) 
     cluster.empty()
     store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
     for full in [node for node in cluster.nodes if node.is_master()]:
-        assert of(list(check_store(store, ON_DISK, None)), "write") == [(Level.OK, "the store took a write")]
+        assert texts_about(list(check_store(store, ON_DISK, None)), "write") == [
+            (Level.OK, "the store accepted a write")
+        ]
         full.client.config_set("min-replicas-to-write", 5)
         try:
             results = list(check_store(store, ON_DISK, None))
         finally:
             full.client.config_set("min-replicas-to-write", 0)
-        assert of(results, "write") == []
-        assert [text for level, text in of(results, "store") if level is Level.FAILED]
+        assert texts_about(results, "write") == []
+        assert [text for level, text in texts_about(results, "store") if level is Level.FAILED]
     store.disconnect()
 
 
@@ -179,7 +181,7 @@ def test_a_store_that_does_not_answer_is_a_failure() -> None:
 )
 def test_memory_is_compared_with_the_limit_or_else_with_the_machine(used: int, limit: int, level: Level) -> None:
     facts = {"used_memory": str(used), "maxmemory": str(limit), "total_system_memory": "1000"}
-    assert check._memory(Memory.of(facts)).level is level
+    assert check._memory(Memory.from_info(facts)).level is level
 
 
 class Usage(NamedTuple):
@@ -203,11 +205,11 @@ KEYS_ONLY = 'uploads = "keys"\n'
     ("text", "expected"),
     [
         (UPLOAD + READ, [(Level.OK, "1 upload, 1 read, 0 relay")]),
-        (OPEN + READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.OK, "anybody may report")]),
+        (OPEN + READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.OK, "anyone may report")]),
         (KEYS_ONLY + READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.WARNING, "only relays may report")]),
         (KEYS_ONLY + READ + RELAY, [(Level.OK, "0 upload, 1 read, 1 relay"), (Level.OK, "only relays may report")]),
-        (READ, [(Level.FAILED, "uploads: is missing, and no key is for uploads")]),
-        (UPLOAD, [(Level.OK, "1 upload, 0 read, 0 relay"), (Level.WARNING, "nobody may read tallies")]),
+        (READ, [(Level.FAILED, "uploads: is missing, and there is no upload key")]),
+        (UPLOAD, [(Level.OK, "1 upload, 0 read, 0 relay"), (Level.WARNING, "no key may read tallies")]),
         (
             UPLOAD + key_entry("some", "read", "two", 'metrics = ["os", "oz"]'),
             [(Level.OK, "1 upload, 1 read, 0 relay"), (Level.WARNING, "some may read oz, which the registry does not")],
@@ -234,26 +236,26 @@ TEXTS = Registry.parse(registry_text(a=BOOLEAN, word=TEXT | {"cells": 131_072, "
 @pytest.mark.parametrize(
     ("shards", "free_bytes", "level", "said"),
     [
-        (1, [20_000_000], Level.OK, "takes up to 12 MB in 1 shard"),
-        (64, [400_000_000, 0, 400_000_000], Level.OK, "takes up to 777 MB in 64 shards"),
-        (64, [300_000_000, 0, 400_000_000], Level.FAILED, "takes up to 777 MB in 64 shards, but 700 MB are free"),
-        (1, [0], Level.FAILED, "let metric.word have a smaller tally (of texts, by cells)"),
+        (1, [20_000_000], Level.OK, "needs up to 12 MB in 1 shard"),
+        (64, [400_000_000, 0, 400_000_000], Level.OK, "needs up to 777 MB in 64 shards"),
+        (64, [300_000_000, 0, 400_000_000], Level.FAILED, "needs up to 777 MB in 64 shards, but 700 MB are free"),
+        (1, [0], Level.FAILED, "make the tally of metric.word smaller (of texts, by cells)"),
     ],
 )
-def test_a_window_of_every_question_must_fit(shards: int, free_bytes: list[int], level: Level, said: str) -> None:
-    result = check_tally_memory(TallyMemory.of(TEXTS, shards), free_bytes)
+def test_a_window_of_every_metric_must_fit(shards: int, free_bytes: list[int], level: Level, said: str) -> None:
+    result = check_tally_memory(TallyMemory.from_registry(TEXTS, shards), free_bytes)
     assert result.level is level
     assert said in result.text
 
 
 def test_fewer_cells_make_smaller_tallies() -> None:
     small = Registry.parse(registry_text(word=TEXT | {"cells": 16_384, "max_length": 16}))
-    assert check_tally_memory(TallyMemory.of(small, 64), [100_000_000]).level is Level.OK
+    assert check_tally_memory(TallyMemory.from_registry(small, 64), [100_000_000]).level is Level.OK
 
 
 def test_strata_have_tallies_of_their_own() -> None:
     text = registry_text(a=BOOLEAN | {"strata": ["platform"]}) + '[strata]\nplatform = ["x", "y"]\n'
-    needed = TallyMemory.of(Registry.parse(text), 1)
+    needed = TallyMemory.from_registry(Registry.parse(text), 1)
     assert check_tally_memory(needed, [48]).level is Level.OK
     assert check_tally_memory(needed, [47]).level is Level.FAILED
 
@@ -264,8 +266,8 @@ def room(store: RedisStore) -> str:
 
 
 def test_the_shards_are_those_of_the_store_and_of_a_new_one_only_if_there_is_none(store: RedisStore) -> None:
-    assert room(store) == "a window of every question takes up to 12 MB in 1 shard, as a new store has"
+    assert room(store) == "one window of every question needs up to 12 MB in 1 shard, as a new store has"
     store.prepare()
-    assert room(store) == "a window of every question takes up to 12 MB in 1 shard"
+    assert room(store) == "one window of every question needs up to 12 MB in 1 shard"
     store.shards.run_on_facts("HSET", keys.STORE, "shards", 64)  # as one that came from a cluster
-    assert room(store).startswith("a window of every question takes up to 777 MB in 64 shards")
+    assert room(store).startswith("one window of every question needs up to 777 MB in 64 shards")

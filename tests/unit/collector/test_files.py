@@ -27,7 +27,10 @@ def test_what_is_no_file_is_not_replaced_and_a_link_stays_one(tmp_path: Path) ->
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
-        with pytest.raises(ConfigError, match="is no file; name one that may be replaced"), whole_file(tmp_path / name):
+        with (
+            pytest.raises(ConfigError, match="is not a file; name one that may be overwritten"),
+            whole_file(tmp_path / name),
+        ):
             pass
     assert (tmp_path / "pipe").is_fifo()
     (tmp_path / "link").symlink_to("backup")

@@ -49,7 +49,7 @@ def test_the_cases_cover_every_refusal() -> None:
     assert {refusal for _, _, refusal in CASES} == {None, *Refusal}
 
 
-def test_a_report_of_a_former_question_counts_in_a_tally_of_its_own_by_its_own_definition() -> None:
+def test_a_report_of_a_former_metric_counts_in_a_tally_of_its_own_by_its_own_definition() -> None:
     text = REGISTRY_TEXT.replace('["linux", "macos", "windows", "other"]', '["linux", "macos"]')
     text = text.replace("expires = 2026-11-10", "expires = 2027-01-01")
     now = Registry.parse(text)
@@ -115,7 +115,7 @@ def test_an_upload_of_every_window_there_is_is_looked_for_in_few_places() -> Non
     ],
 )
 def test_an_id_is_left_until_a_day_after_the_last_window_that_was_counted_can_close(other: Report) -> None:
-    """A report that is refused does not lengthen it: whoever sends uploads chooses its window."""
+    """A report that is refused does not lengthen it: the sender chooses its window."""
     judgement = judged(upload(report(), other, report(window="2026-11-19")))
     assert judgement.latest_end == Window.parse(TODAY).ends_at
     assert judgement.remember_until == Window.parse(TODAY).ends_at + GRACE_S + IDS_OUTLIVE_S

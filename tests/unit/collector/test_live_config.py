@@ -19,7 +19,7 @@ from client_sdk.protocol.registry.history import Release, with_former
 from collector import create_app, live_config
 from collector.access import Access, load_access, parse_access
 from collector.errors import ConfigError
-from collector.live_config import DIGEST_BYTES, Board, Reloader, Served, require_additive
+from collector.live_config import DIGEST_BYTES, Reloader, Served, SharedState, require_additive
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -85,9 +85,12 @@ def test_metrics_may_come_and_what_is_no_part_of_an_edition_may_change() -> None
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (REGISTRY_TEXT.partition("[metric.old]")[0], r"^metric\.old: is served, and its reports would no longer"),
-        (REGISTRY_TEXT.replace('"ln 3"', "1"), r"^metric\.dark_mode: is served, and its reports would no longer"),
-        (REGISTRY_TEXT.replace("[metric.os]", "[metric.system]") + ADDED, r"^metric\.os: is served, and its reports"),
+        (REGISTRY_TEXT.partition("[metric.old]")[0], r"^metric\.old: is being served, and its reports would no longer"),
+        (REGISTRY_TEXT.replace('"ln 3"', "1"), r"^metric\.dark_mode: is being served, and its reports would no longer"),
+        (
+            REGISTRY_TEXT.replace("[metric.os]", "[metric.system]") + ADDED,
+            r"^metric\.os: is being served, and its reports",
+        ),
     ],
 )
 def test_what_devices_report_now_must_still_count(text: str, named: str) -> None:
@@ -102,8 +105,8 @@ def test_what_devices_report_now_must_still_count(text: str, named: str) -> None
 def test_a_stop_is_read_with_the_registry_and_reaches_the_workers(files: Files) -> None:
     files.registry.write_text(f'stopped = ["os:0123456789ab"]\n{REGISTRY_TEXT}')
     files.look(requested=True)
-    board = Board.with_state(files.published[-1])
-    assert board.latest().registry.stopped == (("os", "0123456789ab"),)
+    shared_state = SharedState.with_state(files.published[-1])
+    assert shared_state.latest().registry.stopped == (("os", "0123456789ab"),)
 
 
 def test_the_store_is_ready_for_a_registry_before_any_worker_has_it(files: Files) -> None:
@@ -154,7 +157,7 @@ def test_a_registry_that_cannot_be_used_changes_nothing_and_says_why(
         files.registry.write_text(text)
     files.look(requested=True)
     assert set(files.reloader.served.registry.metrics) == set(REGISTRY.metrics)
-    assert caplog.text.count("the registry that is served stays as it is") == 1
+    assert caplog.text.count("the registry was not reloaded, and the previous one stays in force") == 1
 
 
 def test_keys_change_with_their_file(files: Files) -> None:
@@ -189,7 +192,7 @@ def test_broken_keys_leave_the_old_ones_in_force_and_are_named_once(
     for _ in range(3):
         files.look()
     assert files.opens("old-secret")
-    assert caplog.text.count("the file of keys that is served stays as it is") == 1
+    assert caplog.text.count("the access file was not reloaded, and the previous one stays in force") == 1
     files.access.write_text(NEW_KEY)
     files.look()
     assert (files.opens("old-secret"), files.opens("new-secret")) == (False, True)
@@ -284,13 +287,13 @@ def test_a_look_that_fails_is_made_again_by_the_thread(files: Files, monkeypatch
     assert looks[:3] == [True, True, False]
 
 
-def test_the_board_gives_the_latest_state_and_the_same_object_until_there_is_another() -> None:
-    board = Board.with_state(Served(REGISTRY, Access.of_token("one")))
-    first = board.latest()
+def test_shared_state_is_the_latest_and_the_same_object_until_there_is_another() -> None:
+    shared_state = SharedState.with_state(Served(REGISTRY, Access.of_token("one")))
+    first = shared_state.latest()
     assert first.registry.metrics.keys() == REGISTRY.metrics.keys()
-    assert board.latest() is first
-    board.post(Served(REGISTRY, Access(())))
-    assert board.latest().access == Access(())
+    assert shared_state.latest() is first
+    shared_state.post(Served(REGISTRY, Access(())))
+    assert shared_state.latest().access == Access(())
 
 
 def test_a_folder_for_temporary_files_that_cannot_be_used_is_named(
@@ -298,30 +301,30 @@ def test_a_folder_for_temporary_files_that_cannot_be_used_is_named(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     with pytest.raises(ConfigError, match="set TMPDIR"):
-        Board.with_state(Served(REGISTRY, Access(())))
+        SharedState.with_state(Served(REGISTRY, Access(())))
 
 
 def test_a_state_without_room_on_the_disk_leaves_the_one_before_for_workers_that_start_later() -> None:
-    board = Board.with_state(Served(REGISTRY, Access.of_token("one")))
-    before = os.pread(board._descriptor, 10**6, 0)
+    shared_state = SharedState.with_state(Served(REGISTRY, Access.of_token("one")))
+    before = os.pread(shared_state._descriptor, 10**6, 0)
     larger = Access(tuple(parse_access(key_entry(f"app-{number}", "upload", "secret")).keys[0] for number in range(99)))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 100, hard))
     try:
         with pytest.raises(OSError, match="File too large"):
-            board.post(Served(REGISTRY, larger))
+            shared_state.post(Served(REGISTRY, larger))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert os.pread(board._descriptor, 10**6, 0) == before
-    board.post(Served(REGISTRY, larger))
-    assert board.latest().access == larger
+    assert os.pread(shared_state._descriptor, 10**6, 0) == before
+    shared_state.post(Served(REGISTRY, larger))
+    assert shared_state.latest().access == larger
 
 
 def test_a_state_that_is_being_written_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    board = Board.with_state(Served(REGISTRY, Access.of_token("one")))
-    whole = Board.with_state(Served(REGISTRY, Access.of_token("another")))
+    shared_state = SharedState.with_state(Served(REGISTRY, Access.of_token("one")))
+    whole = SharedState.with_state(Served(REGISTRY, Access.of_token("another")))
     entry = os.pread(whole._descriptor, 10**6, 0)
-    os.pwrite(board._descriptor, entry[: DIGEST_BYTES + 100], 0)
+    os.pwrite(shared_state._descriptor, entry[: DIGEST_BYTES + 100], 0)
     read = os.pread
     reads: list[int] = []
 
@@ -333,7 +336,7 @@ def test_a_state_that_is_being_written_is_not_taken(monkeypatch: pytest.MonkeyPa
         return read(descriptor, size, offset)
 
     monkeypatch.setattr(os, "pread", pread)
-    assert board.latest().access == Access.of_token("another")
+    assert shared_state.latest().access == Access.of_token("another")
     assert len(reads) == 5
 
 
@@ -397,7 +400,7 @@ def test_how_long_tallies_are_kept_is_shown_where_the_registry_says_it() -> None
     assert shown_by_name == {name: 400 if name == "visits" else None for name in EVERY_KIND.metrics}
 
 
-def test_stopped_questions_are_listed_and_the_editions_of_all_strata_by_which_they_are_stopped() -> None:
+def test_stopped_metrics_are_listed_and_the_editions_of_all_strata_by_which_they_are_stopped() -> None:
     text = registry_text(dark_mode=BOOLEAN | {"strata": ["platform"]}) + '[strata]\nplatform = ["ios", "android"]\n'
     editions = Registry.parse(text).metric("dark_mode").editions
     stopped = [f"dark_mode:{edition}" for edition in editions]

@@ -130,7 +130,7 @@ def test_maintenance_continues_after_any_failure_and_names_each_reason_once(
         return ServerState()
 
     chores = Maintenance(used_store(), log, grace_s=GRACE_S, every_tick=fail, clock=lambda: 0.0)
-    last = "maintenance continues: the store answers"
+    last = "maintenance has resumed: the store answers"
     with caplog.at_level(logging.INFO, logger="collector.maintenance"):
         chores.start()
         wait_until(lambda: last in caplog.messages, what="a tick after all failures")
@@ -142,7 +142,7 @@ def test_maintenance_continues_after_any_failure_and_names_each_reason_once(
 
 def test_a_store_that_is_refused_is_not_up() -> None:
     def refuse() -> ServerState:
-        raise ConfigError("part of what was acknowledged is lost")
+        raise ConfigError("acknowledged data is lost")
 
     seen = Health(is_up=True, is_noted=True, open_windows=1, closed_windows=0, open_reports={("os", TODAY): 3})
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from client_sdk.protocol import Refusal, Verdict
-from collector.counters import Totals, WorkerCounters, new_sheet
+from collector.counters import Totals, WorkerCounters, new_shared_counters
 from collector.own_clock import SUSPICIOUS, OwnClockWatch, WindowVerdicts
 from collector.store.store_protocol import CountedUpload
 
@@ -15,12 +15,14 @@ FUTURE, CLOSED = Refusal.WINDOW_IN_FUTURE, Refusal.WINDOW_CLOSED
 
 
 class Collector:
-    """Counts uploads of one report on a sheet, and looks at its clock."""
+    """Counts uploads of one report in shared counters, and looks at its clock."""
 
     def __init__(self) -> None:
-        sheet = new_sheet()
-        self._counters = WorkerCounters(sheet)
-        self.looks_wrong: Callable[[], bool] = OwnClockWatch(lambda: WindowVerdicts.from_totals(Totals(sheet)))
+        shared_counters = new_shared_counters()
+        self._counters = WorkerCounters(shared_counters)
+        self.looks_wrong: Callable[[], bool] = OwnClockWatch(
+            lambda: WindowVerdicts.from_totals(Totals(shared_counters))
+        )
 
     def count(self, refusal: Refusal | None, times: int = 1, *, is_duplicate: bool = False) -> None:
         verdict = Verdict(1, () if refusal is None else ((0, refusal),))
@@ -61,7 +63,7 @@ def test_a_report_that_counts_begins_the_row_anew(collector: Collector, caplog: 
     assert not collector.looks_wrong()
     collector.count(FUTURE, SUSPICIOUS // 2)
     assert collector.looks_wrong()
-    assert "50 because these are in the future and 50 because they are closed" in caplog.text
+    assert "50 because their windows are in the future and 50 because they are closed" in caplog.text
 
 
 @pytest.mark.parametrize("refusal", sorted(set(Refusal) - {FUTURE, CLOSED}))

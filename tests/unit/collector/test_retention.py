@@ -111,7 +111,7 @@ def test_the_chore_is_tried_again_soon_and_holds_up_no_other(caplog: pytest.LogC
     shelf, now = Away(), [GOES_AT_S + 0.0]
     retention = Retention(shelf, lambda: RETAINED, grace_s=GRACE_S, clock=lambda: now[0])
     retention()
-    assert "stay for now: away for the test" in caplog.text
+    assert "could not be retired yet: away for the test" in caplog.text
     now[0] += RETRY_INTERVAL_S
     retention()
     assert KEPT_TWO_DAYS not in shelf.names

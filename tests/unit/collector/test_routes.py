@@ -51,9 +51,7 @@ UPLOADS = [
 
 
 @pytest.mark.parametrize("body", UPLOADS, ids=["another", "its metric", "the stopped one", "refused", "malformed"])
-def test_whatever_an_upload_holds_and_whoever_sends_it_the_answer_lists_the_same_stopped_questions(
-    store: MemoryStore, body: bytes
-) -> None:
+def test_every_upload_from_every_sender_gets_the_same_list_of_stopped_metrics(store: MemoryStore, body: bytes) -> None:
     served = Served(STOPPED_REGISTRY, Access.of_token(TOKEN))
     client = conforming_client(create_app(lambda: served, store, clock=lambda: NOON))
     for sender in ({}, {"X-Forwarded-For": "192.0.2.7", "User-Agent": "odd", "Cookie": "a=b"}, READ):

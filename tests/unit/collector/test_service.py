@@ -34,7 +34,7 @@ def test_a_registry_that_would_lose_reports_of_open_windows_is_refused_with_what
     store = RedisStore(embedded_url)
     store.prepare()
     now_s = time.time()
-    window = Window.of(WindowKind.DAY, now_s).text
+    window = Window.at(WindowKind.DAY, now_s).text
     judgement = judge(upload(report("os", 2, window)), REGISTRY, now_s=now_s, grace_s=GRACE_S)
     store.count(judgement)
     now = Registry.parse(REGISTRY_TEXT.replace('"windows", ', ""))

@@ -70,7 +70,7 @@ def test_the_command_of_the_service_is_one_and_its_token_is_a_credential() -> No
     assert str(options["data_dir"]) == f"/var/lib/{settings['StateDirectory']}"
 
 
-def test_a_reload_is_the_signal_that_the_collector_hears() -> None:
+def test_a_reload_is_the_signal_that_the_collector_receives() -> None:
     command = service("hearsay-collector")["ExecReload"].split()[1]
     assert signal.Signals.SIGHUP.name.endswith(command.removeprefix("-"))
 

@@ -88,7 +88,7 @@ def test_windows_are_chosen_by_dates(folder: Path) -> None:
     assert chosen == estimator.estimate(REGISTRY, folder / "tallies.ndjson", first=day(1), last=day(1))
 
 
-def test_a_summary_has_a_line_for_each_question(folder: Path) -> None:
+def test_a_summary_has_a_line_for_each_metric(folder: Path) -> None:
     report = estimator.estimate(REGISTRY, folder / "tallies.ndjson")
     first, second, *_ = report.summary().splitlines()
     assert first.startswith(f"dark_mode, {day(2)}: About ")
@@ -107,7 +107,7 @@ def test_a_notebook_shows_a_table_in_which_names_are_nothing_but_text(folder: Pa
 
 def test_shares_are_printed_with_their_intervals() -> None:
     shares = Figures.from_rows(
-        [Estimate(0.3, 0.02, 0.26, 0.34).labelled("dark"), Estimate(0.7, 0.02, 0.66, 0.74).labelled("light")]
+        [Estimate(0.3, 0.02, 0.26, 0.34).labeled("dark"), Estimate(0.7, 0.02, 0.66, 0.74).labeled("light")]
     )
     assert repr(shares) == "Figures(dark 0.26 to 0.34, light 0.66 to 0.74)"
 

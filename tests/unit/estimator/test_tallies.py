@@ -63,12 +63,12 @@ def test_a_text_that_is_too_long_is_refused_before_it_ends(monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_a_line_may_be_as_long_as_the_largest_alphabet_of_the_registry_asks_for() -> None:
-    assert Bounds.of(REGISTRY.metrics.values()).line_bytes == LEAST_LINE_BYTES
+    assert Bounds.from_metrics(REGISTRY.metrics.values()).line_bytes == LEAST_LINE_BYTES
     large = Registry.parse(registry_text(m=CATEGORY | {"values": [str(number) for number in range(200_000)]}))
     symbols = large.metric("m").channel.symbols
     counted = line("os", [10**10] * symbols, symbols=[*range(symbols)])
-    assert LEAST_LINE_BYTES < len(counted) < Bounds.of(large.metrics.values()).line_bytes
-    assert len(decode(Bounds.of(large.metrics.values()).lines([counted]))) == 1
+    assert LEAST_LINE_BYTES < len(counted) < Bounds.from_metrics(large.metrics.values()).line_bytes
+    assert len(decode(Bounds.from_metrics(large.metrics.values()).lines([counted]))) == 1
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_short_lines_that_stand_for_too_many_shares_are_refused_before_they_are_
 
 
 @pytest.mark.parametrize("covariance", [False, True])
-def test_one_window_of_every_question_is_always_estimated(covariance: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001 both cases
+def test_one_window_of_every_metric_is_always_estimated(covariance: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001 both cases
     monkeypatch.setattr(report_module, "MOST_NUMBERS", 0)
     tallies = decode([line("os", [1, 2, 3, 4]), line("dark_mode", [1, 2])])
     assert len(make_report(REGISTRY, tallies, request=Request(covariance=covariance)).metrics) == 2

@@ -118,7 +118,7 @@ function lines(caption, rows, { percent, suffix, brief = [], width, from = null,
     ...keys,
   );
 }
-const briefOf = (question, group, slot) => (slot === question.at ? group.brief : []); // as many digits as the headline
+const briefOf = (metric, group, slot) => (slot === metric.at ? group.brief : []); // as many digits as the headline
 const barred = (rows) => [Plot.barX(rows, { x1: 0, x2: "value", y: "row", fill: "var(--soft)", ariaLabel: titled, className: "bars" }), ...whiskers(rows, "row")];
 const dotted = (rows) => [
   Plot.ruleY(rows, { y: "row", x1: "low", x2: "high", stroke: "var(--accent)", strokeWidth: 4, strokeOpacity: 0.4 }),
@@ -127,22 +127,22 @@ const dotted = (rows) => [
 
 // The shares of values: the largest, in their own order where that says something.
 const MOST_BARS = 12;
-function bars(question, place, slot, width, caption) {
-  const group = question.groups[place];
+function bars(metric, place, slot, width, caption) {
+  const group = metric.groups[place];
   const all = figures(group, slot);
   if (!all.length) return null;
   const largest = d3.sort(all, (row) => -row.value).slice(0, MOST_BARS);
   const rows = group.ordered ? d3.sort(largest, (row) => row.row) : largest;
   const more = all.length > rows.length ? [`The ${rows.length} largest of ${all.length}.`] : [];
-  return lines(caption(group.title), rows, { ...group, brief: briefOf(question, group, slot), width, from: 0, drawn: barred, keys: [key("interval", SURE), ...more] });
+  return lines(caption(group.title), rows, { ...group, brief: briefOf(metric, group, slot), width, from: 0, drawn: barred, keys: [key("interval", SURE), ...more] });
 }
-function dots(question, place, slot, width, caption) {
-  const group = question.groups[place];
+function dots(metric, place, slot, width, caption) {
+  const group = metric.groups[place];
   const rows = figures(group, slot);
   if (!rows.length) return null;
   const crosses = d3.some(rows, (row) => row.low <= 0) && d3.some(rows, (row) => row.high >= 0);
   const zero = () => (crosses && !group.percent ? [Plot.ruleX([0], { stroke: "var(--muted)" })] : []);
-  return lines(caption(group.title), rows, { ...group, brief: briefOf(question, group, slot), width, drawn: (drawn) => [...zero(), ...dotted(drawn)], keys: [key("dot", "estimate"), key("thick", SURE)] });
+  return lines(caption(group.title), rows, { ...group, brief: briefOf(metric, group, slot), width, drawn: (drawn) => [...zero(), ...dotted(drawn)], keys: [key("dot", "estimate"), key("thick", SURE)] });
 }
 
 // One figure on its whole range: the share of yes, or a mean.
@@ -168,15 +168,15 @@ function gauge(caption, row, { percent, suffix, width, ends, log, drawn, keys })
     ...keys,
   );
 }
-function bar(question, place, slot, width, caption) {
-  const group = question.groups[place];
+function bar(metric, place, slot, width, caption) {
+  const group = metric.groups[place];
   const yes = figures(group, slot)[1];
   if (!yes) return null;
   const drawn = (row) => [Plot.barX(row, { x1: 0, x2: "value", y: "row", fill: "var(--soft)", rx: 3, ariaLabel: titled, className: "bars" }), ...whiskers(row, "row")];
   return gauge(caption("Share of yes"), yes, { ...group, width, ends: [0, 1], log: false, drawn, keys: [key("interval", SURE)] });
 }
-function mean(question, place, slot, width, caption) {
-  const group = question.groups[place];
+function mean(metric, place, slot, width, caption) {
+  const group = metric.groups[place];
   const row = figures(group, slot)[0];
   if (!row) return null;
   const ends = group.ends ?? d3.nice(row.low, row.high, 5);
@@ -184,8 +184,8 @@ function mean(question, place, slot, width, caption) {
 }
 
 // Counts and days of use: a column for each number.
-function columns(question, place, slot, width, caption) {
-  const group = question.groups[place];
+function columns(metric, place, slot, width, caption) {
+  const group = metric.groups[place];
   const rows = figures(group, slot);
   if (!rows.length) return null;
   const top = d3.max(rows, (row) => row.high);
@@ -193,10 +193,10 @@ function columns(question, place, slot, width, caption) {
   const every = Math.ceil(((widest(group.labels) + SPACE) * rows.length) / (width - left)); // so that the numbers below do not touch
   return captioned(
     caption(group.title),
-    svg(`${group.title} by ${question.unit || "number"}: ${rows.length} columns`, width, {
+    svg(`${group.title} by ${metric.unit || "number"}: ${rows.length} columns`, width, {
       height: 220,
-      marginLeft: left, marginRight: 4, marginTop: 10, marginBottom: question.unit ? 44 : 26,
-      x: { type: "band", ...named(question.unit), domain: rows.map((row) => row.row), tickFormat: (row) => (row % every ? "" : group.labels[row]), tickSize: 0, padding: 0.25 },
+      marginLeft: left, marginRight: 4, marginTop: 10, marginBottom: metric.unit ? 44 : 26,
+      x: { type: "band", ...named(metric.unit), domain: rows.map((row) => row.row), tickFormat: (row) => (row % every ? "" : group.labels[row]), tickSize: 0, padding: 0.25 },
       y: axis(group.percent, { grid: true, domain: [0, top] }),
       marks: [
         Plot.barY(rows, { x: "row", y1: 0, y2: "value", fill: "var(--soft)", ariaLabel: titled, className: "bars" }),
@@ -244,8 +244,8 @@ function scoreOf(share) {
 }
 
 // Of normal scores the AUC says the whole curve: their means are root 2 times its score apart.
-function scores(question, place, slot, width, caption) {
-  const group = question.groups[place];
+function scores(metric, place, slot, width, caption) {
+  const group = metric.groups[place];
   const auc = figure(group, 0, slot);
   if (!auc) return null;
   const above = (z, area) => normal(z + Math.SQRT2 * scoreOf(area));
@@ -258,8 +258,8 @@ function scores(question, place, slot, width, caption) {
 }
 
 // Measured at each step: everybody from there on is taken for a yes.
-function steps(question, place, slot, width, caption) {
-  const group = question.groups[place];
+function steps(metric, place, slot, width, caption) {
+  const group = metric.groups[place];
   const rows = figures(group, slot);
   if (rows.length < group.labels.length) return null;
   const points = d3.range(rows.length - 2, -1, -2).map((at) => {
@@ -275,8 +275,8 @@ function steps(question, place, slot, width, caption) {
 }
 
 // The share of yes at each step, and what the step's name promises.
-function calibration(question, _, slot, width, caption) {
-  const { joint } = question;
+function calibration(metric, _, slot, width, caption) {
+  const { joint } = metric;
   const known = joint.groups.map((name, i) => ({ name, i, ends: joint.steps[i], ...figure(joint, 2 * i + 1, slot) })).filter((step) => "value" in step);
   if (!known.length) return null;
   const title = (step) => sentence(`${joint.outcomes[1]} among ${step.name}`, step);
@@ -300,13 +300,13 @@ function calibration(question, _, slot, width, caption) {
 }
 
 // One figure over the windows: a line with its band, broken where there is no window or too little data.
-function pointsOf(question, group, row) {
-  return page.calendars[question.kind].map(([name, start], slot) => {
+function pointsOf(metric, group, row) {
+  return page.calendars[metric.kind].map(([name, start], slot) => {
     const estimate = figure(group, row, slot);
-    const few = estimate !== null && question.n[slot] < FEW;
+    const few = estimate !== null && metric.n[slot] < FEW;
     const joined = estimate !== null && !few;
     return {
-      name, slot, few, estimate, date: new Date(start), preliminary: question.open.includes(slot),
+      name, slot, few, estimate, date: new Date(start), preliminary: metric.open.includes(slot),
       value: joined ? estimate.value : NaN, low: joined ? estimate.low : NaN, high: joined ? estimate.high : NaN,
     };
   });
@@ -337,8 +337,8 @@ function happened(kind, dates, room) {
     ]),
   };
 }
-function overTime(question, group, row, width, caption) {
-  const points = pointsOf(question, group, row);
+function overTime(metric, group, row, width, caption) {
+  const points = pointsOf(metric, group, row);
   const known = points.filter((point) => point.estimate !== null);
   const lone = known.filter((point) => point.few);
   const alone = points.filter((point, slot) => !isNaN(point.value) && [slot - 1, slot + 1].every((next) => isNaN(points[next]?.value ?? NaN)));
@@ -351,13 +351,13 @@ function overTime(question, group, row, width, caption) {
   const beside = (points, textAnchor, dx) =>
     Plot.text(points, { x: "date", y: edge, text: ({ estimate }) => words(estimate).estimate, fill: "var(--text)", textAnchor, dx, clip: false });
   const title = (point) =>
-    `${sentence(point.name, point.estimate)}\n${whole(question.n[point.slot])} reports` +
+    `${sentence(point.name, point.estimate)}\n${whole(metric.n[point.slot])} reports` +
     `${point.preliminary ? ", preliminary" : ""}${point.few ? ", too few to join" : ""}`;
   const missing = points.length - known.length;
   const unit = group.percent ? "" : group.suffix.trim();
   const left = besideOf(group.percent, [bottom, top]);
   const every = Math.ceil(points.length / Math.max(2, Math.floor((width - left) / 60)));
-  const events = happened(question.kind, points.map((point) => point.date), width - left - 34);
+  const events = happened(metric.kind, points.map((point) => point.date), width - left - 34);
   const isHollow = (point) => point.few || point.preliminary;
   return captioned(
     caption,
@@ -393,15 +393,15 @@ function overTime(question, group, row, width, caption) {
   );
 }
 
-const isPoints = (question) => question.bins.edges[0][0] === question.bins.edges[0][1]; // counts, each with a bin
+const isPoints = (metric) => metric.bins.edges[0][0] === metric.bins.edges[0][1]; // counts, each with a bin
 
 // Bins are drawn without intervals: these are wider than the whole shape. The distribution function shows how sure that is.
-function histogram(question, _, slot, width, caption) {
-  const { edges } = question.bins;
-  const bins = edges.map(([from, to], row) => ({ from, to, middle: (from + to) / 2, ...figure(question.bins, row, slot) }));
+function histogram(metric, _, slot, width, caption) {
+  const { edges } = metric.bins;
+  const bins = edges.map(([from, to], row) => ({ from, to, middle: (from + to) / 2, ...figure(metric.bins, row, slot) }));
   if (!("value" in bins[0])) return null;
-  const points = isPoints(question);
-  const group = question.groups.find((candidate) => candidate.title === "Quantiles");
+  const points = isPoints(metric);
+  const group = metric.groups.find((candidate) => candidate.title === "Quantiles");
   const [first, last] = [edges[0][0], edges.at(-1)[1]];
   const top = d3.max(bins, (bin) => bin.value);
   const left = besideOf(true, [0, top]);
@@ -420,8 +420,8 @@ function histogram(question, _, slot, width, caption) {
     caption("Distribution"),
     svg(`Histogram of ${bins.length} bins`, width, {
       height: 230,
-      marginLeft: left, marginRight: 20, marginTop: 14 + 15 * levels, marginBottom: question.unit ? 44 : 26,
-      x: across(false, points ? [first - 0.5, last + 0.5] : [first, last], room, named(question.unit)),
+      marginLeft: left, marginRight: 20, marginTop: 14 + 15 * levels, marginBottom: metric.unit ? 44 : 26,
+      x: across(false, points ? [first - 0.5, last + 0.5] : [first, last], room, named(metric.unit)),
       y: axis(true, { grid: true, domain: [0, top] }),
       marks: [
         Plot.rect(bins, { x1: (bin) => bin.from - half, x2: (bin) => bin.to + half, y1: 0, y2: "value", fill: "var(--soft)", inset: points || room < 4 * bins.length ? 0 : 0.5, ariaLabel: title, className: "bars" }),
@@ -436,10 +436,10 @@ function histogram(question, _, slot, width, caption) {
 }
 
 // The distribution function. Between two answers it lies between the lower end at the first and the upper end at the second.
-function band(question, _, slot, width, caption) {
-  const points = question.band.at.map((at, row) => ({ at, ...figure(question.band, row, slot) }));
+function band(metric, _, slot, width, caption) {
+  const points = metric.band.at.map((at, row) => ({ at, ...figure(metric.band, row, slot) }));
   if (!("value" in points[0])) return null;
-  const stepped = isPoints(question);
+  const stepped = isPoints(metric);
   const corners = points.slice(1).flatMap((to, before) => {
     const from = points[before];
     const low = from.low, high = stepped && to.at - from.at <= 1 ? from.high : to.high;
@@ -451,8 +451,8 @@ function band(question, _, slot, width, caption) {
     caption("Distribution function"),
     svg(`Distribution function at ${points.length} answers`, width, {
       height: 230,
-      marginLeft: left, marginRight: 20, marginTop: 10, marginBottom: question.unit ? 44 : 26,
-      x: across(false, [points[0].at, points.at(-1).at], width - left - 20, named(question.unit)),
+      marginLeft: left, marginRight: 20, marginTop: 10, marginBottom: metric.unit ? 44 : 26,
+      x: across(false, [points[0].at, points.at(-1).at], width - left - 20, named(metric.unit)),
       y: axis(true, { grid: true, domain: [0, 1] }),
       marks: [
         Plot.areaY(corners, { x: "at", y1: "low", y2: "high", fill: "var(--accent)", fillOpacity: 0.2, className: "band" }),
@@ -466,16 +466,16 @@ function band(question, _, slot, width, caption) {
 }
 
 // The second of two answers within each group: its share says that of the first.
-function groups(question, _, slot, width, caption) {
-  const { joint } = question;
+function groups(metric, _, slot, width, caption) {
+  const { joint } = metric;
   const rows = joint.groups.map((label, i) => ({ label, ...figure(joint, 2 * i + 1, slot), row: i })).filter((row) => "value" in row);
   if (!rows.length) return null;
   return lines(caption(`${joint.names[1]}: “${joint.outcomes[1]}”, by ${joint.names[0]}`), rows, { percent: true, suffix: joint.suffix, width, from: 0, drawn: barred, keys: [key("interval", SURE)] });
 }
 
 // Shares within groups; the darker, the more common, and the number stands in every cell.
-function cells(question, _, slot, width, caption) {
-  const { joint } = question;
+function cells(metric, _, slot, width, caption) {
+  const { joint } = metric;
   const all = joint.groups.flatMap((group, i) =>
     joint.outcomes.map((outcome, j) => ({ group, outcome, i, j, ...figure(joint, i * joint.outcomes.length + j, slot) })),
   );

@@ -6,11 +6,11 @@ const articles = [...document.querySelectorAll("article")];
 const drawn = new Map();
 const PAPER = { beside: 430, folded: 650 }; // the widths of charts in print, in pixels: A4 and Letter have a little more
 let printing = false;
-function slots(question) {
-  const calendar = page.calendars[question.kind];
-  const named = calendar.map(([name], slot) => [slot, question.open.includes(slot) ? `${name}, preliminary` : name]);
-  const reported = named.filter(([slot]) => question.n[slot]);
-  return question.pooled ? [[calendar.length, "all windows together"], ...reported.reverse()] : reported.reverse();
+function slots(metric) {
+  const calendar = page.calendars[metric.kind];
+  const named = calendar.map(([name], slot) => [slot, metric.open.includes(slot) ? `${name}, preliminary` : name]);
+  const reported = named.filter(([slot]) => metric.n[slot]);
+  return metric.pooled ? [[calendar.length, "all windows together"], ...reported.reverse()] : reported.reverse();
 }
 function chooser(text, options, chosen, choose) {
   const select = element("select", { className: "chooser" }, ...options.map(([value, label]) => element("option", { value, textContent: cut(label, 60) })));
@@ -23,24 +23,24 @@ function lineName(group, row) {
   const name = group.line.replace("{}", group.labels[row]);
   return group.labels.length > 1 ? name : name[0].toUpperCase() + name.slice(1);
 }
-function start(article, question) {
-  const choices = slots(question);
-  const rows = question.groups.flatMap((group, place) => group.labels.map((_, row) => ({ group, place, row })));
-  const state = { slot: question.at, line: question.lead };
+function start(article, metric) {
+  const choices = slots(metric);
+  const rows = metric.groups.flatMap((group, place) => group.labels.map((_, row) => ({ group, place, row })));
+  const state = { slot: metric.at, line: metric.lead };
   const charts = article.querySelector(".charts"), fold = article.querySelector(".details"), folded = article.querySelector(".folded");
   const single = element("div"), time = element("div"), rest = element("div");
   charts.append(single, time);
   const tables = [
-    ...(question.bins ? [lazy("Numbers of the histogram", article, () => binTable(question, state.slot))] : []),
-    ...(question.band ? [lazy("Numbers of the distribution function", article, () => bandTable(question, state.slot))] : []),
+    ...(metric.bins ? [lazy("Numbers of the histogram", article, () => binTable(metric, state.slot))] : []),
+    ...(metric.band ? [lazy("Numbers of the distribution function", article, () => bandTable(metric, state.slot))] : []),
   ];
-  const history = lazy("Numbers over time", article, () => timeTable(question, rows[state.line].group, rows[state.line].row));
+  const history = lazy("Numbers over time", article, () => timeTable(metric, rows[state.line].group, rows[state.line].row));
   folded.append(rest, ...tables.map(({ fold }) => fold));
-  const several = page.calendars[question.kind].filter((_, slot) => question.n[slot]).length > 1;
+  const several = page.calendars[metric.kind].filter((_, slot) => metric.n[slot]).length > 1;
   const where = () => choices.find(([slot]) => slot === state.slot)[1];
   const windows = several && chooser("Window", choices, state.slot, (slot) => {
     state.slot = slot;
-    fillTables(article, question, slot, where());
+    fillTables(article, metric, slot, where());
     snapshot();
     details();
     tables.forEach(({ refill }) => refill());
@@ -50,21 +50,21 @@ function start(article, question) {
     ? chooser("Over time", named, state.line, (at) => { state.line = at; overall(); history.refill(); })
     : named[0][1]);
   const of = (caption) => (windows ? [`${caption}, `, windows] : caption);
-  const draw = ([name, place], width, caption) => CHARTS[name](question, place, state.slot, width, caption);
+  const draw = ([name, place], width, caption) => CHARTS[name](metric, place, state.slot, width, caption);
   const snapshot = () => {
-    const [first] = question.drawings;
+    const [first] = metric.drawings;
     const chart = first && draw(first, printing ? PAPER.beside : charts.clientWidth, of);
     single.replaceChildren(...(chart ? [chart] : windows ? [element("p", {}, windows)] : []));
   };
   const overall = () => {
     const { group, row } = rows[state.line];
-    time.replaceChildren(overTime(question, group, row, printing ? PAPER.beside : charts.clientWidth, [shownLine, " over time"]));
+    time.replaceChildren(overTime(metric, group, row, printing ? PAPER.beside : charts.clientWidth, [shownLine, " over time"]));
   };
   const details = () => {
     const width = printing ? PAPER.folded : Math.min(folded.clientWidth, PAPER.folded);
     if (!width) return; // drawn when it is unfolded
     const caption = (text) => `${text}, ${where()}`;
-    rest.replaceChildren(...question.drawings.slice(1).map((drawing) => draw(drawing, width, caption)).filter(Boolean));
+    rest.replaceChildren(...metric.drawings.slice(1).map((drawing) => draw(drawing, width, caption)).filter(Boolean));
   };
   const everything = () => {
     if (!charts.clientWidth) return; // hidden: it is drawn when it is shown
@@ -75,12 +75,12 @@ function start(article, question) {
   if (several) article.querySelector(".over-time").append(history.fold);
   fold.addEventListener("toggle", () => { if (fold.open) details(); });
   drawn.set(article, everything);
-  fillTables(article, question, state.slot, where()); // so that charts and tables round alike
+  fillTables(article, metric, state.slot, where()); // so that charts and tables round alike
   everything();
 }
 function ensure(article) {
-  const question = page.questions[article.dataset.name];
-  if (question && !drawn.has(article)) start(article, question);
+  const metric = page.metrics[article.dataset.name];
+  if (metric && !drawn.has(article)) start(article, metric);
 }
 
 // The page: draw what comes near, find, order, color scheme, print.

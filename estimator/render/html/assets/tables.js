@@ -23,29 +23,29 @@ function lazy(summary, article, make) {
   fold.addEventListener("toggle", refill);
   return { fold, refill };
 }
-function timeTable(question, group, row) {
-  const rows = page.calendars[question.kind].map(([name], slot) => {
+function timeTable(metric, group, row) {
+  const rows = page.calendars[metric.kind].map(([name], slot) => {
     const estimate = figure(group, row, slot);
-    const reports = question.n[slot] === null ? "no window" : whole(question.n[slot]);
-    const label = question.open.includes(slot) ? `${name}, preliminary` : name;
+    const reports = metric.n[slot] === null ? "no window" : whole(metric.n[slot]);
+    const label = metric.open.includes(slot) ? `${name}, preliminary` : name;
     if (estimate === null) return [label, reports, "none", ""];
     const text = words(estimate);
     return [label, reports, valued(text.estimate, estimate.value), text.interval];
   });
   return table(["Window", "Reports", "Estimate", "Interval"], rows);
 }
-function binTable(question, slot) {
-  const points = isPoints(question);
-  const rows = question.bins.edges.map(([from, to], row) => {
-    const estimate = figure(question.bins, row, slot);
+function binTable(metric, slot) {
+  const points = isPoints(metric);
+  const rows = metric.bins.edges.map(([from, to], row) => {
+    const estimate = figure(metric.bins, row, slot);
     const text = words(estimate);
     return [points ? String(from) : `${from} to ${to}`, valued(text.estimate, estimate.value), points ? text.interval : text.high];
   });
   return table(["Bin", "Share", points ? "Interval" : "At most"], rows);
 }
-function bandTable(question, slot) {
-  const rows = question.band.at.map((at, row) => {
-    const estimate = figure(question.band, row, slot);
+function bandTable(metric, slot) {
+  const rows = metric.band.at.map((at, row) => {
+    const estimate = figure(metric.band, row, slot);
     const text = words(estimate);
     return [String(at), valued(text.estimate, estimate.value), text.interval];
   });
@@ -57,17 +57,17 @@ function fill(row, estimate) {
   row.cells[2].textContent = text.interval;
   if (row.cells.length > 3) row.cells[3].textContent = text.likeliest;
 }
-function fillTables(article, question, slot, where) {
+function fillTables(article, metric, slot, where) {
   article.querySelectorAll(".of-window").forEach((span) => { span.textContent = where; });
-  question.groups.forEach((group, place) => {
+  metric.groups.forEach((group, place) => {
     const body = article.querySelector(`tbody[data-group="${place}"]`);
     const rows = [...body.rows].filter((row) => row.cells.length > 1); // without the title
     group.labels.forEach((_, row) => fill(rows[row], figure(group, row, slot)));
   });
-  if (!question.joint) return;
+  if (!metric.joint) return;
   article.querySelectorAll(".joint tbody tr").forEach((line, i) => {
-    question.joint.outcomes.forEach((_, j) => {
-      const estimate = figure(question.joint, i * question.joint.outcomes.length + j, slot);
+    metric.joint.outcomes.forEach((_, j) => {
+      const estimate = figure(metric.joint, i * metric.joint.outcomes.length + j, slot);
       const text = estimate && words(estimate);
       const cell = line.cells[j + 1];
       if (estimate) cell.replaceChildren(valued(text.estimate, estimate.value), " ", element("small", { textContent: text.interval }));

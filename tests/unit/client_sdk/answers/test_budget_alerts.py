@@ -152,7 +152,7 @@ def test_a_ledger_that_is_busy_is_looked_at_later(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("warn_at", [(0,), (-0.5,), (0.5, 1.5), (float("nan"),)])
 def test_a_fraction_that_is_none_is_refused_at_once(warn_at: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="above 0, at most 1"):
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
         telemetry(None, on_budget=Host(), warn_at=warn_at)
 
 
@@ -179,7 +179,7 @@ def test_no_fraction_asks_for_no_warning(tmp_path: Path) -> None:
     assert host.calls == []
 
 
-def test_a_question_that_has_expired_shortens_no_budget(tmp_path: Path) -> None:
+def test_a_metric_that_has_expired_shortens_no_budget(tmp_path: Path) -> None:
     text = '[metric.a]\nkind = "boolean"\n[metric.b]\nkind = "boolean"\nexpires = 2026-11-21'
     clock = SetClock()
     with telemetry(tmp_path, registry=ask(text, "lifetime = 9"), clock=clock) as device:

@@ -10,7 +10,7 @@ from client_sdk.protocol import GRACE_S, Registry, Window, WindowKind
 from tests.support.devices.clients import NOON, ask
 from tests.support.laws.coins import ScriptedCoins
 
-DAY, WEEK = (Window.of(kind, NOON) for kind in (WindowKind.DAY, WindowKind.WEEK))
+DAY, WEEK = (Window.at(kind, NOON) for kind in (WindowKind.DAY, WindowKind.WEEK))
 PLAIN = '[metric.plain]\nkind = "boolean"\n'
 FILLED = '[metric.filled]\nkind = "boolean"\nfill_in = true\n'
 WEEKLY = '[metric.weekly]\nkind = "boolean"\nfill_in = true\nwindow = "week"\n'

@@ -29,7 +29,7 @@ from tests.support.devices.clients import (
 )
 from tests.support.laws.coins import ScriptedCoins
 
-TODAY = Window.of(WindowKind.DAY, NOON)
+TODAY = Window.at(WindowKind.DAY, NOON)
 LONG_S = 60.0
 MARKED = 0x5A17C0DE1234
 """A count whose bytes occur nowhere else."""
@@ -91,7 +91,7 @@ def test_in_memory_it_adds_up_too() -> None:
         ("m", 31415.5, OutsideDomainError, "a whole number from 0 to 9"),
         ("m", True, OutsideDomainError, "a whole number from 0 to 9"),
         ("m", "31415", OutsideDomainError, "a whole number from 0 to 9"),
-        ("yes", 31415, OutsideDomainError, r"expects an answer by record\(\), for a boolean does not add up"),
+        ("yes", 31415, OutsideDomainError, r"expects an answer by record\(\), because a boolean cannot be counted"),
         ("unknown", 31415, UnknownMetricError, "it defines: m, yes"),
     ],
 )

@@ -88,7 +88,7 @@ def reported(device_dir: Path | None, registry: Registry, clock: SetClock, used:
             clock.now_s += wait * DAY_S
             assert device.active("m") is Recorded.COUNTED
             assert device.flush(timeout_s=LONG_S)
-        clock.now_s = Window.of(WindowKind.WEEK, clock.now_s).ends_at + RELEASE_SPREAD_S
+        clock.now_s = Window.at(WindowKind.WEEK, clock.now_s).ends_at + RELEASE_SPREAD_S
         assert device.flush(timeout_s=LONG_S)
     return [
         (report.window, report.symbol)
@@ -104,7 +104,7 @@ def test_consecutive_windows_count_the_same_day_again_and_each_is_charged(tmp_pa
     with telemetry(tmp_path if in_file else None, registry=registry, clock=clock, transport=transport) as device:
         for _ in range(3):
             assert device.active("m") is Recorded.COUNTED
-            clock.now_s = Window.of(WindowKind.WEEK, clock.now_s).ends_at + RELEASE_SPREAD_S
+            clock.now_s = Window.at(WindowKind.WEEK, clock.now_s).ends_at + RELEASE_SPREAD_S
             assert device.flush(timeout_s=LONG_S)
         spent = device.budget().lifetime_spent
     sent = [
@@ -117,7 +117,7 @@ def test_consecutive_windows_count_the_same_day_again_and_each_is_charged(tmp_pa
     assert spent == pytest.approx(3 * registry.metric("m").epsilon_nanos / 10**9)
 
 
-def test_an_update_with_another_epsilon_keeps_the_days_and_a_removed_question_loses_them(tmp_path: Path) -> None:
+def test_an_update_with_another_epsilon_keeps_the_days_and_a_removed_metric_loses_them(tmp_path: Path) -> None:
     clock = SetClock()
     assert reported(tmp_path, using(epsilon=19), clock, [0]) == [("2026-W47", 1)]
     assert reported(tmp_path, using(epsilon=20), clock, [0]) == [("2026-W48", 2)]
@@ -171,7 +171,7 @@ def test_a_paced_device_remembers_days_also_in_windows_in_which_it_is_not_asked(
     with telemetry(tmp_path, registry=registry, clock=clock, transport=transport) as device:
         for _ in range(15):
             assert device.active("m") is Recorded.COUNTED
-            clock.now_s = Window.of(WindowKind.WEEK, clock.now_s).ends_at + RELEASE_SPREAD_S
+            clock.now_s = Window.at(WindowKind.WEEK, clock.now_s).ends_at + RELEASE_SPREAD_S
             assert device.flush(timeout_s=LONG_S)
     sent = [
         (report.window, report.symbol)
@@ -180,14 +180,14 @@ def test_a_paced_device_remembers_days_also_in_windows_in_which_it_is_not_asked(
         if report.metric == "m"
     ]
     assert 1 <= len(sent) <= 2
-    weeks = [Window.of(WindowKind.WEEK, NOON + 7 * number * DAY_S).text for number in range(15)]
+    weeks = [Window.at(WindowKind.WEEK, NOON + 7 * number * DAY_S).text for number in range(15)]
     assert all(symbol == min(4, weeks.index(window) + 1) for window, symbol in sent)
 
 
 @pytest.mark.parametrize(
     ("metric", "error", "said"),
     [
-        ("yes", OutsideDomainError, r"'yes' expects an answer by record\(\), for a boolean does not add up"),
+        ("yes", OutsideDomainError, r"'yes' expects an answer by record\(\), because a boolean cannot be counted"),
         ("n", OutsideDomainError, r"'n' expects count\(\)"),
         ("unknown", UnknownMetricError, "it defines: m, yes, n"),
     ],

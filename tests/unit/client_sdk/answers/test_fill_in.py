@@ -22,7 +22,7 @@ from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Verdict, Win
 from tests.support.devices.clients import DAY_S, FILLED, NOON, SetClock, ask, telemetry
 from tests.support.laws.coins import SteadyCoins
 
-TODAY = Window.of(WindowKind.DAY, NOON)
+TODAY = Window.at(WindowKind.DAY, NOON)
 HOUR_S = 3600
 
 CERTAIN = 20
@@ -55,7 +55,7 @@ def record(
     instant_s = schedule.catch_up(connection, clock_s)
     randomized = schedule.randomize(metric, partial(metric.encode, answer), partial(schedule.learn_secret, connection))
     return answer_in(
-        connection, schedule, metric, randomized, window=Window.of(metric.window, instant_s), instant_s=instant_s
+        connection, schedule, metric, randomized, window=Window.at(metric.window, instant_s), instant_s=instant_s
     )
 
 
@@ -93,7 +93,7 @@ def test_a_device_that_was_off_fills_in_however_late_as_what_was_recorded_is_sen
     schedule.catch_up(connection, NOON)
     schedule.catch_up(connection, TODAY.ends_at + later_s)
     reported = [window for window, _, _ in queue(connection)]
-    assert reported == [TODAY.text] * 2 + [Window.of(WindowKind.DAY, TODAY.ends_at + later_s).text] * 2
+    assert reported == [TODAY.text] * 2 + [Window.at(WindowKind.DAY, TODAY.ends_at + later_s).text] * 2
 
 
 @pytest.mark.parametrize("comes_back", [False, True], ids=["on its way", "refused for the time being"])
@@ -167,7 +167,7 @@ def test_what_fills_a_slot_of_an_earlier_edition_is_dropped(connection: sqlite3.
     changed = ask('[metric.m]\nkind = "boolean"\nfill_in = true\nepsilon = 2')
     Schedule(changed, SteadyCoins(0.5)).catch_up(connection, TODAY.ends_at)
     waiting = connection.execute("SELECT edition, window FROM queue").fetchall()
-    assert waiting == [(changed.metric("m").edition, Window.of(WindowKind.DAY, TODAY.ends_at).text)]
+    assert waiting == [(changed.metric("m").edition, Window.at(WindowKind.DAY, TODAY.ends_at).text)]
 
 
 def test_a_slot_that_the_ceilings_do_not_allow_is_silent_whatever_is_recorded(connection: sqlite3.Connection) -> None:

@@ -167,7 +167,7 @@ class Device:
         self.connection.execute("COMMIT")
 
     def _record(self, schedule: Schedule, definition: Metric, answer: object, instant_s: float) -> None:
-        window = Window.of(definition.window, instant_s)
+        window = Window.at(definition.window, instant_s)
         if definition.kind.call == "record":
             encode = partial(replaced, definition, answer)
             randomized = schedule.randomize(definition, encode, partial(schedule.learn_secret, self.connection))
@@ -542,7 +542,7 @@ def test_an_app_that_runs_for_a_moment_reports_as_one_that_records_in_it(tmp_pat
     ],
     ids=["ended before", "ends today", "rolled back", "ended and rolled back", "filled in no more, and again", "none"],
 )
-def test_an_update_that_ends_a_question_or_is_rolled_back_does_not_tell_who_answered(
+def test_an_update_that_ends_a_metric_or_is_rolled_back_does_not_tell_who_answered(
     tmp_path: Path, updates: list[str], reports: int
 ) -> None:
     registries = [ask(update) for update in updates]

@@ -144,7 +144,7 @@ def test_whatever_an_answer_is_it_is_reported_as_a_valid_one_and_shown_nowhere(
     assert len(uploads.reports) == len(KINDS) - 1  # what is filled in waits for the end of its window
     shown = b"".join(uploads.bodies) + all_bytes(tmp_path) + caplog.text.encode()
     assert b"31415" not in shown
-    assert caplog.text.count("a random answer takes its place") == len(KINDS)
+    assert caplog.text.count("a random answer is reported instead") == len(KINDS)
 
 
 def test_an_answer_that_is_left_out_is_invalid_too_except_where_that_can_be_said() -> None:
@@ -187,7 +187,7 @@ def counted(device: Telemetry) -> int:
     return device._processes.current.ledger_thread.run(read, 60.0)
 
 
-def test_a_mistake_of_a_question_is_logged_once_by_each_process(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_mistake_of_a_metric_is_logged_once_by_each_process(caplog: pytest.LogCaptureFixture) -> None:
     def again() -> str:
         caplog.clear()
         device.record("os", MARK)
@@ -222,7 +222,7 @@ def test_without_consent_nothing_is_encoded_logged_or_counted_whatever_the_answe
     assert caplog.text == ""
 
 
-def test_a_call_for_a_question_of_another_kind_says_so_without_raising(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_call_for_a_metric_of_another_kind_says_so_without_raising(caplog: pytest.LogCaptureFixture) -> None:
     with telemetry(None, registry=REGISTRY) as device:
         assert device.count("dark_mode") is Recorded.UNKNOWN
         assert device.count("days") is Recorded.UNKNOWN

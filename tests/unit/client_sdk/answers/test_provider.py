@@ -106,7 +106,7 @@ def test_of_several_processes_one_calls(tmp_path: Path) -> None:
     assert len(queued(tmp_path)) == 1
 
 
-def test_a_question_that_this_device_does_not_answer_is_not_called_for(tmp_path: Path) -> None:
+def test_a_metric_that_this_device_does_not_answer_is_not_called_for(tmp_path: Path) -> None:
     budget = 'strategy = "sample"\nanswers = 1\n'
     two = ask(SURE + SURE.replace("[metric.m]", "[metric.n]"), budget)
     functions = {"m": Provided(), "n": Provided()}
@@ -158,7 +158,7 @@ def test_without_an_answer_a_random_one_is_reported(tmp_path: Path, function: Ca
 
 
 @pytest.mark.parametrize("function", [Provided(None), fails], ids=["None", "raises"])
-def test_without_an_answer_a_question_that_is_filled_in_says_so(tmp_path: Path, function: Callable[[], object]) -> None:
+def test_without_an_answer_a_metric_that_is_filled_in_says_so(tmp_path: Path, function: Callable[[], object]) -> None:
     assert answers_of(tmp_path, function, KINDS["filled in"]) == {2}
 
 
@@ -201,7 +201,7 @@ def test_the_log_names_the_type_of_what_was_raised_and_nothing_else(
         with device(tmp_path / answer) as app:
             app.provide("m", function)
         logs.append([(record.getMessage(), record.exc_info, record.stack_info) for record in caplog.records])
-    assert logs[0] == logs[1] == [("the function that provides m raised ValueError", None, None)]
+    assert logs[0] == logs[1] == [("the function provided for m raised ValueError", None, None)]
 
 
 def test_without_consent_nothing_is_called_and_an_agreement_calls_at_once(tmp_path: Path) -> None:

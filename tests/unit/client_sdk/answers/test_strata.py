@@ -137,5 +137,5 @@ def test_what_a_device_answers_after_it_has_moved_is_reported_in_the_window_that
 
 
 def test_a_variable_that_the_registry_lacks_is_refused_when_the_app_starts() -> None:
-    with pytest.raises(ValueError, match="no public variable 'colour'"):
-        telemetry(None, registry=asking(BOOLEAN), collector=COLLECTOR, strata={"colour": "red"})
+    with pytest.raises(ValueError, match="no public variable 'color'"):
+        telemetry(None, registry=asking(BOOLEAN), collector=COLLECTOR, strata={"color": "red"})

@@ -60,7 +60,7 @@ def test_a_trial_is_compiled_whatever_strategy_and_year_say_and_no_other_module_
     assert "trial" not in capsys.readouterr().out
 
 
-def test_the_module_holds_every_question_as_integers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_module_holds_every_metric_as_integers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, HEAD + YEAR + DARK_MODE, "--target", "web") == 0
     module = capsys.readouterr().out
     assert 'import { boolean, randomizedResponse } from "hearsay-ldp/spec";' in module
@@ -87,7 +87,7 @@ def test_check_passes_until_the_registry_says_something_else(
     assert run(tmp_path, text, *options, "--check") == 1
     assert "compile it again" in capsys.readouterr().err
     assert run(tmp_path, text, *options) == 0
-    assert "162 per year" in capsys.readouterr().out
+    assert "162 a year" in capsys.readouterr().out
     assert "dark_mode: boolean;" in (tmp_path / "hearsay.d.ts").read_text(encoding="utf-8")
     assert run(tmp_path, text, *options, "--check") == 0
     assert run(tmp_path, text.replace('"ln 3"', '"ln 2"'), *options, "--check") == 1
@@ -107,7 +107,7 @@ REFUSED = {
     ),
     "vector": (
         HEAD + YEAR + '[metric.v]\npurpose = "?"\nkind = "vector"\nlength = 3\nnorm = 1\nepsilon = 1',
-        r"metric\.v: this SDK does not know the kind vector",
+        r"metric\.v: the SDK for browsers and Node lacks the kind vector",
     ),
     "a cross with vectors": (
         HEAD
@@ -115,13 +115,13 @@ REFUSED = {
         + DARK_MODE
         + '[metric.n]\npurpose = "?"\nkind = "nearest"\nprototypes = { a = "0", b = "1" }\nepsilon = 1\n'
         + '[metric.c]\npurpose = "?"\ncross = ["n", "dark_mode"]\nepsilon = 1',
-        r"metric\.c: this SDK finds the nearest of vectors only outside a cross",
+        r"metric\.c: the SDK for browsers and Node cannot cross this kind",
     ),
     "the mean of an ordinal": (
         HEAD
         + YEAR
         + '[metric.o]\npurpose = "?"\nkind = "ordinal"\nvalues = ["a", "b"]\nstatistic = "mean"\nepsilon = 1',
-        r"metric\.o: statistic is not for the ordinals",
+        r"metric\.o: the SDK for browsers and Node has no statistic",
     ),
     "strategy": (HEAD + YEAR + 'strategy = "sample"\nanswers = 1' + DARK_MODE, r'strategy = "sample" needs a secret'),
 }
@@ -175,7 +175,7 @@ def test_the_tests_in_typescript_get_every_vector_but_those_of_three_reasons() -
         for text, metric in metrics.items()
         if metric.kind.name in LACKING or metric.fill is not None or isinstance(metric.kind, OrdinalMean)
     }
-    assert {text for text, question in compiled.items() if isinstance(question, str)} == left_out
+    assert {text for text, entry in compiled.items() if isinstance(entry, str)} == left_out
 
 
 def test_the_registries_of_the_histories_are_compiled() -> None:
@@ -193,9 +193,9 @@ def test_a_kind_or_mechanism_that_the_sdk_lacks_is_refused(monkeypatch: pytest.M
     registry = Registry.parse(HEAD + YEAR + DARK_MODE)
     assert not list(refusals(registry, Target.WEB))
     monkeypatch.setattr("client_sdk.commands.compile.MECHANISMS", ("one-bit",))
-    assert "does not have the mechanism randomized-response" in "".join(refusals(registry, Target.WEB))
+    assert "lacks the mechanism randomized-response" in "".join(refusals(registry, Target.WEB))
     monkeypatch.setattr(Boolean, "typescript_type", "")
-    assert "does not know the kind boolean" in "".join(refusals(registry, Target.WEB))
+    assert "lacks the kind boolean" in "".join(refusals(registry, Target.WEB))
 
 
 def test_a_pair_whose_part_the_sdk_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_a_pair_whose_part_the_sdk_lacks_is_refused(monkeypatch: pytest.MonkeyPa
     )
     assert refusal(registry.metric("c")) is None
     monkeypatch.setattr(Category, "typescript_type", "")
-    assert refusal(registry.metric("c")) == "this SDK does not know the kind category"
+    assert refusal(registry.metric("c")) == "the SDK for browsers and Node lacks the kind category"
 
 
 def test_every_kind_and_mechanism_of_the_compiler_is_exported_by_the_sdk() -> None:
@@ -218,7 +218,7 @@ def parts(text: str) -> dict[str, Any]:
     return compiled(Registry.parse(HEAD + text).metric("m"))
 
 
-def test_what_a_question_does_not_say_is_left_out() -> None:
+def test_what_a_metric_does_not_say_is_left_out() -> None:
     plain = parts('[metric.m]\npurpose = "?"\nkind = "count"\nmax = 5\nstatistic = "mean"\nepsilon = 1\n')
     assert not {"expires", "persist", "vectors", "consent", "strata"} & plain.keys()
     kept = parts(
@@ -228,28 +228,28 @@ def test_what_a_question_does_not_say_is_left_out() -> None:
     assert (kept["persist"], kept["expires"]) == (True, "2027-12-31")
 
 
-def test_strata_purposes_and_stopped_questions_are_compiled_beside_the_question() -> None:
+def test_strata_purposes_and_stopped_metrics_are_compiled_beside_the_metric() -> None:
     text = HEAD.replace("[app]", 'stopped = ["old:0123456789ab"]\n[strata]\nplatform = ["ios", "android"]\n[app]')
     registry = Registry.parse(text + DARK_MODE + 'consent = "usage"\nstrata = ["platform"]')
     document = document_of(registry, "node")
     assert (document["variables"], document["stopped"]) == (["platform"], ["old:0123456789ab"])
-    question, metric = document["metrics"]["dark_mode"], registry.metric("dark_mode")
-    assert question["consent"] == ["usage"]
-    assert question["strata"] == {
-        f"platform={value}": metric.of({"platform": value}).edition for value in ("ios", "android")
+    entry, metric = document["metrics"]["dark_mode"], registry.metric("dark_mode")
+    assert entry["consent"] == ["usage"]
+    assert entry["strata"] == {
+        f"platform={value}": metric.for_strata({"platform": value}).edition for value in ("ios", "android")
     }
-    assert question["edition"] == metric.edition
+    assert entry["edition"] == metric.edition
     assert not {"variables", "stopped"} & document_of(Registry.parse(HEAD + DARK_MODE), "node").keys()
 
 
 def test_the_types_of_pairs_and_sets_say_what_may_be_answered(tmp_path: Path) -> None:
-    questions = (
+    metrics = (
         '[metric.os]\npurpose = "?"\nkind = "category"\nvalues = ["a", "b"]\nepsilon = 1\n'
         '[metric.ms]\npurpose = "?"\nkind = "number"\nlow = 0\nhigh = 9\nstatistic = "mean"\nepsilon = 1\n'
         '[metric.by]\npurpose = "?"\ncross = ["os", "ms"]\nepsilon = 1\n'
         '[metric.s]\npurpose = "?"\nkind = "set"\nvalues = ["a", "b"]\nmax_items = 1\nother = "b"\nepsilon = 1\n'
     )
-    assert run(tmp_path, HEAD + questions, "--target", "node", "--output", str(tmp_path / "q.js")) == 0
+    assert run(tmp_path, HEAD + metrics, "--target", "node", "--output", str(tmp_path / "q.js")) == 0
     types = (tmp_path / "q.d.ts").read_text(encoding="utf-8")
     assert 'by: readonly ["a" | "b", number | bigint];' in types
     assert "s: ReadonlySet<string> | readonly (string)[];" in types

@@ -67,8 +67,8 @@ def test_check_says_that_a_registry_is_sound(tmp_path: Path, capsys: pytest.Capt
     path = write(tmp_path, registry_text(a=BOOLEAN))
     assert main(["check", "--registry", str(path)]) == 0
     assert capsys.readouterr().out == (
-        f"{path} is sound: 1 question of acme; a device can pay for a first answer to each\n"
-        f"{path}: above the limits, budget; the reason given: It exists in tests only.\n"
+        f"{path} is valid: 1 question in acme; the budget pays for a first answer to each\n"
+        f"{path}: above the limits: budget; accepted because: It exists in tests only.\n"
     )
 
 
@@ -105,7 +105,7 @@ def test_init_writes_a_registry_that_works_and_never_replaces_a_file(
     assert {day.year - datetime.now(UTC).year for day in expires if day} == {1}
     written = path.read_text(encoding="utf-8")
     assert main(["init", "--registry", str(path)]) == 1
-    assert f"{path} exists" in capsys.readouterr().err
+    assert f"{path} already exists" in capsys.readouterr().err
     assert path.read_text(encoding="utf-8") == written
     assert main(["init", "--registry", str(tmp_path / "none" / "metrics.toml")]) == 1
     assert "cannot be written: No such file" in capsys.readouterr().err
@@ -154,7 +154,7 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         registry_text(**KINDS, **orders)
         + '[metric."class"]\npurpose = "Quote: \'\'\'"\nkind = "boolean"\nepsilon = 1\n'
     )
-    assert main(["codegen", "--registry", str(write(folder, text)), "--output", str(folder / "questions.py")]) == 0
+    assert main(["codegen", "--registry", str(write(folder, text)), "--output", str(folder / "metrics.py")]) == 0
     return folder
 
 
@@ -191,7 +191,7 @@ metrics.theme.record("dark")
 
 @pytest.mark.long
 def test_mypy_refuses_every_wrong_answer_and_no_right_one(typed: Path) -> None:
-    head = "from client_sdk import Telemetry\nfrom questions import Metrics\n\n\ndef ask(metrics: Metrics) -> None:\n"
+    head = "from client_sdk import Telemetry\nfrom metrics import Metrics\n\n\ndef ask(metrics: Metrics) -> None:\n"
     body = "".join(f"    {line}\n" for line in (RIGHT + WRONG).splitlines())
     (typed / "app.py").write_text(head + body, encoding="utf-8")
     # In a process of its own: mypy raises the limit of recursion of the process that imports it.
@@ -201,7 +201,7 @@ def test_mypy_refuses_every_wrong_answer_and_no_right_one(typed: Path) -> None:
         "--no-error-summary",
         "--follow-imports=silent",
         "app.py",
-        "questions.py",
+        "metrics.py",
     ]
     shown = subprocess.run(
         [sys.executable, "-m", "mypy", *options], cwd=typed, capture_output=True, text=True, check=False
@@ -220,7 +220,7 @@ def test_the_typed_module_records_by_the_names_of_the_registry(typed: Path, monk
         recorded.append(given)
         return Recorded.QUEUED
 
-    from questions import Metrics  # type: ignore[import-not-found] # noqa: PLC0415 the test wrote it
+    from metrics import Metrics  # type: ignore[import-not-found] # noqa: PLC0415 the test wrote it
 
     metrics = Metrics(SimpleNamespace(record=note, count=note, active=note))
     assert metrics.os.record("a") is Recorded.QUEUED
@@ -234,8 +234,8 @@ def test_odd_names_and_long_lists_make_a_module_all_the_same() -> None:
     values = [f"v{index}" for index in range(MOST_LITERALS + 1)]
     metrics = {name: BOOLEAN for name in (*keyword.kwlist, "class_") if name.islower()}
     text = module_of(SameRegistry.parse(registry_text(**metrics, many=CATEGORY | {"values": values})))
-    compile(text, "questions.py", "exec")
-    assert "self.many: Question[str]" in text
+    compile(text, "metrics.py", "exec")
+    assert "self.many: Metric[str]" in text
     assert "self.class__: " in text
 
 
@@ -243,7 +243,7 @@ def test_codegen_names_the_mistakes_of_a_registry(tmp_path: Path, capsys: pytest
     with pytest.raises(SystemExit) as refused:
         main(["codegen", "--registry", str(write(tmp_path, "schema = 3"))])
     assert refused.value.code == 2
-    assert "schema: must be 1, the schema" in capsys.readouterr().err
+    assert "schema: must be 1, the only schema" in capsys.readouterr().err
     assert main(["codegen", "--registry", str(STARTER)]) == 0
     assert "self.startup_ms: " in capsys.readouterr().out
     assert main(["codegen", "--registry", str(STARTER), "--output", str(tmp_path)]) == 1
@@ -260,7 +260,7 @@ def test_a_module_never_replaces_its_registry(
     link(tmp_path / "questions.d.ts", path)
     for output in (path, tmp_path / "questions.d.ts"):
         assert main([*arguments, "--registry", str(path), "--output", str(output)]) == 1
-        assert "is the registry, and the module would replace it" in capsys.readouterr().err
+        assert "is the registry itself" in capsys.readouterr().err
     assert path.read_text() == text
 
 
@@ -280,7 +280,7 @@ def test_a_module_replaces_only_what_its_command_wrote(
     for content in ("schema = 1\n", "-----BEGIN PRIVATE KEY-----\n", "export const mine = 1;\n", "import os\n"):
         other.write_text(content)
         assert main([*arguments, "--registry", str(path), "--output", str(output)]) == 1
-        assert f"{other} was not written by {arguments[0]}, and is left as it is" in capsys.readouterr().err
+        assert f"{other} was not written by {arguments[0]} and was not changed" in capsys.readouterr().err
         assert other.read_text() == content
     other.write_text("")
     for _ in range(2):
@@ -291,7 +291,7 @@ def test_types_never_replace_the_registry(tmp_path: Path, capsys: pytest.Capture
     path = tmp_path / "metrics.d.ts"
     path.write_text(registry_text(m=BOOLEAN))
     assert main(["compile", "--registry", str(path), "--target", "node", "--output", str(tmp_path / "metrics.js")]) == 1
-    assert "is the registry, and the module would replace it" in capsys.readouterr().err
+    assert "is the registry itself" in capsys.readouterr().err
     assert path.read_text() == registry_text(m=BOOLEAN)
     assert not (tmp_path / "metrics.js").exists()
 
@@ -302,17 +302,17 @@ def test_checking_needs_no_library_of_the_services() -> None:
     assert {"numpy", "click", "flask", "requests"}.isdisjoint(run_python(code).split())
 
 
-def test_a_question_that_has_expired_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_metric_that_has_expired_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "metrics.toml"
     path.write_text(registry_text(m=BOOLEAN | {"expires": Toml("2020-01-01")}), encoding="utf-8")
     assert main(["check", "--registry", str(path)]) == 0
-    assert "metric.m expired on 2020-01-01: remove it, or set a later day\n" in capsys.readouterr().out
+    assert "metric.m expired on 2020-01-01: remove it, or set a later date\n" in capsys.readouterr().out
 
 
 def test_codegen_has_a_type_of_the_purposes_if_there_are_any() -> None:
     metrics = {"a": BOOLEAN | {"consent": "usage"}, "b": BOOLEAN | {"consent": "crashes"}, "c": BOOLEAN}
     text = module_of(SameRegistry.parse(registry_text(**metrics)))
     written: dict[str, Any] = {}
-    exec(compile(text, "questions.py", "exec"), written)  # noqa: S102 as an app imports it
+    exec(compile(text, "metrics.py", "exec"), written)  # noqa: S102 as an app imports it
     assert get_args(written["Purpose"]) == ("crashes", "usage")
     assert "Purpose" not in module_of(SameRegistry.parse(registry_text(a=BOOLEAN)))

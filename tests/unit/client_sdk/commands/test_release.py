@@ -19,13 +19,13 @@ CHANGES: dict[str, tuple[dict[str, Field], str]] = {
     "a value more": (THEME | {"values": ["light", "dark", "auto"]}, '"auto" was added to values'),
     "values more": (THEME | {"values": ["light", "dark", "a", "b"]}, '"a" and "b" were added to values'),
     "a value less": (
-        THEME | {"values": ["light", "grey"]},
-        '"grey" was added to values and "dark" was removed from values',
+        THEME | {"values": ["light", "gray"]},
+        '"gray" was added to values and "dark" was removed from values',
     ),
     "another order": (THEME | {"values": ["dark", "light"]}, "the values are in a different order"),
-    "another epsilon": (THEME | {"epsilon": 2}, "epsilon went from 1 to 2"),
-    "another window": (THEME | {"window": "day"}, "it went from once a week to once a day"),
-    "another kind": (BOOLEAN | {"epsilon": 1, "window": "week"}, "its kind went from category to boolean"),
+    "another epsilon": (THEME | {"epsilon": 2}, "epsilon changed from 1 to 2"),
+    "another window": (THEME | {"window": "day"}, "it changed from once a week to once a day"),
+    "another kind": (BOOLEAN | {"epsilon": 1, "window": "week"}, "its kind changed from category to boolean"),
 }
 
 
@@ -40,7 +40,7 @@ def test_a_change_of_meaning_is_said_with_what_it_costs(name: str) -> None:
     (sentence, keep) = differences.between(old, new)
     assert sentence.startswith(f"metric.theme: {said}")
     before, after = old.metric("theme"), new.metric("theme")
-    assert f"this is another edition ({after.edition})" in sentence
+    assert f"this is a new edition ({after.edition})" in sentence
     assert f"the released one ({before.edition})" in sentence
     assert f"pays up to epsilon {after.epsilon_nanos / 1e9:.9g} a {after.window} for it" in sentence
     assert keep == KEEP
@@ -53,12 +53,12 @@ def test_every_difference_of_two_editions_is_named() -> None:
         assert re.match(r"metric\.theme: \S", sentence)
 
 
-def test_questions_that_come_and_go_are_named_and_new_words_are_not() -> None:
+def test_metrics_that_come_and_go_are_named_and_new_words_are_not() -> None:
     old, new = registry(theme=THEME, dark=BOOLEAN), registry(theme=THEME | {"purpose": "Another?"}, taps=COUNT)
     price = new.metric("taps").epsilon_nanos / 1e9
     assert differences.between(old, new) == [
         f"metric.taps: is a new question; it costs a device up to epsilon {price:.9g} a {new.metric('taps').window}",
-        "metric.dark: is no longer asked; reports of released apps count as long as the history has it",
+        "metric.dark: is no longer asked; reports of released apps count while it is in the history",
         KEEP,
     ]
     assert differences.between(old, old) == []
@@ -73,17 +73,17 @@ def test_what_the_history_has_needs_no_reminder(tmp_path: Path) -> None:
     assert KEEP not in differences.between(old, history.read(path))
 
 
-def test_a_registry_is_released_once_until_its_questions_change(
+def test_a_registry_is_released_once_until_its_metrics_change(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, file = tmp_path / "metrics.toml", tmp_path / "metrics.history.toml"
     words = ["release", "--registry", str(path)]
     path.write_text(registry_text(theme=THEME))
     assert main([*words, "--check"]) == 1
-    assert "if apps with another registry are out, release theirs first" in capsys.readouterr().err
+    assert "if you have released apps with another registry, add that one first" in capsys.readouterr().err
     assert not file.exists()
     assert main(words) == 0
-    assert "ship both files" in capsys.readouterr().out
+    assert "deploy both files" in capsys.readouterr().out
     once = file.read_bytes()
     assert main(words) == main([*words, "--check"]) == 0
     assert file.read_bytes() == once

@@ -29,7 +29,7 @@ FAULTS: dict[str, tuple[str, Plant, str]] = {
     "a lock of a file that always succeeds": (
         "locks",
         replacing(detached, "_lock", lambda *_, **__: True),
-        "two processes hold the lock of one file",
+        "two processes locked the same file",
     ),
     "a lock of the ledger that always succeeds": (
         "locks",
@@ -50,12 +50,12 @@ FAULTS: dict[str, tuple[str, Plant, str]] = {
     "a machine id that never differs": (
         "machine id",
         replacing(origin, "machine_id", lambda _: "always the same"),
-        "with the id of another machine",
+        "from another machine",
     ),
     "files that cannot be told from copies": (
         "machine id",
         replacing(origin.Origin, "contradicts", lambda *_: False),
-        "a copy of a ledger was not recognized",
+        "a copied ledger was not detected",
     ),
     "a kill that loses an acknowledged report": (
         "kill",
@@ -92,9 +92,9 @@ CLOCKS: dict[str, tuple[selftest.Clocks, str]] = {
         selftest.Clocks(chain(repeat(NOW_S, 7), repeat(NOW_S - 0.5)).__next__, lambda: 0.0),
         "the clock went back by 0.5 s",
     ),
-    "that is set meanwhile": (selftest.Clocks(count(NOW_S).__next__, lambda: 0.0), "the clock was set by +100000 s"),
-    "of 1970": (standing(now_s=9.0), "the clock stands on 1970-01-01"),
-    "beyond all windows": (standing(now_s=1e12), "no collector takes"),
+    "that is set meanwhile": (selftest.Clocks(count(NOW_S).__next__, lambda: 0.0), "the clock jumped by +100000 s"),
+    "of 1970": (standing(now_s=9.0), "the clock shows 1970-01-01"),
+    "beyond all windows": (standing(now_s=1e12), "no collector accepts"),
 }
 
 
@@ -147,7 +147,7 @@ def test_what_a_system_lacks_has_not_failed(monkeypatch: pytest.MonkeyPatch) -> 
     only(monkeypatch, "fork")
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
     found = selftest.selftest(None)
-    assert found.text.startswith("absent   fork: this system has none\n")
+    assert found.text.startswith("absent   fork: not available on this system\n")
     assert found.problems == ()
 
 
@@ -155,4 +155,4 @@ def test_a_folder_that_is_not_there_is_refused_with_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["selftest", "--data-dir", str(tmp_path / "nowhere")]) == 1
-    assert "nowhere cannot be used: No such file or directory; name a folder" in capsys.readouterr().err
+    assert "nowhere cannot be used: No such file or directory; name a writable folder" in capsys.readouterr().err

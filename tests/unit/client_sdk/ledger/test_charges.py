@@ -64,7 +64,7 @@ def test_a_life_may_be_spent_to_its_last_billionth(connection: sqlite3.Connectio
 
 def test_a_month_may_be_spent_to_its_last_billionth_and_the_next_has_its_own(connection: sqlite3.Connection) -> None:
     budget = Budget(WindowKind.DAY, per_window_nanos=10, lifetime_nanos=100, per_month_nanos=15)
-    end_of_month = Window.of(WindowKind.MONTH, NOON).ends_at
+    end_of_month = Window.at(WindowKind.MONTH, NOON).ends_at
     for instant_s, nanos, allowed in (
         (NOON, 10, True),
         (end_of_month - 1, 6, False),
@@ -142,7 +142,7 @@ def test_a_clock_that_is_set_back_farther_is_not_believed_until_it_gets_there(
     connection: sqlite3.Connection, back_s: int
 ) -> None:
     charges.instant(connection, NOON)
-    with pytest.raises(ClockError, match=f"stands before {TODAY}, .* set the clock"):
+    with pytest.raises(ClockError, match=f"is before {TODAY}, .* set the clock"):
         charges.instant(connection, NOON - back_s)
     assert charges.latest_s(connection) == NOON
     assert charges.instant(connection, NOON + 1) == NOON + 1
@@ -152,14 +152,14 @@ def test_a_clock_that_was_years_ahead_leaves_the_ledger_closed_rather_than_renew
     connection: sqlite3.Connection,
 ) -> None:
     charges.instant(connection, NOON + 700 * DAY_S)
-    with pytest.raises(ClockError, match="stands before 2028-10-20"):
+    with pytest.raises(ClockError, match="is before 2028-10-20"):
         charges.instant(connection, NOON)
     assert charges.instant(connection, NOON + 700 * DAY_S) == NOON + 700 * DAY_S
 
 
 @pytest.mark.parametrize("clock_s", [nan, inf, -inf, -1e9, 1e12, 1e300])
 def test_a_clock_that_names_no_window_is_not_believed(connection: sqlite3.Connection, clock_s: float) -> None:
-    with pytest.raises(ClockError, match="no collector takes; set it"):
+    with pytest.raises(ClockError, match="no collector accepts; set it"):
         charges.instant(connection, clock_s)
     assert charges.latest_s(connection) == 0
 
@@ -189,7 +189,7 @@ class DiaryOfDays:
         self.attos = 0
 
     def within(self, kind: WindowKind, instant_s: float) -> int:
-        period = Window.of(kind, instant_s)
+        period = Window.at(kind, instant_s)
         return sum(nanos for day, nanos in self.spent.items() if period.first_day <= day <= period.last_day)
 
     def allows(self, budget: Budget, cost: Cost, instant_s: float) -> bool:
@@ -202,7 +202,7 @@ class DiaryOfDays:
         )
 
     def note(self, cost: Cost, instant_s: float) -> None:
-        self.spent[Window.of(WindowKind.DAY, instant_s).first_day] += cost.nanos
+        self.spent[Window.at(WindowKind.DAY, instant_s).first_day] += cost.nanos
         self.attos += cost.attos
 
 
@@ -226,7 +226,7 @@ def test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits_whatever_t
                 opted_out_s = charges.latest_s(connection)
             elif erased is not None:
                 erase.withdraw(connection, lambda name: name.startswith("kept"))
-            window = Window.of(WindowKind.DAY, instant_s - late_days * DAY_S)
+            window = Window.at(WindowKind.DAY, instant_s - late_days * DAY_S)
             if window.ends_at <= opted_out_s:  # what was counted then is erased
                 continue
             budget = builds[build % len(builds)]
@@ -267,7 +267,7 @@ def test_a_ceiling_lowered_below_what_is_spent_leaves_nothing() -> None:
     assert (status.window_left, status.lifetime_left, status.windows_left) == (0.0, 0.0, 0)
 
 
-def test_where_no_question_costs_anything_nobody_says_how_long_the_rest_lasts() -> None:
+def test_where_no_metric_costs_anything_nobody_says_how_long_the_rest_lasts() -> None:
     status = status_of((0, 0, 0), BUDGET, periods_of(TODAY), 0)
     assert (status.windows_left, status.ends) == (None, None)
 
@@ -284,3 +284,8 @@ def test_the_status_names_the_window_in_which_the_budget_ends() -> None:
     assert ends("2026-11", 0) == "2027-01"
     assert ends("2026-12-30", 0, window_nanos=3 * 10**9) == "2026-12-30"
     assert ends("2026-12-30", 0, window_nanos=1) is None
+
+
+def test_the_numbers_of_states_are_those_that_stand_in_files() -> None:
+    """An update of an app reads what an earlier release wrote."""
+    assert {slot.name: slot.value for slot in Slot} == {"OPEN": 0, "REPORTED": 1, "FILLED": 2, "AWAITED": 3}

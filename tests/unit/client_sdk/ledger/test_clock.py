@@ -100,7 +100,7 @@ def test_a_clock_that_was_far_ahead_costs_silence_and_no_budget(tmp_path: Path) 
     assert len(rows(tmp_path, "SELECT * FROM charges")) == 2
 
 
-def test_a_question_that_has_expired_by_the_ledgers_time_is_not_asked_by_a_clock_that_was_set_back() -> None:
+def test_a_metric_that_has_expired_by_the_ledgers_time_is_not_asked_by_a_clock_that_was_set_back() -> None:
     clock = SetClock(NOON + DAY_S)
     registry = ask('[metric.m]\nkind = "boolean"\n[metric.old]\nkind = "boolean"\nexpires = 2026-11-20')
     with telemetry(None, registry=registry, clock=clock) as device:
@@ -114,7 +114,7 @@ def test_the_last_second_of_a_window_and_the_first_of_the_next_have_budgets_of_t
     tmp_path: Path, kind: WindowKind
 ) -> None:
     registry = ask('[metric.m]\nkind = "boolean"\n[metric.n]\nkind = "boolean"', f'window = "{kind}"\nper_window = 1')
-    end_s = Window.of(kind, NOON).ends_at
+    end_s = Window.at(kind, NOON).ends_at
     clock = SetClock(end_s - 1)
     with telemetry(tmp_path, registry=registry, clock=clock) as device:
         assert device.record("m", value=True) is Recorded.QUEUED
@@ -126,7 +126,7 @@ def test_the_last_second_of_a_window_and_the_first_of_the_next_have_budgets_of_t
 
 def test_a_month_has_a_budget_of_its_own_whatever_the_window(tmp_path: Path) -> None:
     registry = ask('[metric.m]\nkind = "boolean"', "per_month = 2")
-    clock, end_s = SetClock(), Window.of(WindowKind.MONTH, NOON).ends_at
+    clock, end_s = SetClock(), Window.at(WindowKind.MONTH, NOON).ends_at
     with telemetry(tmp_path, registry=registry, clock=clock) as device:
         results = []
         while clock.now_s < end_s + 3 * DAY_S:

@@ -100,7 +100,7 @@ def test_what_the_present_periods_have_spent_is_the_same_after_any_history(
     for _ in range(100):
         charges.instant(connection, instant_s)
         all_periods = [Periods.at(budget._replace(window=kind), instant_s) for kind in WindowKind]
-        for window in (Window.of(seeded.choice(list(WindowKind)), instant_s) for _ in range(seeded.randint(0, 3))):
+        for window in (Window.at(seeded.choice(list(WindowKind)), instant_s) for _ in range(seeded.randint(0, 3))):
             cost = Cost(seeded.randint(0, 10**9), seeded.randint(0, 9))
             assert charges.charge(connection, (f"m{next(names)}", EDITION, window.text), cost, budget, all_periods[0])
         if seeded.randint(0, 4) == 0:
@@ -131,14 +131,14 @@ def test_what_a_period_has_spent_that_can_still_be_charged_is_the_same_after_wit
     for withdrawn in ({f"m{number}" for number in range(30)}, {f"m{number}" for number in range(60)}):
         withdraw(connection, partial(_is_outside, withdrawn))
         assert [charges.spent_nanos(connection, periods) for periods in chargeable] == before
-    assert rows_of_questions(connection) <= {today}
+    assert rows_of_metrics(connection) <= {today}
 
 
 def _is_outside(names: set[str], name: str) -> bool:
     return name not in names
 
 
-def rows_of_questions(connection: sqlite3.Connection) -> set[str]:
+def rows_of_metrics(connection: sqlite3.Connection) -> set[str]:
     """Return the windows of the charges that name their question."""
     return {window for (window,) in connection.execute("SELECT window FROM charges WHERE metric <> ''")}
 
@@ -186,7 +186,7 @@ def test_opting_out_and_in_lets_a_paced_device_take_part_once_a_stratum(connecti
     charges.instant(connection, NOON)
     connection.execute("INSERT INTO stratum VALUES (?, ?, 1)", (NOON - DAY_S, LATER_S))
     wipe(connection)
-    days = [Window.of(WindowKind.DAY, NOON + number * DAY_S) for number in range(20)]
+    days = [Window.at(WindowKind.DAY, NOON + number * DAY_S) for number in range(20)]
     taken = [day.text for day in days if participation.drawn(connection, registry, day, bytes(32))]
     assert taken == [day.text for day in days if day.starts_at >= LATER_S]
 

@@ -143,7 +143,7 @@ def of_another_app(path: Path) -> None:
     open_file(path, "another-app", create=True).close()
 
 
-DAMAGED = "damaged or is no ledger"
+DAMAGED = "damaged or not a ledger"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ DAMAGED = "damaged or is no ledger"
         (overwritten, DAMAGED),
         (deviceless, DAMAGED),
         (of_another_program, DAMAGED),
-        (newer, "written by a newer version; it is left unchanged: update the app"),
+        (newer, "written by a newer version and was not changed; update the app"),
         (of_another_app, "the ledger of the app 'another-app', not 'acme'"),
     ],
 )
@@ -182,7 +182,7 @@ def test_a_directory_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with telemetry(tmp_path / "file" / "data") as device:
         assert device.record("dark_mode", value=True) is Recorded.UNAVAILABLE
-        assert "cannot be used: Not a directory; name a directory" in (device.problem or "")
+        assert "cannot be used: Not a directory; name a writable folder" in (device.problem or "")
 
 
 def test_a_problem_that_passes_is_a_problem_no_more(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def sqlite_error(code: int) -> sqlite3.OperationalError:
     ("error", "sentence"),
     [
         (sqlite_error(sqlite3.SQLITE_FULL), "the disk is full; free some space"),
-        (sqlite_error(sqlite3.SQLITE_READONLY), r"cannot be used \(SQLITE_SOMETHING\); give this program the right"),
+        (sqlite_error(sqlite3.SQLITE_READONLY), r"cannot be used \(SQLITE_SOMETHING\); allow this program to write"),
         (sqlite_error(sqlite3.SQLITE_IOERR_FSYNC), r"cannot be used \(SQLITE_SOMETHING\)"),
         (sqlite_error(sqlite3.SQLITE_CORRUPT_INDEX), DAMAGED),
         (RuntimeError("text that may hold anything"), r"cannot be used \(RuntimeError\)"),
@@ -265,8 +265,10 @@ def test_a_copy_of_a_ledger_spends_nothing(path: Path, tmp_path: Path) -> None:
     transport = ScriptedTransport()
     with telemetry(tmp_path / "copy", transport=transport) as device:
         assert device.record("sound", value=True) is Recorded.UNAVAILABLE
-        assert "is a copy of a ledger" in (device.problem or "")
-        assert "put the original back, let this program read the id, or delete it by hand" in (device.problem or "")
+        assert "is a copied or restored ledger" in (device.problem or "")
+        assert "put the original back, let this program read the id, or delete the file by hand" in (
+            device.problem or ""
+        )
         assert not device.flush(timeout_s=60)
     assert transport.bodies == []
     with telemetry(path.parent) as device:
@@ -280,7 +282,7 @@ def test_a_ledger_that_is_deleted_while_it_is_in_use_is_not_created_again(path: 
             file.unlink()
         for _ in range(2):
             assert device.record("sound", value=True) is Recorded.UNAVAILABLE
-            assert "was deleted or replaced while it was in use" in (device.problem or "")
+            assert "was deleted or replaced while in use" in (device.problem or "")
     assert list(path.parent.iterdir()) == []
 
 
@@ -328,5 +330,5 @@ def test_where_there_are_no_hard_links_a_file_that_another_process_made_is_kept_
 
 
 def test_a_path_that_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
-    with pytest.raises(LedgerError, match="cannot be used: File name too long; name a directory"):
+    with pytest.raises(LedgerError, match="cannot be used: File name too long; name a writable folder"):
         ledger_file.exists(tmp_path / ("x" * 300))

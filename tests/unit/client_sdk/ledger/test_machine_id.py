@@ -56,7 +56,7 @@ def test_a_ledger_that_was_carried_to_another_machine_spends_nothing(tmp_path: P
         before = (data_dir / "hearsay.sqlite3").read_bytes()
         with telemetry(data_dir, transport=transport) as device:
             assert device.record("sound", value=True) is Recorded.UNAVAILABLE
-            assert "is a copy of a ledger, restored or brought from elsewhere" in (device.problem or "")
+            assert "is a copied or restored ledger" in (device.problem or "")
             assert not device.flush(timeout_s=60)
         assert (data_dir / "hearsay.sqlite3").read_bytes() == before
         machine.write_text("")

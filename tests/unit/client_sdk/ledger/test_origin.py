@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def set_origin(monkeypatch: pytest.MonkeyPatch, place: Origin) -> None:
-    monkeypatch.setattr(origin, "of", lambda _: place)
+    monkeypatch.setattr(origin, "origin_of", lambda _: place)
 
 
 def noted(path: Path) -> tuple[Any, ...]:
@@ -40,7 +40,7 @@ def test_a_file_of_another_origin_is_a_copy(path: Path, monkeypatch: pytest.Monk
     open_file(path, "acme", create=True).close()
     set_origin(monkeypatch, HERE._replace(**other))
     before = path.read_bytes()
-    with pytest.raises(LedgerError, match="is a copy of a ledger"):
+    with pytest.raises(LedgerError, match="is a copied or restored ledger"):
         open_file(path, "acme", create=True)
     assert path.read_bytes() == before
 
@@ -70,14 +70,14 @@ def test_this_machine_tells_the_birth_of_a_file(tmp_path: Path) -> None:
     before.write_text("x")
     first.write_text("x")
     shutil.copy2(first, second)
-    of_first, of_second = origin.of(first), origin.of(second)
-    assert of_first == origin.of(first)
+    of_first, of_second = origin.origin_of(first), origin.origin_of(second)
+    assert of_first == origin.origin_of(first)
     assert None not in (of_first.birth, of_second.birth)
     assert int(of_second.birth or 0) >= int(of_first.birth or 0)
     assert before.stat().st_mtime_ns <= int(of_first.birth or 0) <= first.stat().st_mtime_ns
     assert of_first.contradicts(of_second)
     first.rename(tmp_path / "renamed")
-    assert of_first == origin.of(tmp_path / "renamed")
+    assert of_first == origin.origin_of(tmp_path / "renamed")
 
 
 @pytest.mark.parametrize("number", [0, 0x801, 0xFFFFFFFF])
@@ -87,7 +87,7 @@ def test_the_number_of_a_device_is_no_id_of_a_file_system(
     path.touch()
     status = list(os.statvfs(path))
     monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result((*status, number)))
-    assert origin.of(path).file_system is None
+    assert origin.origin_of(path).file_system is None
 
 
 _DISKS = """
@@ -178,7 +178,7 @@ def test_on_fresh_disks_and_in_layers_of_images_a_copy_with_the_same_number_spen
     with telemetry(tmp_path / "original") as device:
         assert device.record("dark_mode", value=True) is Recorded.QUEUED
     shutil.copytree(tmp_path / "original", tmp_path / "copy")
-    of, number = origin.of, origin.of(tmp_path / "original" / FILE_NAME).inode
-    monkeypatch.setattr(origin, "of", lambda path: of(path)._replace(inode=number))
+    read, number = origin.origin_of, origin.origin_of(tmp_path / "original" / FILE_NAME).inode
+    monkeypatch.setattr(origin, "origin_of", lambda path: read(path)._replace(inode=number))
     with telemetry(tmp_path / "copy") as device:
         assert device.record("sound", value=True) is Recorded.UNAVAILABLE

@@ -148,7 +148,7 @@ def test_a_child_that_inherited_an_open_file_does_not_use_it(tmp_path: Path, mon
             return f"{device.record('sound', value=True)}: {device.problem}"
 
         assert "unavailable: " in (answer := in_child(child))
-        assert "was open while this process was forked; start processes by spawn" in answer
+        assert "was open when this process was forked; start processes with spawn" in answer
         monkeypatch.undo()
         assert patient(device, "sound") is Recorded.QUEUED
 
@@ -173,7 +173,7 @@ def test_a_ledger_in_memory_gives_a_child_no_budget_of_its_own() -> None:
         def child() -> str:
             return f"{device.record('sound', value=True)}: {device.problem}"
 
-        assert in_child(child).startswith("unavailable: a ledger in memory stays with its process")
+        assert in_child(child).startswith("unavailable: a ledger in memory belongs to one process")
         assert device.record("sound", value=True) is Recorded.QUEUED
 
 

@@ -37,7 +37,7 @@ TEN = CATEGORY | {"values": [f"v{number}" for number in range(10)]}
 K_ARY = {"mechanism": "k-ary-randomized-response"}
 PERMANENT: dict[str, Field] = {"permanent_epsilon": 4}
 
-QUESTIONS: dict[str, Metric] = {
+METRICS: dict[str, Metric] = {
     **{f"boolean at {epsilon}": metric_of(BOOLEAN, epsilon=epsilon) for epsilon in (0.75, "ln 3", 1, 4, 12)},
     **{f"ten at {epsilon}": metric_of(TEN | K_ARY, epsilon=epsilon) for epsilon in (0.1, 1, 4, 12)},
     "filled": metric_of(BOOLEAN | {"fill_in": True}),
@@ -73,9 +73,9 @@ def _exact(words: str) -> tuple[Fraction, Fraction]:
     return Fraction(part, whole), Fraction(1, 25) if whole == 10 else Fraction(1, 2 * whole)
 
 
-@for_each("name", QUESTIONS)
+@for_each("name", METRICS)
 def test_as_many_reports_say_the_truth_as_is_said_whatever_the_answer_is(name: str) -> None:
-    metric = QUESTIONS[name]
+    metric = METRICS[name]
     words = truth_in_words(metric, shipped())
     chance = truth(metric)
     if words is None or chance is None:
@@ -94,9 +94,9 @@ def test_as_many_reports_say_the_truth_as_is_said_whatever_the_answer_is(name: s
 
 
 @pytest.mark.long
-@for_each("name", QUESTIONS)
+@for_each("name", METRICS)
 def test_odds_after_a_report_are_as_is_said_at_most_and_reached(name: str) -> None:
-    kind, channel = QUESTIONS[name].kind, QUESTIONS[name].channel
+    kind, channel = METRICS[name].kind, METRICS[name].channel
     step, inputs = channel.last_step, list[Any](range(channel.inputs))
     if kind.drawn:
         step, inputs = channel, [kind.encode(each.value, channel.inputs, NO_COINS) for each in kind.extremes()]
@@ -113,9 +113,9 @@ def test_odds_after_a_report_are_as_is_said_at_most_and_reached(name: str) -> No
     said, error = _exact(bet_in_words(channel.worst_ratio, shipped()))
     exact = channel.worst_ratio / (1 + channel.worst_ratio)
     assert abs(said - exact) <= error
-    if QUESTIONS[name].delta:
+    if METRICS[name].delta:
         assert max(sure) > exact, "which is why the sentence says how often"
-        assert "except with a chance of 1 in " in evidence([QUESTIONS[name]], shipped())
+        assert "except with a chance of 1 in " in evidence([METRICS[name]], shipped())
     else:
         assert max(sure) == exact
 
@@ -123,16 +123,16 @@ def test_odds_after_a_report_are_as_is_said_at_most_and_reached(name: str) -> No
 @pytest.mark.parametrize(
     ("epsilon", "strength", "share"),
     [
-        (0.75, "weak", "about 68 of 100 reports say the truth"),
-        ("ln 3", "weak", "about 75 of 100 reports say the truth"),
-        (1, "weak", "about 73 of 100 reports say the truth"),
-        (4, "strong", "about 98 of 100 reports say the truth"),
-        (12, "known", "about 99,999 of 100,000 reports say the truth"),
+        (0.75, "weak", "about 68 of 100 reports are true"),
+        ("ln 3", "weak", "about 75 of 100 reports are true"),
+        (1, "weak", "about 73 of 100 reports are true"),
+        (4, "strong", "about 98 of 100 reports are true"),
+        (12, "known", "about 99,999 of 100,000 reports are true"),
     ],
 )
 def test_the_sentence_is_chosen_by_epsilon(epsilon: float | str, strength: str, share: str) -> None:
     said = evidence([metric_of(BOOLEAN, epsilon=epsilon)], shipped())
-    assert {"weak": "weak evidence", "strong": "strong evidence", "known": "as good as knowing"}[strength] in said
+    assert {"weak": "weak evidence", "strong": "strong evidence", "known": "practically reveals"}[strength] in said
     assert share in said
     assert ("nobody can be sure" in said) == (strength == "weak")
 
@@ -147,19 +147,21 @@ def test_the_page_to_sign_says_the_same_figures() -> None:
 
 @pytest.mark.parametrize(("epsilon", "share"), [(0.75, "7 in 10"), (1, "7 in 10"), ("ln 3", "75 in 100")])
 def test_odds_are_said_in_tenths_where_that_is_close(epsilon: float | str, share: str) -> None:
-    assert f"a chance of about {share} at most." in evidence([metric_of(NUMBER, epsilon=epsilon)], shipped())
+    assert f"the chance of one of them to at most about {share}." in evidence(
+        [metric_of(NUMBER, epsilon=epsilon)], shipped()
+    )
 
 
-def test_the_most_revealing_question_decides() -> None:
+def test_the_most_revealing_metric_decides() -> None:
     metrics = parsed(a=BOOLEAN | {"epsilon": 1}, b=BOOLEAN | {"epsilon": 12}, c=NUMBER).values()
-    assert "as good as knowing" in evidence(metrics, shipped())
-    assert " b," in evidence(metrics, shipped())
+    assert "practically reveals" in evidence(metrics, shipped())
+    assert " b:" in evidence(metrics, shipped())
 
 
 @for_each("language", SHIPPED)
-@for_each("name", QUESTIONS)
+@for_each("name", METRICS)
 def test_every_sentence_is_whole_in_every_language(name: str, language: str) -> None:
-    said = evidence([QUESTIONS[name]], shipped(language))
+    said = evidence([METRICS[name]], shipped(language))
     assert not set("{}") & set(said)
     assert said.endswith(".")
 

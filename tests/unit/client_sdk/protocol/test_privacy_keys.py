@@ -29,7 +29,7 @@ def metric(*lines: str) -> Metric:
 @pytest.mark.parametrize(
     ("lines", "budget", "place", "said"),
     [
-        ([BOOLEAN, LASTING, "epsilon = 3"], "", "metric.m.mechanism", "let epsilon be at most permanent_epsilon"),
+        ([BOOLEAN, LASTING, "epsilon = 3"], "", "metric.m.mechanism", "epsilon must be at most permanent_epsilon"),
         ([SET, LASTING], "", "metric.m.permanent_epsilon", "is not for a set"),
         ([MEAN, LASTING, 'mechanism = "optimal-mean"'], "", "metric.m.mechanism", "cannot report a permanent answer"),
         ([MEAN.replace("mean", "distribution"), LASTING], "", "metric.m.mechanism", "cannot report a permanent answer"),
@@ -53,15 +53,15 @@ def metric(*lines: str) -> Metric:
             "metric.m.mechanism",
             "no place on the scale for no answer",
         ),
-        ([BOOLEAN, "persist = true"], "", "metric.m.persist", "is for a count"),
+        ([BOOLEAN, "persist = true"], "", "metric.m.persist", "is only for a count"),
         ([BOOLEAN], 'strategy = "half"', "budget.strategy", "one of: split, sample, pace"),
         ([BOOLEAN], 'strategy = "sample"', "budget.answers", "is missing"),
         ([BOOLEAN], "answers = 2", "budget.answers", "unknown key"),
-        ([BOOLEAN], 'strategy = "pace"', "metric.m.expires", "day until which the lifetime must last"),
-        ([BOOLEAN, 'window = "week"'], 'strategy = "sample"\nanswers = 1', "metric.m.window", 'of \\[budget\\], "day"'),
+        ([BOOLEAN], 'strategy = "pace"', "metric.m.expires", "lifetime budget must last until this day"),
+        ([BOOLEAN, 'window = "week"'], 'strategy = "sample"\nanswers = 1', "metric.m.window", 'in \\[budget\\], "day"'),
         ([BOOLEAN], "per_month = 0", "budget.per_month", "must be above 0"),
         ([BOOLEAN], "delta = 1", "budget.delta", "from 0 to below 1"),
-        ([MEAN, 'mechanism = "gaussian"\ndelta = 1e-6'], "", "metric.m.delta", "is above the delta of \\[budget\\]"),
+        ([MEAN, 'mechanism = "gaussian"\ndelta = 1e-6'], "", "metric.m.delta", "is above the delta in \\[budget\\]"),
     ],
 )
 def test_a_mistake_is_named_by_its_place_and_says_what_to_do(

@@ -6,6 +6,7 @@ import pytest
 
 from client_sdk.labels import reported
 from client_sdk.protocol.channel import MOST_LIKELIEST
+from client_sdk.protocol.kinds.words import either
 from client_sdk.protocol.sentences import shipped
 from tests.support.core.tables import for_each
 from tests.support.devices.definitions import (
@@ -24,7 +25,7 @@ from tests.support.devices.definitions import (
 
 NAMES = [f"v{number}" for number in range(13)]
 FEW = CATEGORY | {"values": NAMES}
-QUESTIONS: dict[str, dict[str, Field]] = {
+METRICS: dict[str, dict[str, Field]] = {
     "randomized-response": BOOLEAN,
     "k-ary-randomized-response": FEW | {"mechanism": "k-ary-randomized-response"},
     "cyclic-design": FEW | {"mechanism": "cyclic-design", "epsilon": 1},
@@ -46,9 +47,9 @@ FIRST_SYMBOLS = 6
 
 
 @pytest.mark.slow
-@for_each("name", QUESTIONS)
+@for_each("name", METRICS)
 def test_the_named_inputs_are_those_that_make_a_symbol_likeliest(name: str) -> None:
-    channel = metric_of(QUESTIONS[name]).channel
+    channel = metric_of(METRICS[name]).channel
     step = channel.last_step
     middle = step.symbols // 2
     ends = {*range(min(FIRST_SYMBOLS, step.symbols)), *range(max(0, step.symbols - FIRST_SYMBOLS), step.symbols)}
@@ -63,7 +64,7 @@ def test_the_named_inputs_are_those_that_make_a_symbol_likeliest(name: str) -> N
 def test_every_mechanism_of_the_catalogue_is_named() -> None:
     from client_sdk.protocol.mechanisms.catalogue import NAMES as MECHANISMS  # noqa: PLC0415 beside its use
 
-    played = {metric_of(fields).channel.name for fields in QUESTIONS.values()}
+    played = {metric_of(fields).channel.name for fields in METRICS.values()}
     assert {name for name in MECHANISMS if name not in played} == {
         "auto",
         "rotated-axes",
@@ -96,12 +97,20 @@ def test_a_report_is_named_by_answers(fields: dict[str, Field], symbol: int, wor
 
 
 def test_of_many_answers_only_some_are_named() -> None:
-    words = reported(metric_of(QUESTIONS["cyclic-design"]), 0, shipped())
+    words = reported(metric_of(METRICS["cyclic-design"]), 0, shipped())
     assert words.endswith(" or others") or words.count(" or ") == 1
-    assert reported(metric_of(QUESTIONS["projective-geometry"]), 0, shipped()).endswith(" or others")
+    assert reported(metric_of(METRICS["projective-geometry"]), 0, shipped()).endswith(" or others")
 
 
 def test_a_range_is_named_by_its_ends() -> None:
     metric = metric_of(NUMBER | {"mechanism": "optimal-mean", "low": 0, "high": 5000, "epsilon": 4})
     low, _, high = reported(metric, metric.channel.symbols // 2, shipped()).partition(" to ")
     assert 0 < float(low.replace(",", "")) < float(high.replace(",", "")) < 5000
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [("a", "a"), ("ab", "a or b"), ("abc", "a, b or c"), ("abcd", "a, b, c or others")],
+)
+def test_three_answers_are_named_and_more_are_not(answers: str, words: str) -> None:
+    assert either(answers, shipped()) == words

@@ -140,8 +140,8 @@ def test_check_names_the_sentences_that_a_new_language_lacks(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("lines", "place", "problem"),
     [
-        ('[sentences]\nde = "Hallo"', "sentences", "must hold a table for each language: [sentences.de]"),
-        ("[sentences.German]", "sentences.German", "is no language; write its tag, such as de or pt-BR"),
+        ('[sentences]\nde = "Hallo"', "sentences", "must contain a table for each language: [sentences.de]"),
+        ("[sentences.German]", "sentences.German", "is not a language tag; write one, such as de or pt-BR"),
         (
             '[sentences.de]\nhistory.captoin = "Liste"',
             "sentences.de.history.captoin",

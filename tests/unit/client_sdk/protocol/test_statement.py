@@ -93,7 +93,7 @@ def test_no_text_keeps_a_mark(text: str) -> None:
     assert re.search(r"[*_`\[\]!|~]", re.sub(r"\\.", "", shown)) is None
 
 
-def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
+def test_every_metric_says_what_why_who_until_when_and_how_often() -> None:
     page = _page()
     dark, theme, start, lasting = page.split("\n## ")[1:5]
     assert dark.startswith(r"dark\_mode")
@@ -159,14 +159,14 @@ def test_no_year_is_said_to_reveal_more_than_a_life() -> None:
     assert page.count("all answers to all questions: even odds can become at most 149 to 1") == 3
 
 
-def test_how_questions_are_chosen_is_said() -> None:
+def test_how_metrics_are_chosen_is_said() -> None:
     sampled = registry_text(a=BOOLEAN, b=BOOLEAN).replace("lifetime", 'strategy = "sample"\nanswers = 1\nlifetime')
     page = _page(sampled)
     assert "at most 1 of the questions" in page
-    assert "drawn by chance" in page
+    assert "chosen at random" in page
     assert page.count("A year of answers (at most 366)") == 2
     paced = registry_text(a=BOOLEAN | {"expires": Toml("2027-12-31")})
-    assert "Not every day is answered" in _page(paced.replace("lifetime", 'strategy = "pace"\nlifetime'))
+    assert "Your device answers only on some days" in _page(paced.replace("lifetime", 'strategy = "pace"\nlifetime'))
 
 
 def test_who_answers_for_nothing_is_said() -> None:
@@ -187,39 +187,37 @@ def test_odds_of_a_million_are_as_good_as_knowing() -> None:
     assert float(odds(13 * NANOS, shipped()).split()[2].replace(",", "")) >= math.exp(13) * (1 - 1e-8)
 
 
-DISCLOSED = "* What an answer tells by being sent: that "
+DISCLOSED = "* What sending a report reveals: that "
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
         (BOOLEAN, "the application recorded something for it on that day, which may depend on what you did"),
-        (COUNT, "something was counted on that day. Where nothing is counted, nothing is sent"),
+        (COUNT, "something was counted on that day. If nothing is counted, nothing is sent"),
         (BOOLEAN | {"fill_in": True, "window": "week"}, "the application ran in that week, and nothing else"),
         (COUNT | {"fill_in": True, "fill_value": 0}, "the application ran on that day, and nothing else"),
         (ACTIVITY | {"fill_in": True}, "the application ran on that day, and nothing else"),
         (ACTIVITY, "the application was used on that day"),
     ],
 )
-def test_of_every_question_the_page_says_what_an_answer_tells_by_being_sent(
-    fields: dict[str, Field], words: str
-) -> None:
+def test_of_every_metric_the_page_says_what_an_answer_tells_by_being_sent(fields: dict[str, Field], words: str) -> None:
     page = _page(registry_text(m=fields))
     assert f"{DISCLOSED}{words}\n" in page
-    assert "That an answer is sent at all can tell more; each question says what." in " ".join(page.split())
+    assert "The fact that a report is sent can reveal more; each question says what." in " ".join(page.split())
 
 
-KEPT = "* What your device keeps for that: "
+KEPT = "* What your device stores"
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        (COUNT | {"persist": True}, "the count itself, until the application first runs after the day, or you opt out"),
-        (ACTIVITY, "the days themselves, until they are counted no more or you opt out"),
+        (COUNT | {"persist": True}, ": the count, until the application first runs after the day, or you opt out"),
+        (ACTIVITY, ": the days, until they no longer count or you opt out"),
         (
             BOOLEAN | PERMANENT,
-            "what shows to whoever reads it which answers you gave, until you opt out",
+            " until you opt out: data that reveals your answers to anybody who can read it",
         ),
     ],
 )
@@ -231,37 +229,37 @@ def test_the_page_says_which_true_answers_stand_on_the_disk_of_the_device(fields
 def test_the_page_says_that_days_of_use_stay_on_the_device() -> None:
     page = _page(registry_text(used=ACTIVITY | {"days": 28, "window": "week"}))
     assert "on how many of the last 28 days, up to the end of a week, the application was used" in page
-    disclosure = "What an answer tells by being sent: that the application was used in that week"
+    disclosure = "What sending a report reveals: that the application was used in that week"
     assert disclosure in page
     assert disclosure not in _page(registry_text(used=ACTIVITY | {"fill_in": True}))
-    assert "your device keeps for that: the days themselves, until they are counted no more or you opt out" in page
-    assert "the days themselves" not in _page(registry_text(used=BOOLEAN))
+    assert "your device stores: the days, until they no longer count or you opt out" in page
+    assert "device stores" not in _page(registry_text(used=BOOLEAN))
 
 
 @pytest.mark.parametrize("changes", [{}, {"fill_in": True}], ids=["plain", "filled in"])
 def test_the_page_says_that_only_the_nearest_label_is_reported(changes: dict[str, Field]) -> None:
     page = _page(registry_text(topic=NEAREST | changes))
-    assert "which of 3 labels is nearest to something of yours, which stays on the device" in page
+    assert "which of 3 labels is closest to your data, which stays on the device" in page
     assert "labels" not in _page(registry_text(topic=CATEGORY))
 
 
 def test_the_page_says_that_a_direction_is_reported_and_no_number() -> None:
     page = _page(registry_text(embedding=VECTOR | {"length": 300}))
-    assert "one direction, drawn by chance, toward which a list of 300 numbers roughly points" in page
+    assert "one direction, chosen at random, toward which a list of 300 numbers roughly points" in page
     assert "the numbers stay on the device" in page
 
 
 def test_the_page_says_what_of_a_text_leaves_the_device_and_what_its_group_tells() -> None:
     page = _page(registry_text(word=OF_TEXTS))
     assert "the first 12 letters of a text; the text itself stays on the device" in page
-    assert "a number that other texts can have, too; it is one of 3,541, and randomized" in page
-    assert "which of 16 ways to number texts was drawn. That says nothing of yours" in page
-    assert "texts that many people have in common, and how common a text is that somebody thinks of" in page
-    assert "In the counts of all devices, a text of one person alone can be found by mere chance only" in page
+    assert "a number, one of 3,541, that other texts can have, too, and that is randomized" in page
+    assert "which of 16 ways to number texts was chosen. That reveals nothing about your text" in page
+    assert "texts that many people have in common, and how common any given text is" in page
+    assert "In the totals of all devices, a text that only one person has can be found only by coincidence" in page
     named = _page(registry_text(word=OF_TEXTS | {"discover": False, "max_items": 3, "other": "_"}))
-    assert "drawn by chance from at most 3" in named
+    assert "chosen at random from at most 3" in named
     assert "which of 2 ways to number texts" in named
-    assert "No text is read from the answers" in named
+    assert "No text can be read from the answers" in named
     assert "counts as “\\_”" in named
     in_bytes = _page(registry_text(word=_in_bytes(OF_TEXTS)))
     assert "the first 12 bytes of a text; the text itself stays on the device" in in_bytes
@@ -272,20 +270,20 @@ def _in_bytes(definition: dict[str, Field]) -> dict[str, Field]:
 
 
 def test_the_page_says_what_of_the_features_of_a_model_is_reported() -> None:
-    about = "What it is about: age, sex, health; and what they are to predict"
+    about = "What it is about: age, sex, health; and what they should predict"
     vector, crosses = (_page(registry_text(m=model)) for model in (MODEL, CROSSED_MODEL))
     assert about in vector
     assert about in crosses
     assert "a list of 19 numbers roughly points" in vector
-    assert "one of these, drawn by chance, together with what is to be predicted" in crosses
+    assert "one of these, chosen at random, together with what they should predict" in crosses
     assert "the others stay on the device" in crosses
 
 
 def test_the_page_says_how_long_counts_are_kept_where_the_registry_does() -> None:
     assert "are kept:" not in _page()
     kept = _page(registry_text(brief=BOOLEAN | {"retention": 1}, long=BOOLEAN | {"retention": 1500, "window": "week"}))
-    assert "the counts are kept: one day after no more answers are taken for a day" in kept
-    assert "the counts are kept: 1,500 days after no more answers are taken for a week" in kept
+    assert "the totals are kept: one day after the collector has stopped accepting answers for a day" in kept
+    assert "the totals are kept: 1,500 days after the collector has stopped accepting answers for a week" in kept
 
 
 def test_the_page_says_which_value_stands_for_answers_that_are_not_listed() -> None:
@@ -303,8 +301,24 @@ def test_for_browsers_the_page_says_what_holds_per_window_and_per_life_of_the_st
         "* As long as one storage of the browser lasts, all answers to all questions: even odds can become at most 55"
         in web
     )
-    assert "* Day, month and year are those of a browser that deletes its storage all the time" in web
+    assert "* Day, month and year assume a browser that deletes its storage again and again" in web
     year = re.search(r"\* A year, all answers to all questions: even odds can become (.*)", web)
     assert year is not None
     assert year[1] == odds(366 * NANOS, shipped())
-    assert "the day, week or month in which it was made" in " ".join(web.split())
+    assert "the day, week or month in which it was created" in " ".join(web.split())
+
+
+@pytest.mark.parametrize(("strategy", "alone"), [("pace", ["39", "39"]), ("split", [])])
+def test_the_page_says_how_many_more_answers_are_sent_if_other_metrics_are_left_out(
+    strategy: str, alone: list[str]
+) -> None:
+    metric = BOOLEAN | {"epsilon": 1, "expires": Toml("2027-12-31")}
+    text = registry_text(a=metric, b=metric).replace("per_window = 20", f'strategy = "{strategy}"\nper_window = 3')
+    page = " ".join(_page(text.replace("lifetime = 400", "lifetime = 40")).split())
+    assert re.findall(r"If other questions are stopped .*? up to (\d+) times a year", page) == alone
+
+
+@pytest.mark.parametrize(("odds", "printed"), [("9.51", "9.6"), ("10.4", "11")])
+def test_odds_above_ten_are_rounded_up_to_whole_ones(odds: str, printed: str) -> None:
+    page = " ".join(_page(registry_text(m=BOOLEAN | {"epsilon": f"ln {odds}"})).split())
+    assert f"One answer: even odds can become at most {printed} to 1" in page

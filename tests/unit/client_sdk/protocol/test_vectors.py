@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,7 +97,7 @@ def test_every_code_by_which_a_body_is_malformed_has_a_vector() -> None:
 @for_each("vector", WINDOWS["of"])
 def test_an_instant_lies_in_the_windows_of_the_vector(vector: dict[str, Any]) -> None:
     for kind in WindowKind:
-        window = Window.of(kind, vector["instant_s"])
+        window = Window.at(kind, vector["instant_s"])
         assert window.text == vector[kind.value]
         assert window.starts_at <= vector["instant_s"] < window.ends_at
 
@@ -125,14 +123,3 @@ def test_the_outcomes_are_those_of_the_vectors() -> None:
         for kind, outcomes in OUTCOMES.items()
     }
     assert named == {kind: {each.value for each in outcomes} for kind, outcomes in ours.items()}
-
-
-def test_the_page_on_the_sdk_lists_the_outcomes_in_the_words_of_the_vectors() -> None:
-    page = (Path(__file__).parents[4] / "docs" / "reference" / "sdk.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
-    where = {("python", "typescript"): "both", ("python",): "Python", ("typescript",): "TypeScript"}
-    assert rows == [
-        (name, outcome["means"], where[tuple(outcome["sdks"])])
-        for outcomes in OUTCOMES.values()
-        for name, outcome in outcomes.items()
-    ]

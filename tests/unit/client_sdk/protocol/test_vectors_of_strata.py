@@ -11,13 +11,13 @@ STRATA = vectors("strata")
 REGISTRY = Registry.parse(STRATA["definition"])
 
 
-def test_the_strata_of_a_question_are_every_combination_in_the_order_of_the_vector() -> None:
+def test_the_strata_of_a_metric_are_every_combination_in_the_order_of_the_vector() -> None:
     assert list(REGISTRY.metric(STRATA["metric"]).strata) == STRATA["strata"]
 
 
 def test_a_device_reports_in_the_stratum_and_with_the_edition_of_the_vector() -> None:
     for device in STRATA["devices"]:
-        metric = REGISTRY.of(device["values"]).metric(STRATA["metric"])
+        metric = REGISTRY.for_strata(device["values"]).metric(STRATA["metric"])
         assert (metric.stratum, metric.edition) == (device["stratum"], device["edition"])
 
 

@@ -10,7 +10,7 @@ from tests.support.core.tables import for_each
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
 
-QUESTIONS = vectors("text")["questions"]
+METRICS = vectors("text")["metrics"]
 
 
 def domain_of(vector: dict[str, Any]) -> Text:
@@ -19,14 +19,14 @@ def domain_of(vector: dict[str, Any]) -> Text:
     return domain
 
 
-@for_each("vector", QUESTIONS)
-def test_a_question_has_the_groups_of_the_vector(vector: dict[str, Any]) -> None:
+@for_each("vector", METRICS)
+def test_a_metric_has_the_groups_of_the_vector(vector: dict[str, Any]) -> None:
     groups = domain_of(vector).groups(vector["cells"])
     shown = [{"bits": each.bits, "weight": each.weight, "multipliers": list(each.multipliers)} for each in groups]
     assert shown == vector["groups"]
 
 
-@for_each("vector", QUESTIONS)
+@for_each("vector", METRICS)
 def test_a_text_has_the_bits_and_cells_of_the_vector(vector: dict[str, Any]) -> None:
     domain = domain_of(vector)
     for case in vector["texts"]:
@@ -42,7 +42,7 @@ def shown(domain: Text, text: str) -> str:
     return letters[: domain.max_length] + (CUT if len(letters) >= domain.max_length else "")
 
 
-@for_each("vector", QUESTIONS)
+@for_each("vector", METRICS)
 def test_an_answer_and_scripted_coins_give_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["definition"]).metric(vector["metric"])
     for case in vector["cases"]:
@@ -52,13 +52,13 @@ def test_an_answer_and_scripted_coins_give_the_symbol_of_the_vector(vector: dict
 
 
 def test_the_vectors_hold_cut_texts_sets_letters_for_others_and_bytes() -> None:
-    domains = [domain_of(vector) for vector in QUESTIONS]
+    domains = [domain_of(vector) for vector in METRICS]
     assert {domain.discover for domain in domains} == {True, False}
     assert any(domain.max_items > 1 for domain in domains)
     assert any(domain.other for domain in domains)
     assert any(domain.letters == BYTES for domain in domains)
     assert any(
         len(case["text"]) > domain.max_length
-        for vector, domain in zip(QUESTIONS, domains, strict=True)
+        for vector, domain in zip(METRICS, domains, strict=True)
         for case in vector["texts"]
     )

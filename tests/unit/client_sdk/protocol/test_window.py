@@ -25,7 +25,7 @@ kinds = st.sampled_from(WindowKind)
 @settings(derandomize=True, deadline=None)
 @given(kinds, instants)
 def test_the_window_of_an_instant_holds_it_and_its_name_parses_back(kind: WindowKind, instant_s: int) -> None:
-    window = Window.of(kind, instant_s)
+    window = Window.at(kind, instant_s)
     assert window.starts_at <= instant_s < window.ends_at
     parsed = Window.parse(window.text)
     assert parsed == window
@@ -35,22 +35,22 @@ def test_the_window_of_an_instant_holds_it_and_its_name_parses_back(kind: Window
 @settings(derandomize=True, deadline=None)
 @given(kinds, instants)
 def test_windows_of_a_kind_follow_each_other_without_gap_or_overlap(kind: WindowKind, instant_s: int) -> None:
-    window = Window.of(kind, instant_s)
-    assert Window.of(kind, window.starts_at) == window
-    assert Window.of(kind, window.ends_at - 1) == window
-    assert Window.of(kind, window.ends_at).starts_at == window.ends_at
+    window = Window.at(kind, instant_s)
+    assert Window.at(kind, window.starts_at) == window
+    assert Window.at(kind, window.ends_at - 1) == window
+    assert Window.at(kind, window.ends_at).starts_at == window.ends_at
 
 
 @settings(derandomize=True, deadline=None)
 @given(instants)
 def test_iso_weeks_agree_with_the_calendar_of_the_standard_library(instant_s: int) -> None:
     year, week, _ = datetime.fromtimestamp(instant_s, UTC).isocalendar()
-    assert Window.of(WindowKind.WEEK, instant_s).text == f"{year:04}-W{week:02}"
+    assert Window.at(WindowKind.WEEK, instant_s).text == f"{year:04}-W{week:02}"
 
 
 @pytest.mark.parametrize("before_midnight_s", [1, 0.5, 1e-3, 1e-6, 1e-7])
 def test_an_instant_just_before_midnight_is_still_of_the_old_day(before_midnight_s: float) -> None:
-    assert Window.of(WindowKind.DAY, 86_400 - before_midnight_s).text == "1970-01-01"
+    assert Window.at(WindowKind.DAY, 86_400 - before_midnight_s).text == "1970-01-01"
 
 
 @settings(derandomize=True, deadline=None)
@@ -77,9 +77,9 @@ def test_windows_of_different_kinds_with_the_same_first_day_differ() -> None:
 @settings(derandomize=True, deadline=None)
 @given(kinds, instants, st.integers(0, 60))
 def test_a_later_window_is_reached_one_by_one(kind: WindowKind, instant_s: int, windows: int) -> None:
-    window = reached = Window.of(kind, instant_s)
+    window = reached = Window.at(kind, instant_s)
     for _ in range(windows):
-        reached = Window.of(kind, reached.ends_at)
+        reached = Window.at(kind, reached.ends_at)
     assert later(window, windows) == reached
 
 

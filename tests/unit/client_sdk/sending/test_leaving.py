@@ -1,4 +1,4 @@
-"""When a new report leaves: at a random instant that stands in the ledger, whoever runs then."""
+"""When a new report leaves: at a random instant in the ledger, whatever program runs then."""
 
 from __future__ import annotations
 

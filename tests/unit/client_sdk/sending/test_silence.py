@@ -1,4 +1,4 @@
-"""Whoever watches the network sees the same of a device that answers and of one that does not."""
+"""An observer of the network sees the same of a device that answers and of one that does not."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def test_so_it_has_where_the_network_fails_now_and_then(tmp_path: Path) -> None:
     assert observed(tmp_path / "answering", 0.4, {"m": True, "n": "b"}, shaky()) == silent
 
 
-def test_every_window_has_one_report_of_each_question(tmp_path: Path) -> None:
+def test_every_window_has_one_report_of_each_metric(tmp_path: Path) -> None:
     transport = ScriptedTransport()
     observed(tmp_path, 0.4, {"m": True}, transport)
     reports = [report for body in transport.bodies for report in read_upload(body).reports]
-    days = [Window.of(WindowKind.DAY, NOON + day * DAY_S).text for day in range(4)]
+    days = [Window.at(WindowKind.DAY, NOON + day * DAY_S).text for day in range(4)]
     assert sorted((report.window, report.metric) for report in reports) == [
         (day, name) for day in days for name in "mn"
     ]
@@ -94,7 +94,7 @@ def test_recording_does_not_move_the_next_upload_of_a_device_that_fills_in() -> 
         assert moved_s is None or moved_s < due_s
 
 
-def test_a_report_of_another_question_does_not_wait_for_the_calendar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_of_another_metric_does_not_wait_for_the_calendar(monkeypatch: pytest.MonkeyPatch) -> None:
     registry = ask('[metric.m]\nkind = "boolean"\nfill_in = true\n[metric.plain]\nkind = "boolean"')
     ranges: list[tuple[float, float]] = []
 
@@ -163,7 +163,7 @@ def test_a_device_that_was_off_tells_no_more_when_it_comes_back(tmp_path: Path, 
     assert sent(tmp_path / "silent", recorded=False) == sent(tmp_path / "recorded", recorded=True)
 
 
-def test_a_new_registry_sends_no_report_of_the_old_question_that_was_held_back(tmp_path: Path) -> None:
+def test_a_new_registry_sends_no_report_of_the_old_metric_that_was_held_back(tmp_path: Path) -> None:
     clock, transport = SetClock(), ScriptedTransport()
     old = ask('[metric.m]\nkind = "boolean"\nfill_in = true')
     new = ask('[metric.n]\nkind = "boolean"\nfill_in = true')
@@ -176,7 +176,7 @@ def test_a_new_registry_sends_no_report_of_the_old_question_that_was_held_back(t
     assert transport.bodies == []
 
 
-def test_opting_out_in_another_process_ends_recording_of_every_question(tmp_path: Path) -> None:
+def test_opting_out_in_another_process_ends_recording_of_every_metric(tmp_path: Path) -> None:
     registry = ask('[metric.plain]\nkind = "boolean"')
     clock = SetClock()
     with telemetry(tmp_path, registry=registry, clock=clock) as device:

@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk import Recorded, Registry
+from client_sdk.answers.schedule import Schedule
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.cli import main
 from client_sdk.ledger import outbox, queue, registries
 from client_sdk.ledger.file import FILE_NAME, open_file, open_memory
@@ -41,9 +43,9 @@ PLAIN = ask('[metric.m]\nkind = "boolean"\n[metric.n]\nkind = "boolean"')
 TAPS = '[metric.m]\nkind = "boolean"\n[metric.taps]\nkind = "count"\nmax = 9\nstatistic = "mean"\npersist = true'
 
 
-def stopping(*names: str, of: Registry = PLAIN, answer: Answer = accept) -> Answer:
+def stopping(*names: str, asked: Registry = PLAIN, answer: Answer = accept) -> Answer:
     """Answer as another way does, and name questions of a registry as stopped."""
-    header = encode_stopped((name, of.metric(name).edition) for name in names)
+    header = encode_stopped((name, asked.metric(name).edition) for name in names)
 
     def answer_and_stop(upload: Upload) -> Reply | Failure | None:
         reply = answer(upload)
@@ -57,7 +59,7 @@ def sent(transport: ScriptedTransport) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("answer", [accept, refuse(Refusal.UNKNOWN_EDITION)], ids=["accepted", "refused"])
-def test_a_stopped_question_is_neither_recorded_nor_charged_nor_sent_and_others_go_on(
+def test_a_stopped_metric_is_neither_recorded_nor_charged_nor_sent_and_others_go_on(
     tmp_path: Path, answer: Answer
 ) -> None:
     clock, transport = SetClock(), ScriptedTransport(stopping("m", answer=answer), accept)
@@ -76,10 +78,17 @@ def test_a_stopped_question_is_neither_recorded_nor_charged_nor_sent_and_others_
     assert rows(tmp_path, "SELECT DISTINCT metric FROM charges") == [("n",)]
 
 
-def test_unsent_reports_of_a_stopped_question_are_dropped_and_counted(tmp_path: Path) -> None:
+def test_every_edition_can_be_stopped_once_a_device_has_done_what_is_due() -> None:
+    with closing(open_memory("acme")) as connection:
+        Schedule(PLAIN, SystemCoins()).catch_up(connection, NOON)
+        named = connection.execute("SELECT metric, edition FROM editions WHERE stopped = 0 ORDER BY metric").fetchall()
+    assert named == [(name, PLAIN.metric(name).edition) for name in ("m", "n")]
+
+
+def test_unsent_reports_of_a_stopped_metric_are_dropped_and_counted(tmp_path: Path) -> None:
     clock, transport = SetClock(), ScriptedTransport(stopping("m"))
     registry = ask('[metric.m]\nkind = "boolean"\nfill_in = true\n[metric.n]\nkind = "boolean"')
-    transport.answer(stopping("m", of=registry))
+    transport.answer(stopping("m", asked=registry))
     with telemetry(tmp_path, registry=registry, clock=clock, transport=transport) as device:
         assert device.record("m", value=True) is Recorded.QUEUED
         assert device.record("n", value=True) is Recorded.QUEUED
@@ -106,7 +115,7 @@ def test_a_stop_outlives_the_process_and_what_the_collector_says_later_and_ends_
         assert device.record("m", value=True) is Recorded.QUEUED
 
 
-def test_a_question_that_asks_alike_under_another_name_goes_on() -> None:
+def test_a_metric_that_asks_alike_under_another_name_goes_on() -> None:
     assert PLAIN.metric("m").edition == PLAIN.metric("n").edition
     with telemetry(None, registry=PLAIN, transport=ScriptedTransport(stopping("m"))) as device:
         assert device.record("n", value=True) is Recorded.QUEUED
@@ -115,9 +124,9 @@ def test_a_question_that_asks_alike_under_another_name_goes_on() -> None:
         assert device.record("n", value=True) is Recorded.ALREADY_RECORDED
 
 
-def test_a_count_of_a_stopped_question_is_never_reported(tmp_path: Path) -> None:
+def test_a_count_of_a_stopped_metric_is_never_reported(tmp_path: Path) -> None:
     registry = ask(TAPS)
-    clock, transport = SetClock(), ScriptedTransport(stopping("taps", of=registry))
+    clock, transport = SetClock(), ScriptedTransport(stopping("taps", asked=registry))
     with telemetry(tmp_path, registry=registry, clock=clock, transport=transport) as device:
         assert device.count("taps") is Recorded.COUNTED
         assert device.record("m", value=True) is Recorded.QUEUED
@@ -140,7 +149,7 @@ def test_the_draw_is_the_same_with_a_stop_as_without_so_that_nothing_is_asked_in
             ledger = device._processes.current.ledger_thread
             ledger.run(lambda c: c.execute("UPDATE device SET secret = ?", (bytes(32),)), 60)
             keys = [(name, registry.metric(name).edition) for name in stopped]
-            ledger.run(lambda c: registries.name_questions(c, keys), 60)
+            ledger.run(lambda c: registries.name_metrics(c, keys), 60)
             ledger.run(lambda c: registries.learn_stops(c, keys), 60)
             device._schedule._secret = None
             for _ in range(30):
@@ -181,9 +190,9 @@ def test_whatever_the_header_holds_it_only_silences(headers: list[str | None]) -
 def garbage(number: int) -> Answer:
     """Answer with a whole list of stops that no registry has named."""
     edition = PLAIN.metric("m").edition
-    questions = [(f"x{number}_{entry}", edition) for entry in range(32)]
-    questions += [("m", f"{number * 32 + entry:012x}") for entry in range(32)]
-    header = encode_stopped(questions)
+    metrics = [(f"x{number}_{entry}", edition) for entry in range(32)]
+    metrics += [("m", f"{number * 32 + entry:012x}") for entry in range(32)]
+    header = encode_stopped(metrics)
     assert len(decode_stopped(header)) == MAX_STOPPED
     return lambda upload: accept(upload)._replace(stopped=header)
 
@@ -241,7 +250,7 @@ def test_an_upload_that_left_with_other_reports_stays_as_it_is_and_one_of_stoppe
             for name in names:
                 queue.enqueue(connection, Report(name, edition, "2026-11-20", 0))
             assert outbox.new_parcel(connection, NOON) is not None
-        registries.name_questions(connection, [("m", edition), ("m2", edition)])
+        registries.name_metrics(connection, [("m", edition), ("m2", edition)])
         registries.learn_stops(connection, [("m", edition), ("m2", edition)])
         outbox.drop_stopped(connection)
         bodies = connection.execute("SELECT body FROM uploads").fetchall()
@@ -273,9 +282,9 @@ def test_show_says_what_its_collector_has_stopped(tmp_path: Path, capsys: pytest
         device.flush(timeout_s=60)
     edition = PLAIN.metric("m").edition
     assert main(["show", "--data-dir", str(tmp_path)]) == 0
-    assert "Stopped by its collector, and asked no more: m\n" in capsys.readouterr().out
+    assert "Stopped by the collector: m\n" in capsys.readouterr().out
     assert main(["show", "--data-dir", str(tmp_path), "--all"]) == 0
-    assert f"Stopped by its collector, and asked no more: m (edition {edition})" in capsys.readouterr().out
+    assert f"Stopped by the collector: m (edition {edition})" in capsys.readouterr().out
     assert main(["show", "--data-dir", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["stopped"] == [["m", edition]]
 

@@ -232,7 +232,7 @@ def test_names_have_the_form_that_the_code_reads(schema: str, name: str, pattern
     assert SCHEMAS[schema]["properties"][name]["pattern"] == f"^{pattern}$"
 
 
-def test_stopped_questions_have_the_form_that_the_code_reads() -> None:
+def test_stopped_metrics_have_the_form_that_the_code_reads() -> None:
     stopped = SCHEMAS["Registry"]["properties"]["stopped"]["items"]
     assert stopped["pattern"] == f"^{METRIC_NAME.pattern}:{EDITION.pattern}$"
 

@@ -296,7 +296,7 @@ def test_a_store_with_a_part_of_a_backup_is_not_served(opened: Opener, tmp_path:
         restore.restore(path, restore.check(path), breaking(new, 5), nothing)
     with pytest.raises(ConfigError, match="run hearsay-collector store import again"):
         opened(1)
-    with pytest.raises(ConfigError, match="import that one again"):
+    with pytest.raises(ConfigError, match="import that backup again"):
         put(other, new)
     assert put(path, new)
     opened(1)
@@ -311,7 +311,7 @@ def test_of_two_imports_that_begin_at_once_one_is_refused(opened: Opener, monkey
         return True
 
     monkeypatch.setattr(second, "_is_empty", overtaken)
-    with pytest.raises(ConfigError, match="the import of another backup into the store was begun"):
+    with pytest.raises(ConfigError, match="the import of another backup into the store was started"):
         second.begin("another backup")
     assert store.shards.facts()["importing"] == "one backup"
 
@@ -352,19 +352,21 @@ def test_a_file_that_is_cut_anywhere_is_refused_before_anything_is_changed(lines
     whole = b"".join(lines)
     for length in (0, 1, len(lines[0]), len(lines[0]) + 9, len(whole) - len(lines[-1]), len(whole) - 2):
         path.write_bytes(whole[:length])
-        with pytest.raises(BackupError, match=r"is cut: line \d+, the last one|line \d+ is not JSON, or is cut"):
+        with pytest.raises(
+            BackupError, match=r"is incomplete: its last line, \d+|line \d+ is not JSON, or is incomplete"
+        ):
             restore.check(path)
 
 
 def test_a_changed_missing_or_doubled_line_is_named(lines: list[bytes], tmp_path: Path) -> None:
     path, last = tmp_path / "backup", len(lines)
     damaged = {
-        f"line {last} does not fit": [lines[0], lines[1].replace(b'"latest_end":1', b'"latest_end":2'), *lines[2:]],
-        f"line {last - 1} does not fit": [lines[0], *lines[2:]],
-        f"line {last + 1} does not fit": [*lines[:2], lines[1], *lines[2:]],
+        f"line {last} does not match": [lines[0], lines[1].replace(b'"latest_end":1', b'"latest_end":2'), *lines[2:]],
+        f"line {last - 1} does not match": [lines[0], *lines[2:]],
+        f"line {last + 1} does not match": [*lines[:2], lines[1], *lines[2:]],
         "line 3 is a second header": [*lines[:2], lines[0], *lines[2:]],
         "line 1 should be the header": lines[1:],
-        f"line {last + 1} stands after the end": [*lines, lines[1]],
+        f"line {last + 1} follows the end of the backup": [*lines, lines[1]],
         "line 2 is not JSON": [lines[0], b"x" + lines[1], *lines[2:]],
         "line 1 is damaged": [b'{"metric":"os"}\n'],
     }
@@ -383,7 +385,7 @@ def test_a_file_that_changes_between_checking_and_importing_leaves_the_import_un
     contents = restore.check(path)
     opened(0).count(judged(upload()))
     written(opened(0), path)
-    with pytest.raises(BackupError, match="has changed"):
+    with pytest.raises(BackupError, match="changed during the import"):
         restore.restore(path, contents, StoreFiller(opened(1, purpose=Purpose.IMPORT)), nothing)
     with pytest.raises(ConfigError):
         opened(1)
@@ -495,7 +497,7 @@ def test_a_collector_that_counts_during_an_import_is_noticed(
             super().close_all(windows)
             new.count(judged(late))
 
-    with pytest.raises(ConfigError, match="a collector counts in the store"):
+    with pytest.raises(ConfigError, match="a collector is counting in the store"):
         restore.restore(path, restore.check(path), Served(new), nothing)
     with pytest.raises(ConfigError, match="run hearsay-collector store import again"):
         opened(1)

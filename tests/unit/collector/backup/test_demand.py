@@ -114,7 +114,7 @@ def test_a_short_backup_of_huge_tallies_is_refused_before_anything_is_written(
     client.config_set("maxmemory", used_bytes(client) + 10**9)
     contents, store = check(path), RedisStore(embedded_url)
     with pytest.raises(
-        ConfigError, match=r"takes up to 1.1 GB .* line 2, of metric\.os .* 16,777,216 symbols \(134 MB"
+        ConfigError, match=r"needs up to 1.1 GB .* line 2, is that of metric\.os .* 16,777,216 symbols \(134 MB"
     ):
         require_room(store.shards, contents.digest, contents.demand)
     store.disconnect()
@@ -129,7 +129,7 @@ def test_windows_that_every_shard_would_note_are_refused_where_there_is_no_room(
     contents, store = check(path), RedisStore(embedded_url)
     require_room(store.shards, contents.digest, contents.demand)
     client.hset(keys.STORE, "shards", "64")
-    with pytest.raises(ConfigError, match="the backup takes up to 77 MB of the store"):
+    with pytest.raises(ConfigError, match="the backup needs up to 77 MB of the store"):
         require_room(store.shards, contents.digest, contents.demand)
     store.disconnect()
 
@@ -142,7 +142,7 @@ def test_an_import_that_was_begun_goes_on_in_the_room_that_it_has_taken(
     assert StoreFiller(store).begin(contents.digest)
     client.config_set("maxmemory", used_bytes(client) + 2**20)
     require_room(store.shards, contents.digest, contents.demand)
-    with pytest.raises(ConfigError, match="takes up to 134 MB"):
+    with pytest.raises(ConfigError, match="needs up to 134 MB"):
         require_room(store.shards, "another", contents.demand)
     store.disconnect()
 
@@ -158,11 +158,11 @@ STRATA = Registry.parse(
     [
         (
             [TallyLine("os", OS.edition, TODAY, MOST_SYMBOLS, {MOST_SYMBOLS - 1: 1})],
-            r"line 2: a tally of metric\.os has 16,777,216 symbols, and by the registry 4: the file was changed",
+            r"line 2: the tally of metric\.os has 16,777,216 symbols, but 4 according to the registry: the file",
         ),
         (
             [TallyLine("os", GONE, day, 4 + number, {3: 1}) for number, day in enumerate(days(2))],
-            r"line 3: a tally of metric\.os has 5 symbols, and 4 in line 2, under the same question",
+            r"line 3: the tally of metric\.os has 5 symbols, but another tally of the same question, in line 2, has 4",
         ),
         (
             [
@@ -170,7 +170,7 @@ STRATA = Registry.parse(
                 TallyLine("os", OS.edition, TODAY, 4, {3: 1}),
                 Editions({f"os:{edition}": OS.edition for edition in STRATA.editions}),
             ],
-            r"line 2: a tally of metric\.os has 5 symbols, and 4 in line 3, under the same question",
+            r"line 2: the tally of metric\.os has 5 symbols, but another tally of the same question, in line 3, has 4",
         ),
         ([TallyLine("os", GONE, TODAY, 4, {0: 1})] * 2, "line 3 repeats the tally of line 2: the file was changed"),
     ],

@@ -65,7 +65,7 @@ def test_counts_are_written_by_symbol_without_zeros() -> None:
 
 
 CHANGES: tuple[tuple[BackupLine, str, Any, str], ...] = (
-    (LINES[0], "format", 2, "is of another format than 1"),
+    (LINES[0], "format", 2, "does not have format 1"),
     (LINES[0], "shards", 0, "shards"),
     (LINES[0], "grace_s", -1, "grace_s"),
     (LINES[0], "app", 3, "app"),
@@ -87,7 +87,7 @@ CHANGES: tuple[tuple[BackupLine, str, Any, str], ...] = (
     (DENSE, "counts", {"0": 2**63}, "counts"),
     (DENSE, "counts", [], "counts"),
     (SPARSE, "symbols", 2**40, "symbols"),
-    (SPARSE, "counts", {"1000": 1}, "counts has a symbol beyond the alphabet"),
+    (SPARSE, "counts", {"1000": 1}, "counts contains a symbol outside the alphabet"),
     (SPARSE, "counts", {"-1": 1}, "counts|key"),
     (LINES[0], "shards", 2**14 + 1, "shards"),
     (BUCKET, "expires_at", 2**38 + 1, "expires_at"),

@@ -47,7 +47,7 @@ def test_a_registry_names_the_app_only_of_a_store_without_one(
     agree_on_app(store.shards, "other-app")
     refused = run(*export)
     assert refused.exit_code == 1
-    assert f"the store is of the app other-app, and the registry of {REGISTRY.app}" in refused.stderr
+    assert f"the store belongs to the app other-app, but the registry to {REGISTRY.app}" in refused.stderr
     assert not written.exists()
 
 
@@ -57,7 +57,7 @@ def test_a_backup_is_not_written_to_a_file_that_is_called_as_standard_output(
     store.disconnect()
     monkeypatch.chdir(tmp_path)
     refused = run("store", "export", "--redis", embedded_url, "--to", "-")
-    assert (refused.exit_code, "leave --to out for standard output" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "omit --to for standard output" in refused.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []
     whole = run("store", "export", "--redis", embedded_url)
     assert (whole.exit_code, json.loads(whole.stdout.splitlines()[0])["app"]) == (0, None)
@@ -66,14 +66,14 @@ def test_a_backup_is_not_written_to_a_file_that_is_called_as_standard_output(
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
-        ("metrics.toml", "is no backup, and the export would replace it"),
-        ("link", "is no backup, and the export would replace it"),
-        ("access.toml", "is no backup, and the export would replace it"),
-        ("tls_key", "is no backup, and the export would replace it"),
-        ("tallies.ndjson", "is no backup, and the export would replace it"),
-        ("later.ndjson", "is no backup, and the export would replace it"),
-        ("store/store.mark", "is within the data directory"),
-        ("store/appendonlydir/appendonly.aof.1.incr.aof", "is within the data directory"),
+        ("metrics.toml", "is not a backup, and the export would overwrite it"),
+        ("link", "is not a backup, and the export would overwrite it"),
+        ("access.toml", "is not a backup, and the export would overwrite it"),
+        ("tls_key", "is not a backup, and the export would overwrite it"),
+        ("tallies.ndjson", "is not a backup, and the export would overwrite it"),
+        ("later.ndjson", "is not a backup, and the export would overwrite it"),
+        ("store/store.mark", "is inside the data directory"),
+        ("store/appendonlydir/appendonly.aof.1.incr.aof", "is inside the data directory"),
     ],
 )
 def test_a_backup_replaces_no_file_that_is_no_backup_and_none_of_its_store(
@@ -116,7 +116,10 @@ def test_a_pipe_is_refused_because_a_backup_is_read_twice(tmp_path: Path) -> Non
     finally:
         os.close(reader)
     assert refused.exit_code == 1
-    assert f"{pipe} is no regular file, and a backup is read twice: write it to a file first" in refused.stderr
+    assert (
+        f"{pipe} is not a regular file, and the import reads the backup twice: save it to a file first"
+        in refused.stderr
+    )
     assert not (tmp_path / "new").exists()
 
 
@@ -128,7 +131,7 @@ def test_a_backup_that_the_embedded_store_has_no_room_for_is_refused_and_nothing
     refused = run(*importing, "--store-memory", "100M")
     assert refused.exit_code == 1
     assert "give the server more memory (maxmemory, or --store-memory)" in refused.stderr
-    assert "the store is empty, and was never used" in run("store", "export", "--data-dir", tmp_path / "new").stderr
+    assert "the store is empty and was never used" in run("store", "export", "--data-dir", tmp_path / "new").stderr
 
 
 def test_an_export_changes_nothing_also_of_a_store_that_was_never_used(embedded_url: str) -> None:
@@ -136,7 +139,7 @@ def test_an_export_changes_nothing_also_of_a_store_that_was_never_used(embedded_
         client.flushall()
         refused = run("store", "export", "--redis", embedded_url)
         assert refused.exit_code == 1
-        assert "the store is empty, and was never used: name the one that a collector counts in" in refused.stderr
+        assert "the store is empty and was never used: name the store of a collector" in refused.stderr
         assert client.dbsize() == 0
 
 

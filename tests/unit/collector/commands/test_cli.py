@@ -44,7 +44,7 @@ def test_the_help_names_choices_as_they_are_documented() -> None:
 def test_a_name_that_no_key_can_have_is_refused_by_the_rule_for_names(name: str) -> None:
     refused = run("key", "--", name)
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "NAME must be 1 to 64 of" in refused.stderr
+    assert "NAME must have 1 to 64 characters" in refused.stderr
 
 
 def test_a_setting_that_is_refused_shows_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_a_command_that_changes_a_store_keeps_the_promise_that_the_service_makes
     agree_on_settings(serving, 60, copies=1)
     serving.disconnect()
     alone = run("store", *command, *store)
-    assert (alone.exit_code, "has 0 replicas in step" in alone.stderr) == (1, True)
+    assert (alone.exit_code, "has 0 replicas in sync" in alone.stderr) == (1, True)
 
 
 def store_with_a_report(url: str) -> None:
@@ -90,7 +90,7 @@ def test_a_window_is_closed_only_after_a_yes_and_only_if_a_metric_has_it(
     with redis.Redis.from_url(embedded_url) as client:
         client.flushall()
     empty = run(*close, TODAY, "--yes")
-    assert (empty.exit_code, "no metric reports by day: the store has no report yet" in empty.stderr) == (1, True)
+    assert (empty.exit_code, "no metric reports by day: the store has no reports yet" in empty.stderr) == (1, True)
     store_with_a_report(embedded_url)
     of_no_metric = run(*close, "2026-W47", "--yes")
     assert (
@@ -98,11 +98,11 @@ def test_a_window_is_closed_only_after_a_yes_and_only_if_a_metric_has_it(
         "no metric reports by week: the store has only reports by day" in of_no_metric.stderr,
     ) == (1, True)
     unasked = run(*close, TODAY)
-    assert (unasked.exit_code, "nobody can be asked here: add --yes" in unasked.stderr) == (1, True)
+    assert (unasked.exit_code, "there is no terminal to confirm it: add --yes" in unasked.stderr) == (1, True)
     monkeypatch.setattr("collector.commands.windows.is_terminal", lambda: True)
     assert CliRunner().invoke(cli, [*close, TODAY], input="n\n").exit_code == 1
     declined = CliRunner().invoke(cli, [*close, "2026-11-19"], input="n\n").output
-    sealed = "closing window 2026-11-19 for good: it has no report yet; later reports for it are refused"
+    sealed = "closing window 2026-11-19 for good: it has no reports yet; later reports for it are refused"
     assert declined.startswith(f"{sealed}\nClose it? [y/N]: n")
     agreed = CliRunner().invoke(cli, [*close, TODAY], input="y\n")
     assert (agreed.exit_code, "it has 1 report of 1 metric;" in agreed.output) == (0, True)
@@ -120,7 +120,7 @@ def test_a_closing_that_broke_off_says_that_it_may_hold_in_part(
         client.flushall()
     store_with_a_report(embedded_url)
     close = ("store", "close", "--redis", embedded_url, "--window", TODAY, "--yes")
-    said = f"cannot be reached; a part of the store may refuse reports for {TODAY} already: run this again\n"
+    said = f"cannot be reached; part of the store may already refuse reports for {TODAY}: run this command again\n"
     with monkeypatch.context() as patched:
         patched.setattr(RedisStore, "close", unavailable)
         broken = run(*close)
@@ -135,10 +135,10 @@ def test_a_closing_that_broke_off_says_that_it_may_hold_in_part(
 def test_of_an_emptied_server_no_loss_can_be_accepted_and_a_whole_one_has_none(embedded_url: str) -> None:
     with redis.Redis.from_url(embedded_url) as client:
         client.flushall()
-    said = "the store is empty, and says nothing of what it held: a collector that starts on it begins a new store\n"
+    said = "the store is empty, with no record of earlier content: a collector that starts on it creates a new store\n"
     assert run("store", "accept-loss", "--redis", embedded_url).output == said
     store_with_a_report(embedded_url)
-    assert run("store", "accept-loss", "--redis", embedded_url).output == "nothing is missing that was noted\n"
+    assert run("store", "accept-loss", "--redis", embedded_url).output == "nothing that was recorded is missing\n"
 
 
 @pytest.mark.parametrize(
@@ -166,5 +166,5 @@ def test_output_that_finds_no_room_is_one_sentence(command: str, unbuffered: str
     said = [line for line in ended.stderr.splitlines() if not line.startswith("the secret of")]
     assert (ended.returncode, said) == (
         1,
-        ["Error: the output cannot be written: No space left on device; give it another place to go"],
+        ["Error: the output cannot be written: No space left on device; redirect it elsewhere"],
     )

@@ -51,7 +51,7 @@ def test_a_secret_stands_in_a_variable_or_in_a_file_without_the_end_of_its_line(
     [
         (FROM_A_FILE, {}, "none cannot be read", 1),
         (FROM_A_FILE, {"HEARSAY_READ_TOKEN": "canary"}, "HEARSAY_READ_TOKEN is set, and a file", 1),
-        ((*SERVE, "--access", "none"), {"HEARSAY_READ_TOKEN": "canary"}, "--access says who reads", 2),
+        ((*SERVE, "--access", "none"), {"HEARSAY_READ_TOKEN": "canary"}, "the access file says who may read", 2),
         (SERVE, {"HEARSAY_READ_TOKEN": "a canary"}, "printable ASCII", 1),
         (SERVE, {"HEARSAY_READ_TOKEN": "canary"}, "the read token has fewer than 16 characters", 1),
         ((*CLOSE, "--redis", "redis://:canary@127.0.0.1"), {}, "in HEARSAY_REDIS_URL", 2),
@@ -59,7 +59,7 @@ def test_a_secret_stands_in_a_variable_or_in_a_file_without_the_end_of_its_line(
         (CLOSE, {"HEARSAY_REDIS_URL": "redis://:can/canary@127.0.0.1"}, "--redis must be a URL", 2),
         (CLOSE, {"HEARSAY_REDIS_URL": "redis://app:canary@127.0.0.1:1"}, "the store cannot be used", 1),
         (CLOSE, {"HEARSAY_REDIS_URL_FILE": "none"}, "none cannot be read", 2),
-        ((*SERVE, "--read-token-file", os.devnull), {}, f"{os.devnull} is empty: it must hold the value of", 1),
+        ((*SERVE, "--read-token-file", os.devnull), {}, f"{os.devnull} is empty: it must contain the value of", 1),
         (SERVE, {"HEARSAY_READ_TOKEN": ""}, "HEARSAY_READ_TOKEN is set but empty", 1),
     ],
 )
@@ -77,7 +77,7 @@ def test_what_is_wrong_with_a_secret_is_said_without_showing_it(
     [
         ({"HEARSAY_REDIS_URL": ""}, "HEARSAY_REDIS_URL is set but empty"),
         ({"HEARSAY_REDIS_URL_FILE": ""}, "HEARSAY_REDIS_URL_FILE is set but empty"),
-        ({"HEARSAY_REDIS_URL_FILE": "store_url"}, "store_url is empty: it must hold the value of HEARSAY_REDIS_URL"),
+        ({"HEARSAY_REDIS_URL_FILE": "store_url"}, "store_url is empty: it must contain the value of HEARSAY_REDIS_URL"),
     ],
 )
 @pytest.mark.parametrize("command", OF_A_STORE)

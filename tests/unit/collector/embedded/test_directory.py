@@ -61,7 +61,7 @@ def test_root_starts_no_store_that_another_user_runs(tmp_path: Path, monkeypatch
     owner = before[1].st_uid
     monkeypatch.setattr("collector.embedded.directory.ROOT", owner + 1)
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    with pytest.raises(ConfigError, match=rf"that of the user {owner}, .*: run this as that user"):
+    with pytest.raises(ConfigError, match=rf"belongs to user {owner}, .*: run this as that user"):
         locked(tmp_path)
     assert [path.stat() for path in (tmp_path, tmp_path / LOCK_FILE)] == before
 
@@ -74,10 +74,10 @@ def test_a_socket_that_was_left_is_no_running_collector(tmp_path: Path) -> None:
     assert running_store_url(tmp_path) == f"unix://{tmp_path / 's'}"
     os.close(lock)
     for _ in range(2):
-        with pytest.raises(ConfigError, match="no collector runs on"):
+        with pytest.raises(ConfigError, match="no collector is running on"):
             running_store_url(tmp_path)
     (tmp_path / LOCK_FILE).unlink()
-    with pytest.raises(ConfigError, match="no collector runs on"):
+    with pytest.raises(ConfigError, match="no collector is running on"):
         running_store_url(tmp_path)
 
 
@@ -112,4 +112,4 @@ def test_a_file_of_the_store_that_cannot_be_written_is_named(tmp_path: Path, mon
     (tmp_path / "store.mark").touch()
     # as where the user is not root
     monkeypatch.setattr(os, "access", lambda path, _: path.name != "store.mark")
-    assert "store.mark cannot be written by this user" in check_data_dir(tmp_path).text
+    assert f"this user cannot write to {tmp_path / 'store.mark'}" in check_data_dir(tmp_path).text

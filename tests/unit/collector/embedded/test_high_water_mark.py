@@ -59,7 +59,7 @@ def test_each_of_several_increments_must_be_whole(tmp_path: Path) -> None:
     write_files(tmp_path, n1=PING, n2=PING)
     noted(tmp_path)
     write_files(tmp_path, n1=PING[:-1], n2=PING)
-    with pytest.raises(ConfigError, match=r"1\.incr\.aof lacks 1 byte at its end, of the 14 bytes"):
+    with pytest.raises(ConfigError, match=r"1\.incr\.aof lacks the last 1 byte of the 14 bytes"):
         Mark(tmp_path).require_kept()
     (tmp_path / STORE_DIR / "appendonly.aof.1.incr.aof").unlink()
     with pytest.raises(ConfigError, match=r"1\.incr\.aof is missing"):
@@ -70,7 +70,7 @@ def test_an_increment_that_becomes_shorter_under_a_running_store_is_reported(tmp
     write_files(tmp_path, n1=PING * 2)
     mark = noted(tmp_path)
     write_files(tmp_path, n1=PING)
-    with pytest.raises(ConfigError, match="lacks 14 bytes at its end"):
+    with pytest.raises(ConfigError, match="lacks the last 14 bytes"):
         mark.note(mark.sizes())
 
 
@@ -91,7 +91,7 @@ def test_a_note_continues_where_the_last_collector_left_it(tmp_path: Path) -> No
 def test_a_note_that_cannot_be_read_is_named(content: bytes, tmp_path: Path) -> None:
     write_files(tmp_path, n1=PING)
     (tmp_path / MARK_FILE).write_bytes(content)
-    with pytest.raises(ConfigError, match=r"store\.mark says how much was acknowledged, and cannot be read"):
+    with pytest.raises(ConfigError, match=r"store\.mark, which records how much was acknowledged, cannot be read"):
         Mark(tmp_path).require_kept()
 
 

@@ -30,8 +30,8 @@ def memory(part: float) -> Memory:
 
 def test_memory_is_that_of_the_limit_or_else_of_the_machine() -> None:
     facts = {"used_memory": "50", "maxmemory": "100", "total_system_memory": "1000"}
-    assert Memory.of(facts) == Memory(50, 100, is_limited=True)
-    assert Memory.of(facts | {"maxmemory": "0"}) == Memory(50, 1000, is_limited=False)
+    assert Memory.from_info(facts) == Memory(50, 100, is_limited=True)
+    assert Memory.from_info(facts | {"maxmemory": "0"}) == Memory(50, 1000, is_limited=False)
     assert str(Memory(3 * 10**9, 4 * 10**9, is_limited=True)) == "a server uses 3.0 GB, 75% of its maxmemory (4.0 GB)"
     assert "its machine's memory" in str(Memory(1, 2, is_limited=False))
 

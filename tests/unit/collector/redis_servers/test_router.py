@@ -100,7 +100,7 @@ def routed(servers: dict[Address, Answers], copies: int = 0) -> tuple[Router, Wi
 
 
 def get(tag: str = "x") -> PackedCommand:
-    return PackedCommand.of(tag, "GET", tag)
+    return PackedCommand.packed(tag, "GET", tag)
 
 
 def kinds(answers: list[Any]) -> list[Any]:
@@ -120,15 +120,15 @@ def test_a_redirection_is_followed_and_remembered() -> None:
 
 
 def test_a_slot_on_its_way_is_asked_for_where_it_goes_and_its_home_is_not_forgotten() -> None:
-    heard: list[list[bytes]] = []
+    received: list[list[bytes]] = []
 
     def target(command: list[bytes]) -> Any:
-        heard.append(command)
+        received.append(command)
         return b"OK" if command == [b"ASKING"] else b"there"
 
     ours, _ = routed({A: says(AskError("7 :2")), ("a", 2): target})
     assert ours.ask_all([get(), get()]) == [b"there", b"there"]
-    assert heard == [[b"ASKING"], [b"GET", b"x"]] * 2
+    assert received == [[b"ASKING"], [b"GET", b"x"]] * 2
 
 
 def test_a_moving_slot_is_waited_for_with_growing_pauses_and_not_for_ever(pauses: list[float]) -> None:
@@ -189,7 +189,7 @@ def test_a_connection_that_broke_is_tried_once_more_with_all_that_was_sent() -> 
 def test_a_server_that_does_not_answer_in_time_is_not_asked_twice() -> None:
     ours, wires = routed({A: says(RedisTimeoutError("late"), b"one")})
     assert kinds(ours.ask_all([get(), get()])) == [StoreUnavailableError] * 2
-    with pytest.raises(RedisConnectionError, match="just not answered"):
+    with pytest.raises(RedisConnectionError, match="recently did not answer"):
         wires.own(A)
 
 
@@ -199,7 +199,7 @@ def test_a_server_that_answered_before_and_now_does_not_is_not_asked_twice_eithe
     assert ours.ask(get()) == b"one"
     with pytest.raises(StoreUnavailableError, match="late"):
         ours.ask(get())
-    with pytest.raises(RedisConnectionError, match="just not answered"):
+    with pytest.raises(RedisConnectionError, match="recently did not answer"):
         wires.own(None)
 
 
@@ -212,7 +212,7 @@ def test_a_server_that_was_avoided_is_tried_by_one_first(monkeypatch: pytest.Mon
     monkeypatch.setattr(wires, "open", _never)
     with pytest.raises(RedisTimeoutError):
         wires.own(A)
-    with pytest.raises(RedisConnectionError, match="just not answered"):
+    with pytest.raises(RedisConnectionError, match="recently did not answer"):
         wires.own(A)
     monkeypatch.undo()
     wires._avoided_until[A] = float("-inf")
@@ -366,7 +366,7 @@ def test_a_replica_that_has_failed_must_have_it_too_until_it_is_forgotten() -> N
             ours.confirm(answered, "read")
 
 
-def test_a_master_that_was_taken_over_from_must_have_it_if_it_is_heard_of_or_may_take_over_in_any_state() -> None:
+def test_a_master_that_was_taken_over_from_must_have_it_if_it_is_known_or_may_take_over_in_any_state() -> None:
     back = _with(
         SHARDS_SEEN[0], [b"id", b"back", b"port", 4, b"ip", b"10.0.0.4", b"role", b"master", b"health", b"online"]
     )
@@ -395,7 +395,7 @@ def test_what_a_server_answered_before_it_was_a_replica_is_not_confirmed() -> No
     opened = wires.opened(A)
     assert opened is not None
     opened.history = "the one before"
-    with pytest.raises(StoreUnavailableError, match="was a replica meanwhile"):
+    with pytest.raises(StoreUnavailableError, match="was a replica for a while"):
         ours.confirm(answered, "read")
     assert wires.opened(A) is None
 
@@ -426,7 +426,7 @@ def test_a_reconnected_server_cannot_confirm_what_another_may_have_answered() ->
     assert ours.ask_all([get()], answered) == [b"here"]
     wires.drop(A)
     assert ours.ask(get()) == b"here"
-    with pytest.raises(StoreUnavailableError, match="broke while it was read"):
+    with pytest.raises(StoreUnavailableError, match="broke during a read"):
         ours.confirm(answered, "read")
     assert [command[0] for command in commands] == [b"GET", b"GET"]
 

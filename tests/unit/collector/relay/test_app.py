@@ -10,7 +10,7 @@ import pytest
 
 from client_sdk.protocol import Upload, Verdict
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
-from client_sdk.protocol.wire.verdict import Question
+from client_sdk.protocol.wire.verdict import MetricEdition
 from collector import create_app
 from collector.access import Access
 from collector.api.batch import LineProblem, UploadVerdict, decode_batch, encode_answers
@@ -50,7 +50,7 @@ def relay(
     collector: Collector,
     room: Room | None = None,
     arrivals: Arrivals | None = None,
-    stopped: Callable[[], tuple[Question, ...]] = tuple,
+    stopped: Callable[[], tuple[MetricEdition, ...]] = tuple,
 ) -> RelayApp:
     mixer = Mixer(collector.post, gather_s=0.001, uniform=lambda low, _: low, permute=lambda n: list(range(n)))
     return RelayApp(mixer, room or Room(10), arrivals, stopped)
@@ -95,7 +95,7 @@ def test_a_device_gets_the_collectors_own_verdict() -> None:
 
 
 def test_every_answer_lists_the_stops_that_the_relay_has_now_whatever_was_asked() -> None:
-    stops: list[tuple[Question, ...]] = [()]
+    stops: list[tuple[MetricEdition, ...]] = [()]
     app = relay(Collector(), stopped=lambda: stops[0])
     assert "hearsay-stopped" not in answer_of(app, upload().encode()).headers
     stops[0] = (("os", "0123456789ab"), ("dark_mode", "ba9876543210"))
@@ -188,7 +188,7 @@ def test_a_body_that_does_not_come_is_waited_for_only_so_long() -> None:
 def test_what_is_only_announced_takes_no_room_and_of_too_many_the_slowest_is_waited_for_no_longer() -> None:
     app = relay(Collector(), Room(1, len(upload().encode())), Arrivals(max_bodies=3))
 
-    async def crowd() -> list[RelayResponse]:
+    async def senders() -> list[RelayResponse]:
         idle = [asyncio.create_task(ask(app, [], ANNOUNCED)) for _ in range(5)]
         await asyncio.sleep(0)  # until all of them wait
         honest = [await ask(app, upload().encode()) for _ in range(10)]
@@ -198,7 +198,7 @@ def test_what_is_only_announced_takes_no_room_and_of_too_many_the_slowest_is_wai
             task.cancel()
         return [*honest, *(task.result() for task in evicted)]
 
-    assert [answer.status for answer in asyncio.run(crowd())] == [200] * 10 + [408] * 3
+    assert [answer.status for answer in asyncio.run(senders())] == [200] * 10 + [408] * 3
 
 
 def test_many_devices_that_come_at_once_are_all_answered() -> None:
@@ -213,10 +213,10 @@ def test_many_devices_that_come_at_once_are_all_answered() -> None:
             for _ in range(5):
                 await asyncio.sleep(0)
 
-    async def crowd() -> None:
+    async def senders() -> None:
         await asyncio.gather(*(arrive() for _ in range(50)))
 
-    asyncio.run(crowd())
+    asyncio.run(senders())
 
 
 def test_a_whole_upload_takes_the_room_of_what_is_sent_on_and_not_of_how_it_was_written() -> None:
@@ -229,16 +229,16 @@ def test_a_whole_upload_takes_the_room_of_what_is_sent_on_and_not_of_how_it_was_
 def test_beyond_its_room_the_relay_asks_to_come_again_and_has_room_when_the_others_are_answered(room: Room) -> None:
     app = relay(Collector(), room)
 
-    async def crowd() -> list[RelayResponse]:
+    async def senders() -> list[RelayResponse]:
         asking = (ask(app, upload().encode()) for _ in range(3))
         return await asyncio.gather(*asking)
 
-    *taken, refused = asyncio.run(crowd())
+    *taken, refused = asyncio.run(senders())
     assert [answer.status for answer in taken] == [HTTPStatus.OK] * 2
     assert (refused.status, json.loads(refused.body)["code"]) == (503, "relay_full")
     assert int(refused.headers["retry-after"]) > 0
     assert answer_of(app, b"{").status == HTTPStatus.BAD_REQUEST
-    assert [answer.status for answer in asyncio.run(crowd())] == [200, 200, 503]
+    assert [answer.status for answer in asyncio.run(senders())] == [200, 200, 503]
 
 
 def test_while_the_relay_is_full_it_is_not_ready_but_lives() -> None:

@@ -22,14 +22,14 @@ TO = ("--to", "https://telemetry.example.com", *STATE)
     ("options", "environment", "refusal"),
     [
         (TO, {}, ("a relay needs a key: set HEARSAY_RELAY_KEY", 1)),
-        (TO, {"HEARSAY_RELAY_KEY": "two words"}, ("the relay key must be printable ASCII without blanks", 1)),
+        (TO, {"HEARSAY_RELAY_KEY": "two words"}, ("the relay key must be printable ASCII without spaces", 1)),
         (TO, {"HEARSAY_RELAY_KEY": "secret-4"}, ("the relay key has fewer than 16 characters", 1)),
-        ((*TO, "--key-file", "none"), {}, ("the secret's file none cannot be read", 1)),
-        ((*TO, "--key-file", "key"), {"HEARSAY_RELAY_KEY": "secret-1"}, ("keep one of them", 1)),
+        ((*TO, "--key-file", "none"), {}, ("the secret file none cannot be read", 1)),
+        ((*TO, "--key-file", "key"), {"HEARSAY_RELAY_KEY": "secret-1"}, ("keep only one of them", 1)),
         ((*TO, "--key-file", "key", "--gather", "60"), {}, ("--gather must be above 0 and at most 10.0 seconds", 2)),
         ((*TO, "--key-file", "key", "--bind", "8081"), {}, ("--bind must be HOST:PORT", 2)),
-        ((*TO, "--key-file", "key", "--state", "key"), {}, ("key is damaged: put back a copy of it", 1)),
-        ((*TO, "--key-file", "key", "--state", "none/relay.json"), {}, ("name a file with --state in a folder", 1)),
+        ((*TO, "--key-file", "key", "--state", "key"), {}, ("key is damaged: restore a copy of it", 1)),
+        ((*TO, "--key-file", "key", "--state", "none/relay.json"), {}, ("name a file in a folder", 1)),
         ((*TO[:2], "--key-file", "key"), {}, ("Missing option '--state'", 2)),
         (
             ("--to", "https://me:secret-2@example.com", *STATE, "--key-file", "key"),
@@ -129,7 +129,7 @@ def test_gathering_and_asking_the_collector_fit_into_what_a_device_waits() -> No
 
 def test_a_collector_elsewhere_is_not_spoken_to_without_tls_unless_that_is_said() -> None:
     elsewhere = GOOD | {"collector": "http://10.0.0.1:8080"}
-    with pytest.raises(ConfigError, match="--to must be an https:// URL, unless it is on this machine"):
+    with pytest.raises(ConfigError, match="--to must be an https:// URL, unless the collector is on this machine"):
         RelayConfig(**elsewhere)
     assert RelayConfig(**elsewhere, allow_plain_http=True).collector == "http://10.0.0.1:8080"
     assert RelayConfig(**GOOD | {"collector": "http://127.0.0.1:8080"}).collector == "http://127.0.0.1:8080"

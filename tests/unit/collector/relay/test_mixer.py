@@ -54,7 +54,7 @@ def test_a_batch_holds_a_thousand_uploads() -> None:
         assert batch.add(str(number), b"", number)
     assert batch.is_full
     assert not batch.add("one more", b"", 0)
-    assert batch.add("0", b"", 1), "whoever waits for an upload of the batch needs no room"
+    assert batch.add("0", b"", 1), "a request that waits for an upload of the batch needs no room"
 
 
 @pytest.mark.parametrize(("beyond", "fits"), [(0, True), (1, False)])
@@ -173,8 +173,8 @@ def test_the_collectors_failing_is_logged_once_a_row_for_a_line_each_would_tell_
 
     caplog.set_level("INFO", "collector")
     asyncio.run(deliver_often())
-    failing = "the collector does not take uploads: it cannot be reached; devices will send theirs again"
-    assert caplog.messages == [failing, "the collector takes uploads again", failing]
+    failing = "the collector does not accept uploads: it cannot be reached; devices will send theirs again"
+    assert caplog.messages == [failing, "the collector accepts uploads again", failing]
 
 
 def test_a_device_is_asked_to_retry_before_it_gives_up_waiting(monkeypatch: pytest.MonkeyPatch) -> None:

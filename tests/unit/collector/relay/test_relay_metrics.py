@@ -11,7 +11,7 @@ import pytest
 from client_sdk.protocol import Upload, Verdict
 from collector.api.batch import LineAnswer, LineProblem, UploadVerdict, decode_batch, encode_answers
 from collector.api.problem import Problem
-from collector.counters import HELD, OLDEST_NS, Sheet, WorkerCounters, new_sheet
+from collector.counters import HELD, OLDEST_NS, SharedCounters, WorkerCounters, new_shared_counters
 from collector.prometheus import relay_families
 from collector.relay.app import RelayApp, Room
 from collector.relay.forward import CollectorUnavailableError
@@ -23,11 +23,11 @@ Samples = dict[str, float]
 NOW_NS = 10**15
 
 
-def samples(sheet: Sheet, clock_ns: Callable[[], int] = lambda: NOW_NS) -> Samples:
+def samples(shared_counters: SharedCounters, clock_ns: Callable[[], int] = lambda: NOW_NS) -> Samples:
     """Return the relay's own samples that are not 0, by name and label."""
     return {
         ":".join((sample.name, *sample.labels.values())): sample.value
-        for family in relay_families(sheet, clock_ns)
+        for family in relay_families(shared_counters, clock_ns)
         for sample in family.samples
         if sample.name.startswith("hearsay_relay_") and sample.value
     }
@@ -46,13 +46,13 @@ def fail(_: bytes) -> bytes:
     raise CollectorUnavailableError("it cannot be reached")
 
 
-def mixing(sheet: Sheet, post: Callable[[bytes], bytes], gather_s: float = 0.001) -> Mixer:
+def mixing(shared_counters: SharedCounters, post: Callable[[bytes], bytes], gather_s: float = 0.001) -> Mixer:
     return Mixer(
         post,
         gather_s=gather_s,
         uniform=lambda low, _: low,
         permute=lambda number: list(range(number)),
-        counters=WorkerCounters(sheet),
+        counters=WorkerCounters(shared_counters),
     )
 
 
@@ -72,16 +72,16 @@ async def deliver(mixer: Mixer, *uploads: Upload) -> list[LineAnswer | BaseExcep
 def test_a_batch_is_counted_by_its_outcome_and_nothing_is_held_afterwards(
     post: Callable[[bytes], bytes], expected: Samples
 ) -> None:
-    sheet, sent = new_sheet(), upload()
-    asyncio.run(deliver(mixing(sheet, post), sent, sent, upload()))
-    assert samples(sheet) == expected
+    shared_counters, sent = new_shared_counters(), upload()
+    asyncio.run(deliver(mixing(shared_counters, post), sent, sent, upload()))
+    assert samples(shared_counters) == expected
 
 
 def test_a_batch_whose_devices_are_all_gone_is_counted_as_abandoned() -> None:
-    sheet = new_sheet()
+    shared_counters = new_shared_counters()
 
     async def go_away() -> None:
-        mixer = mixing(sheet, accept, gather_s=600.0)
+        mixer = mixing(shared_counters, accept, gather_s=600.0)
         leaving = asyncio.create_task(deliver(mixer, upload(), upload()))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -91,24 +91,27 @@ def test_a_batch_whose_devices_are_all_gone_is_counted_as_abandoned() -> None:
         await asyncio.gather(*mixer._under_way)
 
     asyncio.run(go_away())
-    assert samples(sheet) == {"hearsay_relay_batches_total:abandoned": 1, "hearsay_relay_uploads_total:unanswered": 2}
+    assert samples(shared_counters) == {
+        "hearsay_relay_batches_total:abandoned": 1,
+        "hearsay_relay_uploads_total:unanswered": 2,
+    }
 
 
 def test_a_batch_under_way_is_held_with_its_age_and_what_still_gathers_is_not_shown() -> None:
-    sheet, before_ns = new_sheet(), time.monotonic_ns()
+    shared_counters, before_ns = new_shared_counters(), time.monotonic_ns()
     seen: list[Samples] = []
 
     async def fill_a_batch() -> None:
         def post(body: bytes) -> bytes:
-            seen.append(samples(sheet, lambda: time.monotonic_ns() + 60 * 10**9))
+            seen.append(samples(shared_counters, lambda: time.monotonic_ns() + 60 * 10**9))
             return accept(body)
 
-        mixer = mixing(sheet, post, gather_s=600.0)
+        mixer = mixing(shared_counters, post, gather_s=600.0)
         waiting = asyncio.create_task(deliver(mixer, upload(), upload(), upload()))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert mixer._timer is not None, "uploads gather"
-        assert samples(sheet) == {}
+        assert samples(shared_counters) == {}
         mixer._leave()
         await waiting
 
@@ -121,11 +124,11 @@ def test_a_batch_under_way_is_held_with_its_age_and_what_still_gathers_is_not_sh
 
 
 def test_the_oldest_batch_is_the_one_that_left_first() -> None:
-    sheet = new_sheet()
+    shared_counters = new_shared_counters()
     ages: list[float] = []
 
     async def send_two() -> None:
-        mixer = mixing(sheet, accept, gather_s=600.0)
+        mixer = mixing(shared_counters, accept, gather_s=600.0)
         first = asyncio.create_task(deliver(mixer, upload()))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -135,7 +138,7 @@ def test_the_oldest_batch_is_the_one_that_left_first() -> None:
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         mixer._leave()
-        shown = samples(sheet, lambda: at_ns + 7 * 10**9)
+        shown = samples(shared_counters, lambda: at_ns + 7 * 10**9)
         ages.append(shown["hearsay_relay_oldest_batch_seconds"])
         await asyncio.gather(first, second)
 
@@ -144,13 +147,13 @@ def test_the_oldest_batch_is_the_one_that_left_first() -> None:
 
 
 def test_a_worker_that_takes_over_forgets_what_the_dead_one_held() -> None:
-    sheet = new_sheet()
-    dead = WorkerCounters(sheet)
+    shared_counters = new_shared_counters()
+    dead = WorkerCounters(shared_counters)
     dead.put(HELD, 12)
     dead.put(OLDEST_NS, NOW_NS - 10**9)
-    assert samples(sheet) == {"hearsay_relay_held_uploads": 12, "hearsay_relay_oldest_batch_seconds": 1.0}
+    assert samples(shared_counters) == {"hearsay_relay_held_uploads": 12, "hearsay_relay_oldest_batch_seconds": 1.0}
     Mixer(accept, gather_s=1.0, uniform=lambda low, _: low, permute=lambda _: [], counters=dead)
-    assert samples(sheet) == {}
+    assert samples(shared_counters) == {}
 
 
 async def status(app: RelayApp, body: bytes) -> int:
@@ -192,13 +195,13 @@ async def status(app: RelayApp, body: bytes) -> int:
 def test_an_answer_with_a_problem_is_counted_by_its_code(
     post: Callable[[bytes], bytes], room: int, body: bytes, expected: tuple[int, Problem]
 ) -> None:
-    sheet = new_sheet()
+    shared_counters = new_shared_counters()
 
     async def send() -> int:
-        app = RelayApp(mixing(sheet, post), Room(room), counters=WorkerCounters(sheet))
+        app = RelayApp(mixing(shared_counters, post), Room(room), counters=WorkerCounters(shared_counters))
         return await status(app, body)
 
     code, problem = expected
     assert asyncio.run(send()) == code
-    problems = {name: value for name, value in samples(sheet).items() if "problems" in name}
+    problems = {name: value for name, value in samples(shared_counters).items() if "problems" in name}
     assert problems == {f"hearsay_relay_problems_total:{problem.code}": 1}

@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.wire.verdict import MAX_STOPPED, MAX_STOPPED_CHARS, Question, decode_stopped, encode_stopped
+from client_sdk.protocol.wire.verdict import (
+    MAX_STOPPED,
+    MAX_STOPPED_CHARS,
+    MetricEdition,
+    decode_stopped,
+    encode_stopped,
+)
 from collector.live_config import registry_document
 from collector.relay.stops import LISTED_FOR_S, MAX_FILE_BYTES, Stops, listed_in
 from tests.support.core.tables import for_each
@@ -48,9 +54,9 @@ LISTS = st.lists(st.sampled_from([A, B, ("dark_mode", "0" * 12)]), unique=True)
 @settings(derandomize=True, deadline=None)
 @given(st.lists(st.tuples(LISTS, st.integers(0, LISTED_FOR_S // 2)), max_size=30))
 def test_whatever_is_listed_when_what_is_handed_out_only_grows_and_was_listed_for_a_day(
-    readings: list[tuple[list[Question], int]],
+    readings: list[tuple[list[MetricEdition], int]],
 ) -> None:
-    stops, now_s, since = Stops(), NOW_S, dict[Question, int]()
+    stops, now_s, since = Stops(), NOW_S, dict[MetricEdition, int]()
     for listed, passed_s in readings:
         now_s += passed_s
         since = {stop: since.get(stop, now_s) for stop in listed}
@@ -122,7 +128,7 @@ METRIC = {"metric": "os", "editions": ["0123456789ab"]}
         ([], []),
     ],
 )
-def test_garbage_among_stops_is_left_out(stopped: list[Any], listed: list[Question]) -> None:
+def test_garbage_among_stops_is_left_out(stopped: list[Any], listed: list[MetricEdition]) -> None:
     assert listed_in(json.dumps({"metrics": [METRIC, 7, {"metric": []}], "stopped": stopped}).encode()) == listed
 
 

@@ -78,7 +78,7 @@ def test_a_file_that_disappears_under_a_relay_is_written_again(tmp_path: Path) -
     assert StopsFile(path).read().handed_out == reading.handed_out == (A,)
 
 
-def test_a_stop_is_on_disk_before_a_device_hears_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_is_on_disk_before_a_device_receives_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock, path = SetClock(), tmp_path / "relay.json"
     reading = reader(path, Collector("a"), clock)
     steps: list[tuple[str, bool]] = []
@@ -116,7 +116,10 @@ def test_a_file_that_cannot_be_written_hands_out_nothing_new_and_is_said_once(
         reading.read()
     assert reading.handed_out == ()
     (record,) = caplog.records
-    assert "relay.json cannot be written: No space left on device; the relay hands out those" in record.getMessage()
+    assert (
+        "relay.json cannot be written: No space left on device; the relay continues with the list"
+        in record.getMessage()
+    )
     read_for_a_day(reading, clock)
     assert StopsFile(path).read().handed_out == (A,)
 
@@ -152,7 +155,7 @@ def test_a_full_list_is_said_once(
     reading.read()
     assert reading.handed_out == (A,)
     assert [record.getMessage() for record in caplog.records] == [
-        "the list of stops is full, and no more are handed out: apps need a new registry"
+        "the list of stopped questions is full, and the relay adds no more: release the apps with a new registry"
     ]
 
 
@@ -194,8 +197,8 @@ def test_the_times_of_readings_are_random_and_come_from_nothing_else(
 def test_a_damaged_or_strange_file_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "relay.json"
     path.write_bytes(b'{"handed_out": ["a:01')
-    with pytest.raises(ConfigError, match=r"relay\.json is damaged: put back a copy of it"):
+    with pytest.raises(ConfigError, match=r"relay\.json is damaged: restore a copy of it"):
         reader(path, Collector(), SetClock())
-    with pytest.raises(ConfigError, match="cannot be read: Is a directory; name the relay's own file with --state"):
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory; with --state, name the relay's own file"):
         reader(tmp_path, Collector(), SetClock())
     assert LONGEST_WAIT_S < LISTED_FOR_S

@@ -41,12 +41,14 @@ def test_a_store_is_the_first_apps_until_it_is_renamed_on_purpose(store: RedisSt
     assert app_of(store.shards) is None
     for _ in range(2):
         agree_on_app(store.shards, REGISTRY.app)
-    with pytest.raises(ConfigError, match=r"that of the app acme-notes, and the registry of acme-mail.*--rename-app"):
+    with pytest.raises(
+        ConfigError, match=r"belongs to the app acme-notes, but the registry to acme-mail.*--rename-app"
+    ):
         agree_on_app(store.shards, OTHER.app)
     assert app_of(store.shards) == REGISTRY.app
     agree_on_app(store.shards, OTHER.app, renames=True)
     agree_on_app(store.shards, OTHER.app)
-    with pytest.raises(ConfigError, match="that of the app acme-mail"):
+    with pytest.raises(ConfigError, match="belongs to the app acme-mail"):
         agree_on_app(store.shards, REGISTRY.app)
 
 
@@ -65,5 +67,5 @@ def test_a_check_says_that_a_store_is_another_apps(store: RedisStore) -> None:
 
 
 def test_the_name_does_not_change_while_a_collector_runs() -> None:
-    with pytest.raises(RegistryError, match=r"^app\.name: is served and may not change"):
+    with pytest.raises(RegistryError, match=r"^app\.name: is being served and cannot change"):
         require_additive(REGISTRY, OTHER)

@@ -19,7 +19,7 @@ def test_which_reports_were_counted_survives_being_remembered(reports: int, coun
 
 def test_however_many_were_counted_they_take_a_byte_each_or_a_bitmap() -> None:
     for number in range(1, MAX_REPORTS + 1):
-        spread_out = sorted(index * 97 % MAX_REPORTS for index in range(number))
+        spread_out = sorted((index * 97) % MAX_REPORTS for index in range(number))
         packed = pack(MAX_REPORTS, spread_out)
         assert len(packed) <= min(number + 1, MOST_BYTES)
         assert sorted(unpack(packed).counted) == spread_out

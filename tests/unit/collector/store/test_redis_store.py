@@ -138,9 +138,9 @@ def test_a_closing_that_broke_off_is_finished_though_the_window_is_not_due(embed
 
 def test_a_store_that_is_not_there_is_unavailable() -> None:
     store = RedisStore(f"redis://127.0.0.1:{free_port()}")
-    for question in (store.require_writable, store.closed_windows, lambda: store.count(judged(upload()))):
+    for metric in (store.require_writable, store.closed_windows, lambda: store.count(judged(upload()))):
         with pytest.raises(StoreUnavailableError):
-            question()
+            metric()
     store.disconnect()
 
 
@@ -341,7 +341,7 @@ def test_a_cluster_that_one_node_could_stop_is_refused(cluster: Cluster) -> None
 
 def test_more_copies_than_there_are_replicas_are_refused(cluster: Cluster, embedded_url: str) -> None:
     cluster.wait_until_healthy()
-    with pytest.raises(ConfigError, match="has 1 replica in step; --copies 2 needs as many"):
+    with pytest.raises(ConfigError, match="has 1 replica in sync, but --copies requires 2"):
         RedisStore(cluster.url, Promise(Durability.REPLICATED, 2), is_cluster=True).prepare()
     with pytest.raises(ConfigError, match="the store has 0 replicas"):
         RedisStore(embedded_url, Promise(Durability.REPLICATED, 1)).prepare()
@@ -434,7 +434,7 @@ def test_a_thread_that_ends_closes_its_connections(store: RedisStore) -> None:
     store.count(judged(upload()))
 
 
-def test_only_reading_tallies_leaves_a_mark_and_frequent_questions_reveal_no_time(cluster: Cluster) -> None:
+def test_only_reading_tallies_leaves_a_mark_and_frequent_metrics_reveal_no_time(cluster: Cluster) -> None:
     def marks() -> list[str]:
         return [key for node in cluster.nodes if node.is_master() for key in node.client.keys("{*}:read")]
 

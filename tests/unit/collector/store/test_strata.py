@@ -78,7 +78,7 @@ def test_an_open_window_shows_no_stratum_however_large(reports: tuple[int, ...])
     assert set(read(tallies(reports, closed=False))) <= {"others"}
 
 
-def test_other_questions_stay_as_they_are() -> None:
+def test_other_metrics_stay_as_they_are() -> None:
     others = [
         StoredTally("os", REGISTRY.metric("os").edition, TODAY, closed=True, counts=(1, 0, 0, 0)),
         StoredTally("dark_mode", "0123456789ab", TODAY, closed=True, counts=(1, 0)),
@@ -160,7 +160,7 @@ def test_closed_windows_are_read_alike_whatever_registry_is_served_later(store: 
 
 def test_a_stratum_that_is_served_may_not_disappear() -> None:
     fewer = Registry.parse(TEXT.replace(', "web"]', "]"))
-    with pytest.raises(RegistryError, match=r"metric\.dark_mode: is served, and its reports"):
+    with pytest.raises(RegistryError, match=r"metric\.dark_mode: is being served, and its reports"):
         require_additive(REGISTRY, fewer)
     require_additive(fewer, REGISTRY)
     require_additive(Registry.parse(REGISTRY_TEXT), REGISTRY)

@@ -48,8 +48,9 @@ def test_the_tallies_of_a_window_must_fit_into_all_that_the_servers_may_use(
     with pytest.raises(ConfigError) as error:
         require_memory(store.shards, TEXTS)
     assert str(error.value) == (
-        f"a window of every question takes up to {needed / 1e6:,.0f} MB in 1 shard, but {needed / 1e6:,.0f} MB are all "
-        "that the servers may use: give the servers more, or let metric.word have a smaller tally (of texts, by cells)"
+        f"one window of every question needs up to {needed / 1e6:,.0f} MB in 1 shard, but {needed / 1e6:,.0f} MB are "
+        "all that the servers may use: give the servers more memory, or make the tally of metric.word smaller "
+        "(of texts, by cells)"
     )
 
 

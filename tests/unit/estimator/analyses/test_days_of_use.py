@@ -76,7 +76,7 @@ def test_each_threshold_adds_up_the_shares_of_the_numbers_of_days() -> None:
         assert wider.high - wider.low > share.high - share.low
 
 
-def test_other_questions_and_means_have_none() -> None:
+def test_other_metrics_and_means_have_none() -> None:
     for fields in (COUNT, ACTIVITY | {"statistic": "mean"}, FOUR_WEEKS | {"mechanism": "square-wave"}):
         metric = metric_of(fields)
         assert estimated(metric, [1] * metric.channel.symbols).group("share_at_least") is None

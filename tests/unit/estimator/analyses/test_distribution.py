@@ -41,7 +41,7 @@ def wave(epsilon: str) -> SquareWave:
 
 
 def histogram(channel: SquareWave, low: int = 0, high: int = 1) -> Histogram:
-    return Histogram.of(channel, Number(Fraction(low), Fraction(high), "distribution"))
+    return Histogram.from_channel(channel, Number(Fraction(low), Fraction(high), "distribution"))
 
 
 def below(value: Floats) -> Floats:
@@ -226,7 +226,7 @@ def test_shares_of_ranges_are_those_that_were_asked_for() -> None:
 def test_the_share_of_a_single_count_on_a_coarser_grid_is_at_most_that_of_the_cell_around_it() -> None:
     registry = Registry.parse(registry_text(m=COUNT | {"statistic": "distribution", "max": 5120, "epsilon": 2}))
     metric = registry.metric("m")
-    histogram = Histogram.of(metric.channel, metric.kind)
+    histogram = Histogram.from_channel(metric.channel, metric.kind)
     assert not histogram.is_of_points
     alike = np.eye(histogram.bins + 1)[10]
     law = histogram.law.symbol_law(alike)

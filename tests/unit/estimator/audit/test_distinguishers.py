@@ -21,6 +21,8 @@ def sample(scale: int) -> ObservationTable:
 def test_values_far_apart_score_as_those_that_stand_in_a_table() -> None:
     rows = np.array([(first, second) for first in SEEN + UNSEEN for second in SEEN + UNSEEN])
     near, far = (list(scores(sample(scale))) for scale in (1, WIDEST_TABLE))
-    of_near, of_far = ([score.of(scale * rows) for score in each] for each, scale in ((near, 1), (far, WIDEST_TABLE)))
+    of_near, of_far = (
+        [score.evaluate(scale * rows) for score in each] for each, scale in ((near, 1), (far, WIDEST_TABLE))
+    )
     np.testing.assert_array_equal(of_near, of_far)
     assert all(np.ptp(score) > 0 for score in of_near)

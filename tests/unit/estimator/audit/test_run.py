@@ -20,8 +20,8 @@ from estimator.audit.run import (
     chosen,
     default_reports,
     extremes,
+    game_groups,
     observations,
-    scenes,
     windows_played,
 )
 from tests.support.devices.audit_registries import BOOLEAN_ONLY, KINDS, TWO
@@ -93,8 +93,8 @@ def test_what_is_in_the_bytes_is_observed() -> None:
 def test_no_claim_is_above_what_a_device_may_ever_spend() -> None:
     metric = BOOLEAN | {"epsilon": 0.75}
     text = registry_text(a=metric, b=metric, c=metric).replace("400", "2.5").replace("20", "1.5")
-    contests = [contest for scene in scenes(Registry.parse(text), LEAST_REPORTS) for contest in scene.contests]
-    claims = {contest.horizon: contest.claim.epsilon for contest in contests}
+    games = [game for game_group in game_groups(Registry.parse(text), LEAST_REPORTS) for game in game_group.games]
+    claims = {game.horizon: game.claim.epsilon for game in games}
     assert claims == {
         "one report": 0.75,
         "3 windows, all differ": 2.25,
@@ -106,8 +106,8 @@ def test_no_claim_is_above_what_a_device_may_ever_spend() -> None:
 
 def test_a_claim_on_some_windows_is_tried_on_these_alone() -> None:
     text = registry_text(a=BOOLEAN | {"epsilon": 0.75}).replace("400", "2.5")
-    (scene,) = scenes(Registry.parse(text), LEAST_REPORTS)
-    (few,) = [contest for contest in scene.contests if contest.horizon == "3 windows, all differ"]
+    (game_group,) = game_groups(Registry.parse(text), LEAST_REPORTS)
+    (few,) = [game for game in game_group.games if game.horizon == "3 windows, all differ"]
     observed = observations(few, [[{Feature("symbol 0 of a", 0): at} for at in range(MONTH)]])
     assert observed == [{Feature("symbol 0 of a", at): at for at in range(3)}]
 
@@ -117,17 +117,17 @@ def test_what_was_played_is_what_was_planned() -> None:
     steps: list[int] = []
     outcome = audit(TWO, LEAST_REPORTS, after_life=steps.append)
     assert sum(steps) == windows_played(TWO, LEAST_REPORTS)
-    assert len(outcome.findings) == sum(len(scene.contests) for scene in scenes(TWO, LEAST_REPORTS))
+    assert len(outcome.findings) == sum(len(game_group.games) for game_group in game_groups(TWO, LEAST_REPORTS))
     assert all(finding.observations >= LEAST_OBSERVATIONS for finding in outcome.findings)
 
 
 @pytest.mark.slow
-def test_the_default_takes_about_as_long_for_many_questions_as_for_few() -> None:
+def test_the_default_takes_about_as_long_for_many_metrics_as_for_few() -> None:
     few, many = default_reports(BOOLEAN_ONLY), default_reports(without_ceilings(KINDS))
     assert LEAST_REPORTS < many < few
     assert windows_played(without_ceilings(KINDS), many) < 2 * windows_played(BOOLEAN_ONLY, few) * 10
-    crowd = Registry.parse(registry_text(**{f"m{number}": BOOLEAN for number in range(1000)}))
-    assert default_reports(chosen(crowd, ())) == LEAST_REPORTS
+    thousand = Registry.parse(registry_text(**{f"m{number}": BOOLEAN for number in range(1000)}))
+    assert default_reports(chosen(thousand, ())) == LEAST_REPORTS
 
 
 def test_an_attack_that_sees_nothing_proves_nothing() -> None:

@@ -27,12 +27,12 @@ from estimator.output_files import write_through
 from estimator.render.digest import MOST_LINES, digest_text
 from estimator.render.html.page import filled, page_of
 from estimator.render.html.standing import MOST_WINDOWS, on_all_windows, standing_of
-from estimator.render.words import moved_words
+from estimator.render.words import change_words
 from estimator.report.report import make_report, over_windows
 from estimator.results.report import EstimateReport
 from estimator.results.standing import ArchivedWindow
 from estimator.tallies import Tally, decode
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, registry_text
 
 REGISTRY_TEXT = registry_text(
     dark_mode=BOOLEAN, os=CATEGORY, weekly=BOOLEAN | {"window": "week"}, monthly=BOOLEAN | {"window": "month"}
@@ -110,7 +110,7 @@ def test_a_window_has_a_page_of_its_own_and_the_index_a_page_of_all(out: Path) -
         assert [(each.window, each.reports) for each in report.metrics] == [(day, 61 + 40 * at)]
     data = page_data((out / "index.html").read_text())
     assert [name for name, _ in data["calendars"]["day"]] == DAYS
-    assert data["questions"]["dark_mode"]["n"] == [61 + 40 * at for at in range(len(DAYS))]
+    assert data["metrics"]["dark_mode"]["n"] == [61 + 40 * at for at in range(len(DAYS))]
 
 
 def test_the_index_says_what_a_report_of_all_windows_says(out: Path) -> None:
@@ -128,10 +128,11 @@ def test_the_index_says_what_a_report_of_all_windows_says(out: Path) -> None:
     report = make_report(REGISTRY, decode(of_all.encode().splitlines()))
     (changes,) = report.changes
     assert changes.found[0].since == "2026-10-09"
-    said = f"Lower since 2026-10-09: {moved_words(changes.found[0], changes)}"
-    (question, *_) = json.loads((out / "index.json").read_text())["questions"]
-    assert (question["metric"], question["code"], question["last"]) == ("dark_mode", "changed", "2026-10-14")
-    assert question["change"].startswith(said)
+    said = change_words(changes.found[0], changes)
+    assert "points lower since 2026-10-09 (" in said
+    (metric, *_) = json.loads((out / "index.json").read_text())["metrics"]
+    assert (metric["metric"], metric["code"], metric["last"]) == ("dark_mode", "changed", "2026-10-14")
+    assert metric["change"].startswith(said)
     for name in ("index.html", "digest.txt", "digest.html"):
         assert said in (out / name).read_text()
     assert (out / "index.html").read_text() == standing_page(report, out)
@@ -156,7 +157,7 @@ def test_the_index_leaves_out_estimates_of_other_editions_and_reports_of_other_v
     (out / "2026-11-18" / "report.json").write_text('{"schema": 9}')
     _keep(out, MORE + line("dark_mode", "2026-11-17"))
     data = page_data((out / "index.html").read_text())
-    shown = dict(zip([name for name, _ in data["calendars"]["day"]], data["questions"]["dark_mode"]["n"], strict=True))
+    shown = dict(zip([name for name, _ in data["calendars"]["day"]], data["metrics"]["dark_mode"]["n"], strict=True))
     assert [day for day, reports in shown.items() if reports] == ["2026-11-17", "2026-11-19"]
     unreadable = json.loads((out / "index.json").read_text())["windows"][-2]
     assert (unreadable["window"], unreadable["reports"]) == ("2026-11-18", None)
@@ -195,7 +196,7 @@ def test_the_index_looks_back_so_far_that_it_stays_small(out: Path) -> None:
 def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) -> None:
     _keep(out, MORE + UNFIT.replace("2026-11-18", "2026-11-19"))
     index = json.loads((out / "index.json").read_text())
-    assert index["schema"] == 3
+    assert index["schema"] == 4
     assert [entry["window"] for entry in index["windows"]] == ["2026-11", "2026-W47", "2026-11-20", "2026-11-19"]
     first = index["windows"][-1]
     assert (first["kind"], first["metrics"], first["reports"], first["skipped"]) == ("day", 2, 61 + 93, 1)
@@ -209,7 +210,7 @@ def test_the_digest_has_twenty_lines_at_most_and_changes_first(out: Path) -> Non
     lines = (out / "digest.txt").read_text().splitlines()
     assert lines[0] == "acme: telemetry digest, 2026-11-19"
     assert lines[4].startswith("dark_mode: ")
-    assert lines[-1].startswith("Figures describe the devices that take part;")
+    assert lines[-1].startswith("Figures describe the participating devices.")
     names = {f"metric_{number}": BOOLEAN for number in range(50)}
     text = (
         registry_text(**names)
@@ -404,3 +405,35 @@ def test_the_data_directory_of_a_collector_is_refused_and_left_as_it_is(out: Pat
 def test_what_is_taken_for_a_collectors_is_what_lies_there(tmp_path: Path) -> None:
     with EmbeddedStore(tmp_path):
         assert {path.name for path in tmp_path.iterdir()} >= set(OF_A_COLLECTOR)
+
+
+def test_the_digest_says_how_many_reports_there_were_and_up_to_where_a_number_is_counted(out: Path) -> None:
+    text = registry_text(startup_ms=NUMBER | {"title": "Start-up", "unit": "ms"})
+    (out.parent / "metrics.toml").write_text(text)
+    metric = Registry.parse(text).metric("startup_ms")
+    counts = [50] * metric.channel.symbols
+    fields = {"metric": "startup_ms", "edition": metric.edition, "window": "2026-11-19", "closed": True}
+    _keep(out, json.dumps(fields | {"reports": sum(counts), "counts": counts}) + "\n")
+    (said,) = [each for each in (out / "digest.txt").read_text().splitlines() if each.startswith("Start-up")]
+    assert said.startswith("Start-up, counted up to ")
+    assert said.endswith(f" {sum(counts):,} reports in 2026-11-19.")
+
+
+def test_the_archive_of_another_app_is_left_as_it_is(out: Path) -> None:
+    _keep(out, FIRST)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    (out.parent / "metrics.toml").write_text(REGISTRY_TEXT.replace('name = "acme"', 'name = "other"'))
+    refused = _keep(out, MORE)
+    assert refused.exit_code == FAILED
+    assert f"{out} has the reports of acme, and the registry is of other; name another folder" in refused.stderr
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_a_window_without_tallies_is_not_said_to_be_there(out: Path) -> None:
+    none = _keep(out, MORE, "--from", "2026-11-20", "--to", "2026-11-20")
+    assert none.exit_code == NEW
+    assert _keep(out, MORE, "--from", "2026-11-20", "--to", "2026-11-20").stderr == (
+        "nothing new: every closed window is there\n"
+    )
+    none = _keep(out, MORE, "--from", "2026-12-01")
+    assert (none.exit_code, none.stderr) == (NOTHING, "nothing new: no closed window that was asked for has a tally\n")

@@ -212,7 +212,7 @@ def test_a_day_within_a_week_leaves_that_week_out_and_says_so(registry: Path, ta
     told = _run(*places, "--since", "2026-11-10", "--format", "json")
     (changes,) = _json(told)["changes"]
     assert (changes["windows"], changes["left_out"]) == (2, ["2026-W46"])
-    assert "2026-W46 is left out of what is compared: it began before 2026-11-10, and ended after" in told.stderr
+    assert "2026-W46 is left out of the comparison: 2026-11-10 begins within it" in told.stderr
     on_the_edge = _run(*places, "--since", "2026-11-09", "--format", "json")
     assert ("left_out" in _json(on_the_edge)["changes"][0], "left out" in on_the_edge.stderr) == (False, False)
     lost = _run(*places, "--since", "2027-01-01")
@@ -252,7 +252,7 @@ def test_a_table_fits_a_terminal_and_marks_what_is_preliminary(registry: Path, t
     assert "a system with a …" in text
 
 
-def test_without_verbose_a_table_has_the_sentence_of_each_question(registry: Path, tallies: Path) -> None:
+def test_without_verbose_a_table_has_the_sentence_of_each_metric(registry: Path, tallies: Path) -> None:
     text = _run("--registry", registry, "--tallies", tallies, "--preliminary").stdout
     assert text.splitlines()[0] == "Window 2026-11-20; estimate ± standard error, 95% interval; --verbose shows all"
     assert "dark_mode: About 70% (63 to 76%) say yes; 1,000 reports.\n" in text
@@ -326,7 +326,7 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
 ) -> None:
     tallies.write_bytes(content)
     result = _run("--registry", registry, "--tallies", tallies, *options)
-    assert (result.exit_code, result.stdout[:27]) == (status, "There is nothing to report:")
+    assert (result.exit_code, result.stdout[:18]) == (status, "Nothing to report:")
     printed = _run("--registry", registry, "--tallies", tallies, "--format", "json", *options)
     assert (printed.exit_code, json.loads(printed.stdout)["metrics"]) == (status, [])
 
@@ -342,7 +342,7 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
         (("--tallies", "a", "--from", "2026-11-20", "--to", "2026-11-19"), "begins after"),
         (("--tallies", "a", "--format", "xml"), "'xml' is not one of"),
         (("--collector", "http://127.0.0.1:9"), "set HEARSAY_READ_TOKEN"),
-        (("--tallies", "a", "--with", "central=1"), "is not in the range 0<x<1"),
+        (("--tallies", "a", "--with", "central=1"), "'1' must be a number above 0 and below 1"),
         (
             ("--tallies", "a", "--with", "central=1e-6", "--format", "csv"),
             "the format csv has no place for it; choose another --format: table, html, json",

@@ -11,9 +11,11 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import estimator
 from client_sdk.protocol import Registry, Window
+from estimator.commands.cli import command
 from estimator.errors import RequestError
 from estimator.report.strata import asked_share
 from tests.support.devices.clients import ask
@@ -29,9 +31,9 @@ EXPIRING = BOOLEANS.replace('"boolean"\n', '"boolean"\nexpires = 2026-12-31\n')
 WINDOW = "2026-11-20"
 COUNTS = [400, 600]
 
-DESCRIBED = "Figures describe the devices that take part; those whose users decline are in no tally."
-BY_REPORTS = "devices take part: 1,000 reports of one in 2026-11-20, one a device"
-UNKNOWN = "How many take part is unknown: the schedule does not say what share of them is asked in a window."
+DESCRIBED = "Figures describe the participating devices. Devices of users who decline are in no tally."
+BY_REPORTS = "devices participate: 1,000 reports of one in 2026-11-20, one per device"
+UNKNOWN = "How many participate is unknown: the schedule does not determine the share that is asked in a window."
 
 
 @pytest.fixture
@@ -106,11 +108,11 @@ def test_every_form_has_the_bounds_among_all_installations(folder: Path) -> None
     yes, of_all = whole.metrics[0].estimates[1], among_all.estimates[1]
     assert (of_all.low, of_all.high) == (0.25 * yes.low, 1 - 0.25 * (1 - yes.high))
     for text in (texts[0], *texts[2:]):
-        assert "Of all 4,000 installations 25% take part; among all of them “yes” is 16 to 95%" in words(text)
-    assert "25% take part. Among all installations: bounds, whatever" in words(texts[1])
+        assert "Of all 4,000 installations 25% participate; among all of them “yes” is 16 to 95%" in words(text)
+    assert "25% participate. Among all installations: bounds for any" in words(texts[1])
     assert re.search(r"<bdi>yes</bdi></th><td[^>]*>16 to 95%</td>", texts[1].replace("\N{NO-BREAK SPACE}", " "))
     verbose = words(report(folder, "--with", "installs=4000", "--verbose"))
-    assert "among all 4,000 installations, 2026-11-20; 25% take part" in verbose
+    assert "among all 4,000 installations, 2026-11-20; 25% participate" in verbose
     assert re.search(r"yes bounds 16 to 95%", verbose)
     (metric,) = json.loads(report(folder, "--with", "installs=4000", "--format", "json"))["metrics"]
     assert listed(metric["among_all"], "share")[1]["low"] == of_all.low
@@ -129,7 +131,7 @@ def test_a_mean_is_bounded_by_its_range_and_quantiles_are_said_to_have_no_bounds
     assert only(metric["among_all"], "mean")["low"] == share * mean["low"]
     assert only(metric["among_all"], "mean")["high"] == 100 - share * (100 - mean["high"])
     for text in (report(folder, "--with", "installs=10000"), report(folder, "--with", "installs=10000", "--verbose")):
-        assert "Other figures, such as quantiles, the variance" in words(text)
+        assert "Quantiles, the variance" in words(text)
         assert "have no such bounds" in words(text)
 
 
@@ -154,9 +156,9 @@ def test_installations_are_refused_where_the_schedule_does_not_say_what_share_is
     assert given.among_all.taking_part.low == given.taking_part.low / 10_000
 
 
-def test_more_reports_than_installations_are_cut_at_all_of_them(folder: Path) -> None:
+def test_as_many_reports_as_installations_leave_nobody_out(folder: Path) -> None:
     registry = written(folder, SPLIT)
-    metric = estimator.estimate(registry, folder / "tallies", installs=10).metrics[0]
+    metric = estimator.estimate(registry, folder / "tallies", installs=1000).metrics[0]
     assert metric.among_all is not None
     assert metric.among_all.taking_part.estimate == 1
     assert metric.among_all.estimates is not None
@@ -169,3 +171,13 @@ def test_numbers_that_cannot_be_are_refused(folder: Path, wrong: dict[str, float
     registry = written(folder, SPLIT)
     with pytest.raises(ValueError, match="installs must be a whole number from 1"):
         estimator.estimate(registry, folder / "tallies", **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("installs", "status"), [(999, 2), (1000, 0)])
+def test_fewer_installations_than_reports_are_refused(folder: Path, installs: int, status: int) -> None:
+    written(folder, SPLIT)
+    places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies"))
+    result = CliRunner().invoke(command, ["report", *places, "--with", f"installs={installs}"])
+    assert result.exit_code == status, result.stderr
+    said = "1,000 devices sent a report of one in 2026-11-20; name all installations, 1,000 or more"
+    assert (said in result.stderr) == (status == 2)

@@ -112,7 +112,7 @@ def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:
     )
 
 
-def test_two_questions_have_groups_differences_and_a_test(tmp_path: Path) -> None:
+def test_two_metrics_have_groups_differences_and_a_test(tmp_path: Path) -> None:
     metric = only_metric(tmp_path, tally("both", 10**4))
     within = listed(metric, "share_within")
     assert [*dict.fromkeys(share["value"][0] for share in within)] == [False, True]
@@ -126,7 +126,7 @@ def test_two_questions_have_groups_differences_and_a_test(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["system", "step", "tools", "visits", "both"])
-def test_intervals_together_are_wider_and_labelled(tmp_path: Path, name: str) -> None:
+def test_intervals_together_are_wider_and_labeled(tmp_path: Path, name: str) -> None:
     content = tally(name, 10**4)
     alone, together = only_metric(tmp_path, content), only_metric(tmp_path, content, "--with", "simultaneous")
     for single, joint in zip(listed(alone, "share"), listed(together, "share"), strict=True):
@@ -135,8 +135,8 @@ def test_intervals_together_are_wider_and_labelled(tmp_path: Path, name: str) ->
     assert (
         json.loads(run(tmp_path, content, "--format", "json", "--with", "simultaneous").stdout)["simultaneous"] is True
     )
-    assert "hold together" in run(tmp_path, content, "--with", "simultaneous", "--verbose").stdout
-    assert "hold together" not in run(tmp_path, content, "--verbose").stdout
+    assert "contain the true values at once" in run(tmp_path, content, "--with", "simultaneous", "--verbose").stdout
+    assert "contain the true values at once" not in run(tmp_path, content, "--verbose").stdout
 
 
 def test_a_covariance_is_in_json_and_only_there(tmp_path: Path) -> None:

@@ -54,8 +54,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "metrics.toml").write_text(TEXT)
     lines = [f"{group},{number}\n" * many for group, (number, many) in ROWS.items()]
     (folder / "answers.csv").write_text("".join(["os,startup_ms\n", *lines]))
-    crowd = [(float(number) / 3000, many) for number, many in ROWS.values()]
-    within = np.array([[np.interp(place, [0, 0.5, 1], row) * many for row in np.eye(3)] for place, many in crowd])
+    population = [(float(number) / 3000, many) for number, many in ROWS.values()]
+    within = np.array([[np.interp(place, [0, 0.5, 1], row) * many for row in np.eye(3)] for place, many in population])
     law = inverse_of(METRIC.channel).symbol_law((within / within.sum()).ravel())
     counts = np.random.default_rng(8).multinomial(4540, law).tolist()
     tally = {"metric": "by_os", "edition": METRIC.edition, "window": "2026-11-20", "closed": True, "reports": 4540}
@@ -237,11 +237,11 @@ def test_the_exact_audit_proves_its_epsilon(folder: Path) -> None:
 def test_the_statement_says_what_is_rounded_and_that_other_texts_stay() -> None:
     text = registry_text(**ASKED | {"os": CATEGORY | {"other": "c"}})
     said = statement(Registry.parse(text))
-    assert "os and startup\\_ms together; startup\\_ms is first rounded by chance to 3 points of its range\n" in said
+    assert "os and startup\\_ms together; startup\\_ms is first rounded at random to 3 points of its range\n" in said
     assert said.count("is not on the list counts as “c”") == 2
     at_ends = registry_text(**ASKED | {"by_os": MEAN_BY_GROUP | {"epsilon": 1}})
     ends = statement(Registry.parse(at_ends))
-    assert "rounded by chance to the ends of its range" in ends
+    assert "rounded at random to the ends of its range" in ends
 
 
 def test_a_report_is_shown_as_a_group_with_a_point() -> None:
@@ -250,7 +250,7 @@ def test_a_report_is_shown_as_a_group_with_a_point() -> None:
 
 
 def test_typed_code_takes_a_pair() -> None:
-    assert 'self.by_os: Question[tuple[Literal["a", "b", "c"], float | Decimal | Fraction]]' in module_of(
+    assert 'self.by_os: Metric[tuple[Literal["a", "b", "c"], float | Decimal | Fraction]]' in module_of(
         Registry.parse(TEXT)
     )
 

@@ -88,26 +88,26 @@ def contents(public: Path) -> dict[str, bytes]:
     return {str(path.relative_to(public)): path.read_bytes() for path in files}
 
 
-def test_only_public_questions_have_a_file_a_card_and_a_line(folder: Path) -> None:
+def test_only_public_metrics_have_a_file_a_card_and_a_line(folder: Path) -> None:
     text = registry_text(**SHOWN, **HIDDEN)
     registry = Registry.parse(text)
     done = run(folder, text, lines(registry, dict.fromkeys(registry.metrics, 1234)))
     assert done.exit_code == NEW, done.stderr
     assert f"published {folder / 'public'}" in done.stdout
     files = contents(folder / "public")
-    assert set(files) == {"index.html", "index.json", *(f"questions/{name}.json" for name in SHOWN)}
+    assert set(files) == {"index.html", "index.json", *(f"metrics/{name}.json" for name in SHOWN)}
     index = json.loads(files["index.json"])
-    assert [each["metric"] for each in index["questions"]] == list(SHOWN)
-    dark_mode = index["questions"][0]
+    assert [each["metric"] for each in index["metrics"]] == list(SHOWN)
+    dark_mode = index["metrics"][0]
     assert (dark_mode["title"], dark_mode["purpose"]) == ("Dark mode", "To choose a theme.")
     assert (dark_mode["epsilon"], dark_mode["expires"]) == (1.0, None)
     assert (dark_mode["first"], dark_mode["last"]) == (DAYS[0], DAYS[-1])
     page = files["index.html"].decode()
     assert set(re.findall(r'<article [^>]*id="q-([^"]+)"', page)) == set(SHOWN)
-    assert set(re.findall(r'href="(questions/[^"]+)"', page)) == set(files) - {"index.html", "index.json"}
-    assert "Figures describe the devices that take part;" in page
-    assert "About 1,200 devices take part" in page
-    report = load_report(folder / "public" / "questions" / "dark_mode.json")
+    assert set(re.findall(r'href="(metrics/[^"]+)"', page)) == set(files) - {"index.html", "index.json"}
+    assert "Figures describe the participating devices." in page
+    assert "About 1,200 devices participate" in page
+    report = load_report(folder / "public" / "metrics" / "dark_mode.json")
     assert [(each.window, each.reports) for each in report.metrics] == [(day, 1200) for day in DAYS]
 
 
@@ -126,13 +126,13 @@ def test_an_archive_and_a_folder_for_the_public_are_never_mixed(folder: Path) ->
         assert contents(folder) == before
 
 
-def test_a_file_of_somebody_else_among_the_questions_is_refused_and_stays(folder: Path) -> None:
+def test_a_file_of_somebody_else_among_the_metrics_is_refused_and_stays(folder: Path) -> None:
     text = registry_text(**SHOWN)
-    (folder / "public" / "questions").mkdir(parents=True)
-    (folder / "public" / "questions" / "mine.json").write_text("mine")
+    (folder / "public" / "metrics").mkdir(parents=True)
+    (folder / "public" / "metrics" / "mine.json").write_text("mine")
     refused = run(folder, text, lines(Registry.parse(text), dict.fromkeys(SHOWN, 1234)))
     assert (refused.exit_code, "mine.json was not written by archive" in refused.stderr) == (1, True)
-    assert (folder / "public" / "questions" / "mine.json").read_text() == "mine"
+    assert (folder / "public" / "metrics" / "mine.json").read_text() == "mine"
     assert not (folder / "reports").exists()
 
 
@@ -178,7 +178,7 @@ def test_counts_have_two_digits_everywhere(folder: Path) -> None:
     assert run(folder, text, lines(registry, {"dark_mode": 12_345, "os": 98_765, "both": 1099})).exit_code == NEW
     files = contents(folder / "public")
     for name, reports in {"dark_mode": 12_000, "os": 98_000, "both": 1000}.items():
-        report = load_report(folder / "public" / "questions" / f"{name}.json")
+        report = load_report(folder / "public" / "metrics" / f"{name}.json")
         assert {each.reports for each in report.metrics} == {reports}
         taking_part = [each.taking_part for each in report.metrics if each.taking_part is not None]
         assert {each.estimate for each in taking_part} == {float(reports)}
@@ -194,7 +194,7 @@ def test_fewer_than_a_hundred_reports_are_not_published(folder: Path) -> None:
     rich = lines(registry, {"dark_mode": LEAST_REPORTS}, DAYS[1:2])
     assert run(folder, text, poor + rich).exit_code == NEW
     windows = {
-        name: [each.window for each in load_report(folder / "public" / "questions" / f"{name}.json").metrics]
+        name: [each.window for each in load_report(folder / "public" / "metrics" / f"{name}.json").metrics]
         for name in SHOWN
     }
     assert windows == {"dark_mode": [DAYS[1]], "os": [DAYS[0]], "both": []}
@@ -210,7 +210,7 @@ def test_a_stratum_of_fewer_is_not_in_the_whole_either(folder: Path) -> None:
         run(folder, text, "".join(line(metric, DAYS[0], each, edition) for edition, each in counts.items())).exit_code
         == 0
     )
-    report = load_report(folder / "public" / "questions" / "crashes.json")
+    report = load_report(folder / "public" / "metrics" / "crashes.json")
     reports = {each.metric: each.reports for each in report.metrics}
     assert reports == {
         "crashes": rounded_down(210 + 1000),
@@ -239,19 +239,19 @@ def test_a_figure_within_a_small_group_is_unknown(
     assert run(folder, text, line(metric, DAYS[0], counts)).exit_code == NEW
     exact, shown = (
         load_report(folder / path).metrics[0].figures
-        for path in (f"reports/{DAYS[0]}/report.json", "public/questions/m.json")
+        for path in (f"reports/{DAYS[0]}/report.json", "public/metrics/m.json")
     )
 
-    def of(figure: Figure) -> tuple[Any, ...]:
+    def value_of(figure: Figure) -> tuple[Any, ...]:
         return figure.value if isinstance(figure.value, tuple) else (figure.value,)
 
-    small = of(exact("share")[0])[0]
-    known = {of(each)[0]: each.estimate is not None for each in exact(within)}
+    small = value_of(exact("share")[0])[0]
+    known = {value_of(each)[0]: each.estimate is not None for each in exact(within)}
     assert list(known.values()) == [True] * groups, "the exact report shows every group"
     for figure in shown(within):
-        assert (figure.estimate is None) == (of(figure)[0] == small)
+        assert (figure.estimate is None) == (value_of(figure)[0] == small)
         assert figure.estimate is not None or (figure.standard_error, figure.p_value) == (None, None)
-    hidden = [small in of(each)[-2:] for each in shown(differences)]
+    hidden = [small in value_of(each)[-2:] for each in shown(differences)]
     assert [each.estimate is None and each.p_value is None for each in shown(differences)] == hidden
     assert any(hidden)
 
@@ -267,9 +267,9 @@ def test_of_texts_only_those_that_the_registry_approves_are_published(folder: Pa
         for figure in metric.figures("found_text")
     }
     assert found == {"the", "zebra", "congratulati…"}
-    (word,) = load_report(folder / "public" / "questions" / "word.json").metrics
+    (word,) = load_report(folder / "public" / "metrics" / "word.json").metrics
     assert [figure.value for figure in word.figures("approved_text")] == ["zebra"]
-    assert load_report(folder / "public" / "questions" / "other.json").metrics == ()
+    assert load_report(folder / "public" / "metrics" / "other.json").metrics == ()
     files = contents(folder / "public")
     written = b"".join(files.values()).decode()
     assert "Of the texts that may be published, “zebra” is the most common" in files["index.json"].decode()
@@ -290,7 +290,7 @@ def texts(metric: Metric) -> str:
     return json.dumps(about | {"symbols": symbols.tolist()}) + "\n"
 
 
-def test_a_question_that_becomes_public_brings_its_history_and_one_that_ceases_to_be_takes_it_along(
+def test_a_metric_that_becomes_public_brings_its_history_and_one_that_ceases_to_be_takes_it_along(
     folder: Path,
 ) -> None:
     hidden = registry_text(**{**SHOWN, "os": CATEGORY})
@@ -298,10 +298,10 @@ def test_a_question_that_becomes_public_brings_its_history_and_one_that_ceases_t
     tallies = lines(Registry.parse(shown), dict.fromkeys(SHOWN, 1000))
     run(folder, hidden, tallies)
     without = contents(folder / "public")
-    assert "questions/os.json" not in without
+    assert "metrics/os.json" not in without
     published = run(folder, shown, tallies)
     assert (published.exit_code, "wrote" in published.stdout) == (NEW, False)
-    assert len(load_report(folder / "public" / "questions" / "os.json").metrics) == len(DAYS)
+    assert len(load_report(folder / "public" / "metrics" / "os.json").metrics) == len(DAYS)
     assert run(folder, shown, tallies).exit_code == NOTHING
     run(folder, hidden, tallies)
     assert contents(folder / "public") == without
@@ -366,7 +366,7 @@ def test_an_interrupted_run_leaves_whole_files_and_links_that_lead_somewhere(
     assert cuts == len(ON_ALL_WINDOWS) + len(SHOWN) + 2
 
 
-def test_a_public_folder_is_not_the_archive_and_needs_a_public_question(folder: Path) -> None:
+def test_a_public_folder_is_not_the_archive_and_needs_a_public_metric(folder: Path) -> None:
     text = registry_text(**SHOWN)
     same = run(folder, text, "", "--public", str(folder / "reports"))
     assert (same.exit_code, "--public names DIR itself; name a folder" in same.stderr) == (USAGE, True)
@@ -376,4 +376,23 @@ def test_a_public_folder_is_not_the_archive_and_needs_a_public_question(folder: 
     (folder / "public" / "index.html").write_text("<!doctype html>\n<title>Somebody's page</title>\n")
     foreign = run(folder, text, "")
     assert "index.html was not written by a report, and is left as it is" in foreign.stderr
-    assert not (folder / "public" / "questions").exists()
+    assert not (folder / "public" / "metrics").exists()
+
+
+def test_a_metric_whose_tallies_are_all_withheld_is_not_said_to_have_no_reports(folder: Path) -> None:
+    text = registry_text(**SHOWN)
+    registry = Registry.parse(text)
+    done = run(folder, text, lines(registry, {"dark_mode": 99}))
+    assert "published" not in done.stdout
+    assert "nothing to publish: no public question has a closed window with 100 reports" in done.stderr
+    (index, page) = ((folder / "public" / name).read_text() for name in ("index.json", "index.html"))
+    assert {each["answer"] for each in json.loads(index)["metrics"]} == {"No window has 100 reports yet."}
+    assert "nobody has reported" not in page.lower()
+
+
+def test_an_unfit_folder_for_the_public_is_refused_before_anything_is_written(folder: Path) -> None:
+    text = registry_text(**SHOWN)
+    (folder / "public").write_text("a file")
+    refused = run(folder, text, lines(Registry.parse(text), {"dark_mode": 1000}))
+    assert refused.exit_code == 1
+    assert [path for path in (folder / "reports").iterdir() if path.name != ".lock"] == []

@@ -92,7 +92,7 @@ def test_a_loss_that_no_number_of_devices_reaches_is_said(tmp_path: Path, monkey
         ([*ROWS, '"1"3,1,f,good,yes,x'], (), HEAD, "is no CSV in UTF-8"),
         (ROWS, ("--metric", "m", "--csv", "nowhere.csv"), HEAD, "nowhere.csv cannot be read: No such file"),
         (ROWS[:5], (), HEAD, "has 5 rows"),
-        (ROWS, ("--metric", "m", "--epsilon", "0"), HEAD, "--epsilon must be"),
+        (ROWS, ("--metric", "m", "--epsilon", "0"), HEAD, "'0' must be a number above 0"),
         (ROWS, ("--metric", "m", "--loss", "0.1", "--rounds", "1"), HEAD, "needs 2 rounds"),
         (ROWS[:25], (), HEAD, "must have rows of 2 persons or more with yes"),
         ([*ROWS[:25], ROWS[-1]], (), HEAD, "must have rows of 2 persons or more with yes"),
@@ -111,4 +111,4 @@ def test_a_mistake_is_told_without_the_content_of_a_cell(
 def test_a_loss_that_is_no_number_is_refused(tmp_path: Path) -> None:
     result = run(tmp_path, ROWS, "--metric", "m", "--loss", "nan")
     assert result.exit_code == 2
-    assert "Invalid value for '--loss': must be a number, not 'nan'" in result.output
+    assert "Invalid value for '--loss': 'nan' must be a number above 0 and at most 0.5" in result.output

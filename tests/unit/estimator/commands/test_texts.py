@@ -73,9 +73,9 @@ def test_a_table_lists_what_was_found_and_what_the_list_lacks(folder: Path) -> N
         "congratulati…",
     ]
     said = " ".join(table.split())
-    assert "The list lacks texts that few people have. A text is found 9 times in 10 from" in said
+    assert "The list lacks rare texts. A text is found 9 times in 10 from" in said
     assert "if it has 12 letters. With 95% confidence, every text on it occurs." in said
-    assert "An ellipsis ends a beginning of 12 letters" in said
+    assert "An ellipsis marks a text that is longer than 12 letters" in said
 
 
 def test_a_verbose_table_lists_the_texts_of_each_window(folder: Path) -> None:
@@ -108,7 +108,7 @@ def test_made_up_reports_are_counted_and_groups_are_tested(folder: Path) -> None
     (first, _) = json.loads(report(folder, "--format", "json", "--with", "poisoning=0.01"))["metrics"]
     assert 100 < first["texts"]["made_up"] < 3000
     assert not first["fakes"]["test"]["impossible"]
-    assert "made-up reports," in " ".join(report(folder, "--with", "poisoning=0.01").split())
+    assert "fabricated reports," in " ".join(report(folder, "--with", "poisoning=0.01").split())
 
 
 def test_a_page_has_the_texts(folder: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_file_without_an_end_is_refused_as_soon_as_it_is_too_long() -> None:
         ("a\u2028b\x0bc\x85d\rzebra\r\n".encode(), ("a\u2028b\x0bc\x85d\rzebra",)),
     ],
 )
-def test_a_line_is_a_text_whoever_wrote_the_file(tmp_path: Path, content: bytes, texts: tuple[str, ...]) -> None:
+def test_a_line_is_a_text_in_files_of_every_origin(tmp_path: Path, content: bytes, texts: tuple[str, ...]) -> None:
     path = tmp_path / "words.txt"
     path.write_bytes(content)
     assert read_candidates(path) == texts
@@ -184,7 +184,7 @@ def test_named_texts_of_many_windows_count_as_numbers_of_a_report(
     assert f"would be {2 * (SURVIVORS + 2) * NUMBERS_A_SHARE:,} numbers, too many at once" in result.output
 
 
-def test_candidates_need_a_question_about_texts(folder: Path, tmp_path: Path) -> None:
+def test_candidates_need_a_metric_about_texts(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "metrics.toml").write_text(registry_text(a={"purpose": "Why?", "kind": "boolean", "epsilon": 1}))
     words = ["report", "--registry", tmp_path / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
     result = CliRunner().invoke(command, [*map(str, words), "--with", f"candidates={folder / 'words.txt'}"])
@@ -213,7 +213,7 @@ def test_a_plan_says_what_is_found_and_advises_to_name_texts(folder: Path) -> No
     assert [least["letters"] for least in metric["texts"]["least_shares"]] == [6, 12]
 
 
-def test_an_audit_proves_a_question_about_texts(folder: Path) -> None:
+def test_an_audit_proves_a_metric_about_texts(folder: Path) -> None:
     result = CliRunner().invoke(command, ["audit", "--registry", str(folder / "metrics.toml"), "--exact"])
     assert result.exit_code == 0
     assert "as claimed" in result.stdout

@@ -150,3 +150,35 @@ def invoked(name: str, option: str, bad: str) -> Result:
     return CliRunner(env={"HEARSAY_READ_TOKEN": "a-token-of-the-tests"}).invoke(
         command, [name, *registry, *needed, *given]
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("plan --population 20k", "'20k' must be a whole number from 1 to 1,000,000,000,000,000"),
+        ("plan --population 100 --delta x", "'x' must be a number from 1e-09 to 0.1"),
+        ("plan --population 100 --allocate 0", "'0' must be a number above 0 and at most 1,000"),
+        ("plan --population 100 --today 2026-02-30", "'2026-02-30' must be a day, such as 2026-11-22"),
+        (
+            "plan --population 100 --wanted-error dark=1",
+            "must be smaller than the range of the figure, which is 1 long",
+        ),
+        ("plan --population 100 --allocate 1 --wanted-error dark=5", "try dark=0.02"),
+        ("plan --population 100 --wanted-error drak=0.1", '; did you mean "dark"?'),
+        ("report --tallies tallies.ndjson --metric drak", '; did you mean "dark"?'),
+        ("report --tallies tallies.ndjson --alert drak.mean>1", '; did you mean "dark"?'),
+        ("report --tallies tallies.ndjson --alert dark.share[yess]>0.1", '; did you mean "yes"?'),
+        ("rehearse --population 100 --rounds -1", "'-1' must be a whole number at least 0"),
+        ("rehearse-model --csv people.csv --metric drak", '; did you mean "dark"?'),
+        ("audit --metric drak", '; did you mean "dark"?'),
+    ],
+)
+def test_a_bad_value_is_refused_in_words_that_say_what_to_write(
+    line: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("metrics.toml").write_text(REGISTRY)
+    Path("tallies.ndjson").write_text("")
+    result = CliRunner().invoke(command, line.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr

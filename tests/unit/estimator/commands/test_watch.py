@@ -170,7 +170,7 @@ def test_a_wrong_token_is_a_plain_error(collector: str, registry: Path) -> None:
         (("--tallies", "x"), "No such option '--tallies'"),
         (("--collector", "https://a", "--with", "covariance"), "the format table has no place for it"),
         (("--collector", "http://a"), "--collector must be an https:// URL"),
-        (("--collector", "https://a", "--every", "1"), "1 is not in the range 10<=x<=86400"),
+        (("--collector", "https://a", "--every", "1"), "'1' must be a whole number from 10 to 86,400"),
     ],
 )
 def test_what_cannot_be_watched_is_wrong_usage(registry: Path, more: tuple[str, ...], problem: str) -> None:

@@ -19,7 +19,9 @@ DOMAINS = [Text("ab", 4), Text("abc", 4), Text("abcde", 3), Text("abcdefgh", 2)]
 @cache
 def prefixes(domain: Text, bits: int) -> dict[int, bool]:
     """Return the first bits of every text, and whether they hold its end."""
-    texts = ("".join(of) for size in range(domain.max_length + 1) for of in product(domain.letters, repeat=size))
+    texts = (
+        "".join(spelled) for size in range(domain.max_length + 1) for spelled in product(domain.letters, repeat=size)
+    )
     numbers = {domain.number_of(text): text for text in texts}
     return {
         number >> domain.bits - bits: (len(text) + 1) * domain.letter_bits <= bits for number, text in numbers.items()
@@ -31,7 +33,7 @@ def check(domain: Text, bits: int, step: int, ways: type[Continuations]) -> None
     later = prefixes(domain, bits + step)
     begun_bits = bits % domain.letter_bits
     for prefix in (prefix for prefix, has_ended in prefixes(domain, bits).items() if not has_ended):
-        following = ways.of(domain, prefix & (1 << begun_bits) - 1, begun_bits, step)
+        following = ways.following(domain, prefix & (1 << begun_bits) - 1, begun_bits, step)
         shown = {
             prefix << step | way: end
             for way, end in zip(following.bits.tolist(), following.ended.tolist(), strict=True)
@@ -48,22 +50,22 @@ def test_the_continuations_of_a_prefix_are_those_of_all_texts(domain: Text) -> N
 
 class _LettersAfterTheEnd(Continuations):
     @classmethod
-    def of(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
-        right = Continuations.of(domain, begun, begun_bits, step)
+    def following(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
+        right = Continuations.following(domain, begun, begun_bits, step)
         return cls(np.arange(1 << step), np.isin(np.arange(1 << step), right.bits[right.ended]))
 
 
 class _AnyCode(Continuations):
     @classmethod
-    def of(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
+    def following(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
         full = Text("".join(map(chr, range(2**domain.letter_bits - 1))), domain.max_length)
-        return Continuations.of(full, begun, begun_bits, step)
+        return Continuations.following(full, begun, begun_bits, step)
 
 
 class _NeverEnding(Continuations):
     @classmethod
-    def of(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
-        right = Continuations.of(domain, begun, begun_bits, step)
+    def following(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
+        right = Continuations.following(domain, begun, begun_bits, step)
         return cls(right.bits, np.zeros_like(right.ended))
 
 

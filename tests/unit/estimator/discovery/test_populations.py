@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from benchmarks.text.populations import LETTERS, Population, random_strings
-from benchmarks.text.questions import WHOLE, Question
 from benchmarks.text.scores import Score, scored
+from benchmarks.text.surveys import WHOLE, Survey
 from client_sdk.protocol.text import Text
 from estimator.discovery.texts import discover
 
@@ -82,12 +82,12 @@ def scores_of(name: str, devices: int) -> list[Score]:
 
     A tally is drawn whole if that is cheap or in `WHOLLY`, otherwise cell by cell.
     """
-    question = Question.of(of_shares(name, POPULATIONS[name]()), 4, cells=CELLS)
-    domain = question.metric.kind
+    survey = Survey.asked(of_shares(name, POPULATIONS[name]()), 4, cells=CELLS)
+    domain = survey.metric.kind
     assert isinstance(domain, Text)
-    draw = question.tables if name in WHOLLY or devices == FEW_DEVICES else question.by_cell
+    draw = survey.tables if name in WHOLLY or devices == FEW_DEVICES else survey.by_cell
     tables = (draw(devices, np.random.default_rng(seed)) for seed in range(RUNS))
-    return [scored(discover(domain, each), question.population) for each in tables]
+    return [scored(discover(domain, each), survey.population) for each in tables]
 
 
 def chance_of_at_least(failures: int, trials: int, probability: float) -> float:
@@ -119,17 +119,17 @@ def test_the_smallest_cell_of_the_benchmark_finds_most_frequent_strings(devices:
 
 
 def test_the_benchmark_puts_strings_into_the_cells_of_devices() -> None:
-    question = Question.of(random_strings(50), 2, cells=CELLS)
-    domain = question.metric.kind
+    survey = Survey.asked(random_strings(50), 2, cells=CELLS)
+    domain = survey.metric.kind
     assert isinstance(domain, Text)
     expected = [
-        domain.cells_of(domain.number_of(text), question.metric.channel.inputs) for text in question.population.strings
+        domain.cells_of(domain.number_of(text), survey.metric.channel.inputs) for text in survey.population.strings
     ]
-    assert question.cells.tolist() == [list(cells) for cells in expected]
+    assert survey.cells.tolist() == [list(cells) for cells in expected]
 
 
 def test_a_tally_of_the_benchmark_has_every_device() -> None:
-    question = Question.of(of_shares("rest", rest()), 4, cells=CELLS)
-    drawn = question.drawn(DEVICES, np.random.default_rng(1))
+    survey = Survey.asked(of_shares("rest", rest()), 4, cells=CELLS)
+    drawn = survey.drawn(DEVICES, np.random.default_rng(1))
     assert drawn.sum() == DEVICES
-    assert question.tables(2 * WHOLE, np.random.default_rng(1)).reports.sum() == 2 * WHOLE
+    assert survey.tables(2 * WHOLE, np.random.default_rng(1)).reports.sum() == 2 * WHOLE

@@ -29,8 +29,8 @@ def confirmation(cells: tuple[int, ...]) -> Confirmation:
     supported = REPORTS * (0.25 + 0.5 * np.bincount(cells, TRUTH, CELLS))
     tables = GroupTables(np.array([REPORTS]), np.rint(supported).astype(np.int64)[np.newaxis], SUPPORT)
     of_named = np.array(cells[:NAMED])[:, np.newaxis]
-    heard, risks = np.ones((NAMED, 1), dtype=bool), np.full(NAMED, 0.01)
-    alone = Confirmation(tables, of_named, heard, risks, np.zeros(NAMED, dtype=bool))
+    received, risks = np.ones((NAMED, 1), dtype=bool), np.full(NAMED, 0.01)
+    alone = Confirmation(tables, of_named, received, risks, np.zeros(NAMED, dtype=bool))
     return alone.without_cells_of(LISTED)
 
 
@@ -38,7 +38,7 @@ def confirmation(cells: tuple[int, ...]) -> Confirmation:
 def test_shares_are_exact_on_average_over_all_hashes() -> None:
     every_hash = [confirmation(cells) for cells in product(range(CELLS), repeat=len(TRUTH))]
     for place, needed in enumerate((LISTED, LISTED, np.ones(NAMED, dtype=bool))):
-        kept = [each.shares[place] for each in every_hash if each.heard[needed].all()]
+        kept = [each.shares[place] for each in every_hash if each.received[needed].all()]
         assert 0 < len(kept) < len(every_hash)
         assert np.mean(kept) == pytest.approx(TRUTH[place], abs=1e-12)
 
@@ -63,7 +63,7 @@ def test_if_all_texts_are_listed_nothing_is_taken_off() -> None:
 
 def test_errors_and_intervals_have_the_error_of_the_other_cells() -> None:
     in_cells, errors = np.array([0.2, 0.2, 0.2]), np.array([0.01, 0.02, 0.01])
-    rest = RestOfCells.of(10, in_cells, errors, np.array([True, True, False]))
+    rest = RestOfCells.from_cells(10, in_cells, errors, np.array([True, True, False]))
     assert rest.cells.tolist() == [9, 9, 8]
     assert rest.share == pytest.approx([0.8, 0.8, 0.6])
     weights = np.array([[9, 1, 0], [1, 9, 0], [1, 1, 8]]) / np.array([[8], [8], [7]])

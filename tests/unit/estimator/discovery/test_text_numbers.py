@@ -28,7 +28,7 @@ def numbers_of(domain: Text) -> list[int]:
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: f"{domain.bits} bits")
 def test_cells_and_ends_are_those_of_each(domain: Text) -> None:
     numbers = numbers_of(domain)
-    many = TextNumbers.of(domain, numbers)
+    many = TextNumbers.from_numbers(domain, numbers)
     cells = [(many.hashed(group) % CELLS).tolist() for group in domain.groups(CELLS)]
     assert list(zip(*cells, strict=True)) == [domain.cells_of(number, CELLS) for number in numbers]
     lengths = [len(domain.text_of(number)) for number in numbers]
@@ -43,16 +43,16 @@ def test_prefixes_go_on_as_their_integers_do(domain: Text) -> None:
         width = min(10, domain.bits - start)
         prefixes = [number >> start + width << start + width for number in numbers]
         bits = np.array([numbers[place] >> start & (1 << width) - 1 for place in (1, 2, 3)])
-        many = TextNumbers.of(domain, prefixes).continued(places, bits, start)
+        many = TextNumbers.from_numbers(domain, prefixes).continued(places, bits, start)
         expected = [prefixes[place] | int(added) << start for place, added in zip(places, bits, strict=True)]
         assert many.integers(range(3)) == expected
         assert many.bits(start, width).tolist() == bits.tolist()
 
 
 def test_nothing_is_known_of_a_text_from_its_first_bit_on() -> None:
-    assert TextNumbers.of(DOMAINS[0], [0]).bits(DOMAINS[0].bits, 0).tolist() == [0]
+    assert TextNumbers.from_numbers(DOMAINS[0], [0]).bits(DOMAINS[0].bits, 0).tolist() == [0]
 
 
 def test_of_no_texts_there_is_nothing() -> None:
-    none = TextNumbers.of(DOMAINS[0], [])
+    none = TextNumbers.from_numbers(DOMAINS[0], [])
     assert none.bits_to_end().tolist() == none.hashed(DOMAINS[0].groups(CELLS)[0]).tolist() == []

@@ -28,7 +28,7 @@ SHOWN = {"the", "", "don't", "zebra", "congratulati…"}
 
 def tables_of(metric: Metric, counts: Counts) -> GroupTables:
     assert isinstance(metric.channel, GroupedGeometry)
-    return GroupTables.of(metric.channel, counts)
+    return GroupTables.from_counts(metric.channel, counts)
 
 
 def domain_of(metric: Metric) -> Text:
@@ -118,12 +118,12 @@ def test_a_candidate_is_confirmed_only_by_groups_that_took_no_part(metric: Metri
     domain, tables = domain_of(metric), drawn_tables(metric, PEOPLE, 1)
     candidates = candidates_of(domain, tables)
     groups = domain.groups(tables.cells)
-    heard = Confirmation.of(domain, tables, candidates).heard
-    for (number, found_by, _), of_candidate in zip(candidates, heard, strict=True):
+    received = Confirmation.from_tables(domain, tables, candidates).received
+    for (number, found_by, _), of_candidate in zip(candidates, received, strict=True):
         text = domain.text_of(number)
         for place, group in enumerate(groups):
-            hears_all = group.bits >= min(domain.bits, 5 * (len(text) + 1))
-            assert of_candidate[place] == (place >= found_by and hears_all)
+            receives_all = group.bits >= min(domain.bits, 5 * (len(text) + 1))
+            assert of_candidate[place] == (place >= found_by and receives_all)
         assert of_candidate[-CONFIRMING:].all()
 
 
@@ -154,10 +154,10 @@ def test_of_two_candidates_in_one_cell_the_group_says_nothing(metric: Metric) ->
     cells = {text: domain.cells_of(domain.number_of(text), tables.cells)[-1] for text in texts}
     first, second = next(pair for pair in combinations(texts, 2) if cells[pair[0]] == cells[pair[1]])
     pair = [domain.number_of(text) for text in (first, second)]
-    both = Confirmation.of(domain, tables, [CandidateText(number, 0, 0.01) for number in pair])
-    assert both.heard[:, -1].all()
-    assert not both.without_cells_of(np.array([True, True])).heard[:, -1].any()
-    assert both.without_cells_of(np.array([True, False])).heard[:, -1].tolist() == [True, False]
+    both = Confirmation.from_tables(domain, tables, [CandidateText(number, 0, 0.01) for number in pair])
+    assert both.received[:, -1].all()
+    assert not both.without_cells_of(np.array([True, True])).received[:, -1].any()
+    assert both.without_cells_of(np.array([True, False])).received[:, -1].tolist() == [True, False]
 
 
 def test_named_texts_are_cut_and_counted_once(metric: Metric) -> None:

@@ -209,11 +209,11 @@ def _fields(node: Any) -> list[str]:
     return [field for child in node for field in _fields(child)] if isinstance(node, list | tuple) else []
 
 
-def test_a_table_says_of_every_question_whether_it_changed() -> None:
+def test_a_table_says_of_every_metric_whether_it_changed() -> None:
     report = report_of()
     text = as_table(report)
     for change in report.changes:
-        assert f"{change.metric}: {change.last} less {change.first}" in text
+        assert f"{change.metric}: {change.last} compared with {change.first}" in text
         assert f" between {change.first} and {change.last}" in " ".join(text.split())
     assert report.changes
 

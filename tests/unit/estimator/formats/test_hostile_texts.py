@@ -1,4 +1,4 @@
-"""Texts that devices chose to harm whoever reads a report: each form shows them, and none obeys."""
+"""Texts that devices chose to harm the reader of a report: each form shows them, and none obeys."""
 
 from __future__ import annotations
 

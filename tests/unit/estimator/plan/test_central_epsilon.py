@@ -66,7 +66,7 @@ def test_a_table_says_it_rounded_up_on_a_line_with_what_is_assumed() -> None:
     text = as_table(_report())
     assert "  2026-11-20: central epsilon 0.0343 at delta 1e-06, if only tallies are public\n" in text
     assert "2026-11-20, 3 tallies together: central epsilon 0." in text
-    assert "if those counted are honest" in text
+    assert "all counted reports are honest" in text
     assert "2026-11-21: central" not in text
     assert max(len(row) for row in text.splitlines()) <= 80
 
@@ -74,7 +74,7 @@ def test_a_table_says_it_rounded_up_on_a_line_with_what_is_assumed() -> None:
 def test_the_short_form_says_what_is_assumed_too() -> None:
     text = " ".join(FORMATS["table"](_report()).split())
     assert "2026-11-20, 3 tallies together: central epsilon 0." in text
-    assert "if of all reports only the tallies of closed windows are published, and if those counted are honest" in text
+    assert "if only tallies of closed windows are published and all counted reports are honest" in text
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
@@ -130,7 +130,7 @@ def test_a_tally_of_a_gaussian_channel_has_no_separate_line() -> None:
     tallies = decode([line("os", counts, metric="load", edition=load.edition)])
     report = make_report(GAUSSIAN, tallies, request=Request(central_delta=1e-9))
     assert [metric.central for metric in report.metrics] == [None]
-    assert "nothing holds at this delta" in FORMATS["table"](report)
+    assert "no bound at this delta" in FORMATS["table"](report)
     assert _json(report)["composed"][0]["central"] is None
 
 

@@ -90,8 +90,8 @@ def _tolerance(metric: Metric, variance: float) -> float:
         inverse = inverse_of(metric.channel)
         rows = [inverse.contrast(row) for row in np.eye(metric.channel.inputs)]
         span = max(float(np.ptp(row)) for row in rows) * metric.channel.inputs
-    strays = NormalDist().inv_cdf(1 - RATE / 2)
-    return strays * 2 * span**2 / variance / math.sqrt(DEVICES)
+    deviations = NormalDist().inv_cdf(1 - RATE / 2)
+    return deviations * 2 * span**2 / variance / math.sqrt(DEVICES)
 
 
 def squares_of(channel: Channel) -> Squares:

@@ -33,10 +33,10 @@ def _by_horizon(registry: Registry, delta: float = 1e-6) -> dict[Horizon, Exposu
 
 def _windows(kind: WindowKind, until: int) -> Iterator[Window]:
     """Yield all windows of a kind from the one that holds the first day of 2000 on."""
-    window = Window.of(kind, datetime(2000, 1, 1, tzinfo=UTC).timestamp())
+    window = Window.at(kind, datetime(2000, 1, 1, tzinfo=UTC).timestamp())
     while window.first_day.year < until:
         yield window
-        window = Window.of(kind, window.ends_at)
+        window = Window.at(kind, window.ends_at)
 
 
 def _days(window: Window) -> tuple[date, date]:
@@ -93,7 +93,7 @@ def test_plain_sums_are_bounded_by_every_ceiling() -> None:
     assert [weekly[horizon].any_two_histories for horizon in Horizon] == [1, 6, 54, 4000]
 
 
-def test_a_question_that_expires_is_asked_no_longer() -> None:
+def test_a_metric_that_expires_is_asked_no_longer() -> None:
     registry = _registry({"per_window": 2, "lifetime": 4000}, a=BOOLEAN | {"expires": Toml("2026-11-23")})
     assert {exposure.any_two_histories for exposure in exposures(registry, TODAY, 1e-6)} == {1, 3}
 
@@ -117,7 +117,7 @@ def test_tight_figures_are_the_composition_and_never_above_the_sum() -> None:
 
 
 @pytest.mark.slow
-def test_of_drawn_questions_the_dearest_stand_for_all() -> None:
+def test_of_drawn_metrics_the_costliest_stand_for_all() -> None:
     budget = {"per_window": 9, "lifetime": 4000, "strategy": "sample", "answers": 2}
     registry = _registry(budget, a=BOOLEAN, b=BOOLEAN | {"epsilon": 3}, c=BOOLEAN | {"epsilon": 2})
     assert _by_horizon(registry)[Horizon.WINDOW].any_two_histories == 5
@@ -127,7 +127,7 @@ def test_of_drawn_questions_the_dearest_stand_for_all() -> None:
     assert [metric.reports for metric in make_plan(registry, PlanRequest(3000, TODAY)).metrics] == [2000] * 3
 
 
-def test_of_drawn_questions_one_that_tells_more_at_a_smaller_epsilon_is_allowed_for() -> None:
+def test_of_drawn_metrics_one_that_tells_more_at_a_smaller_epsilon_is_allowed_for() -> None:
     """Among a thousand values a report of epsilon 1 rarely tells; among two values one of epsilon
     .9 does.
     """
@@ -165,13 +165,13 @@ def test_a_delta_of_reports_counts_against_that_of_the_figures() -> None:
     )
 
 
-ACCEPTED = "above the limits, budget; the reason given: It exists in tests only."
+ACCEPTED = "above the limits: budget; accepted because: It exists in tests only."
 
 
 def test_notes_say_what_the_ceilings_do_not_allow() -> None:
     registry = _registry({"per_window": 2, "lifetime": 6}, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2})
-    *_, dear, silent = make_plan(registry, PlanRequest(10, TODAY)).notes
-    assert "cost up to 3, more than per_window 2 allows" in dear
+    *_, costly, silent = make_plan(registry, PlanRequest(10, TODAY)).notes
+    assert "cost up to 3, more than per_window 2 allows" in costly
     assert "after 3 windows (day)" in silent
     expiring = BOOLEAN | {"expires": Toml("2026-11-23")}
     assert make_plan(_registry({"per_window": 2, "lifetime": 6}, a=expiring), PlanRequest(10, TODAY)).notes == (
@@ -182,8 +182,8 @@ def test_notes_say_what_the_ceilings_do_not_allow() -> None:
 @pytest.mark.parametrize("window", WindowKind)
 def test_where_a_ledger_may_be_wiped_nothing_but_the_window_holds_for_a_year(window: WindowKind) -> None:
     budget: dict[str, object] = {"window": window.value, "per_window": 3, "per_month": 4, "lifetime": 5}
-    questions = {"a": BOOLEAN | {"epsilon": 2}, "b": BOOLEAN | {"epsilon": 2}}
-    kept, wiped = (_by_horizon(_registry(budget | web, **questions)) for web in ({}, {"web_year": 9999}))
+    metrics = {"a": BOOLEAN | {"epsilon": 2}, "b": BOOLEAN | {"epsilon": 2}}
+    kept, wiped = (_by_horizon(_registry(budget | web, **metrics)) for web in ({}, {"web_year": 9999}))
     assert kept[Horizon.WINDOW] == wiped[Horizon.WINDOW]
     assert kept[Horizon.LIFE].any_two_histories == wiped[Horizon.LIFE].any_two_histories == 5
     assert kept[Horizon.YEAR].any_two_histories == 5

@@ -154,7 +154,7 @@ def test_of_devices_that_answer_everything_as_many_reports_come_as_a_plan_says(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SAMPLE)
-def test_of_drawn_questions_as_many_reports_come_as_a_plan_says(play: Callable[[Registry], Played], case: str) -> None:
+def test_of_drawn_metrics_as_many_reports_come_as_a_plan_says(play: Callable[[Registry], Played], case: str) -> None:
     registry = _registry(SAMPLE[case], 'strategy = "sample"\nanswers = 1')
     counts, plan = play(registry), _plan(registry)
     (metric, paid), *others = [(registry.metric(planned.metric), planned.paid_windows) for planned in plan.metrics]
@@ -200,7 +200,7 @@ def test_a_count_is_paid_only_if_what_comes_before_it_is_paid_too() -> None:
     assert (counted.paid, plain.paid) == (2, 3)
 
 
-def test_an_endless_question_is_planned_for_ten_years_at_most() -> None:
+def test_an_endless_metric_is_planned_for_ten_years_at_most() -> None:
     text = BUDGET + WEEK + 'lifetime = 50\n[metric.a]\npurpose = "a"\nkind = "boolean"\nepsilon = 1.0\n'
     paid = _plan(Registry.parse(text)).metrics[0].paid_windows
     assert paid == PaidWindows(50, 523, date(2027, 11, 14))

@@ -20,7 +20,7 @@ from estimator.commands.cli import command
 from estimator.plan.amplification import sampled, shuffled_epsilon
 from estimator.plan.blanket import Blanket
 from estimator.plan.plan import DELTA, PlanRequest, make_plan
-from estimator.rehearsal.population import Crowd, encode
+from estimator.rehearsal.population import Population, encode
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -147,7 +147,7 @@ LASTS = (
 )
 
 UNCHECKED = "note: [app] names no population: whether each question will show something is not checked\n"
-ACCEPTED = "note: above the limits, budget; the reason given: It exists in tests only.\n"
+ACCEPTED = "note: above the limits: budget; accepted because: It exists in tests only.\n"
 
 
 @pytest.mark.slow
@@ -228,10 +228,10 @@ def test_the_gate_fails_for_a_registry_that_cannot_work(tmp_path: Path) -> None:
     assert failed.exit_code == 1
     (sentence,) = failed.stderr.splitlines()
     assert sentence.startswith("budget.per_window: the first week of a device may cost ")
-    assert "= 2.5, more than 2: not every question is ever asked" in sentence
+    assert "= 2.5, more than 2: some questions are never asked" in sentence
 
 
-def test_the_gate_fails_where_a_question_would_show_nothing(tmp_path: Path) -> None:
+def test_the_gate_fails_where_a_metric_would_show_nothing(tmp_path: Path) -> None:
     """The number of devices changes no edition."""
     path, text = tmp_path / "few.toml", STARTER.read_text(encoding="utf-8")
     for population, failing in ((200, 3), (100_000, 0)):
@@ -252,7 +252,7 @@ def test_a_plan_suggests_a_range_from_shares_and_from_a_pilot(tmp_path: Path) ->
     declared = [f"{20 * each} = {0.5**each}" for each in range(1, 12)]
     shares.write_text("\n".join(["[times]", *declared, f"2000 = {0.5**11}"]), encoding="utf-8")
     metric = Registry.parse(asked).metric("times")
-    drawn = Crowd.counted(metric, {encode(metric, 20 * each): 2 ** (13 - each) for each in range(1, 13)})
+    drawn = Population.counted(metric, {encode(metric, 20 * each): 2 ** (13 - each) for each in range(1, 13)})
     assert drawn.at_hand is not None
     counts = drawn.draws()(drawn.at_hand, Window.parse("2026-11-20"), np.random.default_rng(1)).tolist()
     line = {"metric": "times", "edition": metric.edition, "window": "2026-11-20", "closed": True}
@@ -289,28 +289,28 @@ def test_the_statement_needs_no_population(registry: Path) -> None:
     ("arguments", "sentence"),
     [
         ((), "--population N"),
-        (("--population", 0), "0 is not in the range"),
-        (("--population", 10, "--wanted-error", "nothing=1"), "'nothing' is no metric"),
+        (("--population", 0), "must be a whole number from 1"),
+        (("--population", 10, "--wanted-error", "nothing=1"), "defines no metric 'nothing'"),
         (("--population", 10, "--wanted-error", "os=-1"), "METRIC=NUMBER"),
         (("--population", 10, "--wanted-error", "os"), "METRIC=NUMBER"),
         (("--population", 10, "--wanted-error", "os=nan"), "METRIC=NUMBER"),
         (("--population", 10, "--wanted-error", "os=1e-300"), "from 1e-102 to 1e+100"),
         (("--population", 10, "--allocate", 2, "--weight", "os=1e300"), "from 1e-09 to 1e+09"),
-        (("--population", 10, "--allocate", "nan"), "must be a number, not 'nan'"),
+        (("--population", 10, "--allocate", "nan"), "'nan' must be a number"),
         (("--population", 10, "--allocate", 1e-9), "no epsilon is below 0.000001; allocate more"),
-        (("--population", 10, "--delta", "nan"), "must be a number, not 'nan'"),
+        (("--population", 10, "--delta", "nan"), "'nan' must be a number"),
         (("--population", 10, "--weight", "os=1"), "--weight belongs to --allocate"),
-        (("--population", 10, "--allocate", 2, "--weight", "nothing=1"), "'nothing' is no metric"),
+        (("--population", 10, "--allocate", 2, "--weight", "nothing=1"), "defines no metric 'nothing'"),
         (("--population", 10, "--allocate", 21), "allocate no more"),
-        (("--population", 10, "--allocate", 0), "0.0 is not in the range"),
-        (("--population", 10, "--delta", 0), "0.0 is not in the range"),
+        (("--population", 10, "--allocate", 0), "'0' must be a number"),
+        (("--population", 10, "--delta", 0), "'0' must be a number"),
         (("--check", "--statement"), "ask for one thing"),
         (("--check", "--pilot", "tallies"), "--shares, --pilot and --windows belong to a plan"),
         (("--check", "--record"), "ask for one thing"),
         (("--population", 10, "--shares", "nowhere"), "cannot be read"),
         (("--population", 10, "--against", "old.toml"), "--against belongs to --check or --statement"),
         (("--statement", "--at-most", 5), "--at-most belongs to --check"),
-        (("--check", "--at-most", 0), "0.0 is not in the range"),
+        (("--check", "--at-most", 0), "'0' must be a number"),
         (("--check", "--against", "nowhere.toml"), "cannot be read"),
         (("--statement", "--today", "yesterday"), "yesterday"),
         (("--check", "--today", "9999-12-31"), "--today must not be after the year 9998"),
@@ -366,3 +366,14 @@ def test_of_a_model_the_plan_names_the_command_that_knows_people() -> None:
     plan = make_plan(registry, PlanRequest(10, date(2026, 11, 21)))
     (note,) = [note for note in plan.notes if "rehearse-model" in note]
     assert note.startswith("how well limited predicts")
+
+
+def test_no_more_windows_are_judged_than_the_budget_pays_for(registry: Path) -> None:
+    registry.write_text(REGISTRY_TEXT.replace("lifetime = 60", "lifetime = 6"))
+    asked, paid = (
+        _json(_run(registry, "--population", 10_000, "--windows", windows, "--format", "json"))["metrics"]
+        for windows in (13, 2)
+    )
+    assert [metric["paid_windows"]["paid"] for metric in asked] == [2] * 3
+    assert [metric["together"] for metric in asked] == [metric["together"] for metric in paid]
+    assert [metric["changes"] for metric in asked] == [[]] * 3, "a week of days, and as many before, are not paid for"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -63,9 +64,17 @@ def test_strata_silence_and_the_disk_are_named_as_unprotected() -> None:
     told = str(_record((ROOT / REGISTRIES[2]).read_text(encoding="utf-8"))["dp_variant"]["unprotected_quantities"])
     assert "`seen`: its public strata, sent unchanged: platform=linux; platform=windows." in told
     assert "`constant`: on the device's own disk" in told
-    silent = next(line for line in told.splitlines() if "silence" in line)
+    silent = next(line for line in told.splitlines() if "report only then" in line)
     assert "`dark_mode`" in silent
     assert "`seen`" not in silent
+
+
+def test_the_page_shows_what_its_command_prints() -> None:
+    page = (ROOT / "docs" / "privacy" / "deployment-record.md").read_text(encoding="utf-8")
+    pattern = r"```console\n\$ hearsay-estimator (.+)\n```\n\n```yaml\n(.+?)```"
+    ((line, printed),) = re.findall(pattern, page, re.DOTALL)
+    result = CliRunner().invoke(command, [str(ROOT / word) if "/" in word else word for word in line.split()])
+    assert result.stdout == printed, f"paste what it prints: hearsay-estimator {line}"
 
 
 def test_the_command_prints_the_record_of_the_registry(tmp_path: Path) -> None:
@@ -74,3 +83,8 @@ def test_the_command_prints_the_record_of_the_registry(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, ["plan", "--registry", str(path), "--record", "--today", TODAY.isoformat()])
     assert result.exit_code == 0
     assert yaml.safe_load(result.stdout) == deployment_record(Registry.read(path), TODAY, None)
+    assert "  # FILL IN: Government, Industry or Nonprofit\n" in result.stdout
+    assert result.stderr.splitlines() == [
+        "data_product_sector is left out: add Technology, Healthcare, Education, Government, Energy or Finance",
+        "number_of_privacy_units is left out: name the number of devices with --population",
+    ]

@@ -90,7 +90,7 @@ def test_another_period_of_the_ceiling_is_named_and_what_it_loosens(before: str,
     assert line.endswith("what was spent keeps its day and counts towards the new period, too")
 
 
-def test_a_shorter_window_and_more_questions_a_window_are_named() -> None:
+def test_a_shorter_window_and_more_metrics_a_window_are_named() -> None:
     weekly = _registry(f'window = "week"\n{OLD_BUDGET}', a=BOOLEAN | {"window": "week"})
     daily = _registry(a=BOOLEAN | {"window": "week"})
     (shortened,) = regressions(weekly, daily)
@@ -103,7 +103,7 @@ def test_a_shorter_window_and_more_questions_a_window_are_named() -> None:
     assert split.startswith('budget.strategy: was "sample"')
 
 
-NEW_QUESTION = "its meaning changed, which is another edition"
+NEW_METRIC = "its meaning changed, which is another edition"
 
 GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-9"), "epsilon": 1}
 
@@ -111,20 +111,20 @@ GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1
 @pytest.mark.parametrize(
     ("before", "after", "starts"),
     [
-        (BOOLEAN, BOOLEAN | {"epsilon": 2}, ["epsilon was raised to 2 from 1", NEW_QUESTION]),
-        (BOOLEAN | {"epsilon": 2}, BOOLEAN, [NEW_QUESTION]),
+        (BOOLEAN, BOOLEAN | {"epsilon": 2}, ["epsilon was raised to 2 from 1", NEW_METRIC]),
+        (BOOLEAN | {"epsilon": 2}, BOOLEAN, [NEW_METRIC]),
         (BOOLEAN, BOOLEAN | {"purpose": "Because.", "owner": "me"}, []),
-        (CATEGORY, CATEGORY | {"values": ["a", "b", "d"]}, [NEW_QUESTION]),
-        (GAUSSIAN, GAUSSIAN | {"delta": Toml("1e-8")}, ["delta was raised to ", NEW_QUESTION]),
+        (CATEGORY, CATEGORY | {"values": ["a", "b", "d"]}, [NEW_METRIC]),
+        (GAUSSIAN, GAUSSIAN | {"delta": Toml("1e-8")}, ["delta was raised to ", NEW_METRIC]),
         (
             PERMANENT,
             _without(PERMANENT, "permanent_epsilon"),
-            ["answers are no longer permanent", NEW_QUESTION],
+            ["answers are no longer permanent", NEW_METRIC],
         ),
         (
             PERMANENT,
             PERMANENT | {"permanent_epsilon": 2},
-            ["permanent_epsilon was raised to 2 from 1", NEW_QUESTION, "its permanent answers are drawn"],
+            ["permanent_epsilon was raised to 2 from 1", NEW_METRIC, "its permanent answers are drawn"],
         ),
     ],
 )
@@ -157,7 +157,7 @@ def test_a_new_metric_says_what_it_costs_and_one_that_is_gone_costs_nothing() ->
         ),
     ],
 )
-def test_a_question_that_is_asked_longer_is_named(
+def test_a_metric_that_is_asked_longer_is_named(
     before: dict[str, Field], after: dict[str, Field], warning: str
 ) -> None:
     assert regressions(_registry(a=BOOLEAN | before), _registry(a=BOOLEAN | after)) == [warning]
@@ -171,7 +171,7 @@ def test_a_running_count_that_is_to_stand_on_the_disk_is_named() -> None:
 
 
 @pytest.mark.parametrize("change", [{"epsilon": 0.4}, {"window": "week"}, {"permanent_epsilon": 0.9}])
-def test_another_edition_of_a_permanent_question_draws_its_answers_anew(change: dict[str, Field]) -> None:
+def test_another_edition_of_a_permanent_metric_draws_its_answers_anew(change: dict[str, Field]) -> None:
     redrawn = "metric.a: its permanent answers are drawn anew, beside those of the old edition"
     *_, last = regressions(_registry(a=PERMANENT), _registry(a=PERMANENT | change))
     assert last == f"{redrawn}: what both editions reveal adds up, within lifetime"
@@ -182,7 +182,7 @@ def test_another_edition_of_a_permanent_question_draws_its_answers_anew(change: 
     ("window", "last", "after"),
     [("day", date(2026, 10, 1), date(2026, 10, 2)), ("month", date(2026, 10, 31), date(2026, 11, 1))],
 )
-def test_a_question_has_expired_when_the_window_that_holds_its_last_day_has_ended(
+def test_a_metric_has_expired_when_the_window_that_holds_its_last_day_has_ended(
     window: str, last: date, after: date
 ) -> None:
     registry = _registry(a=BOOLEAN | {"window": window, "expires": Toml("2026-10-01")})

@@ -97,7 +97,7 @@ def test_the_plan_and_the_statement_say_it(tmp_path_factory: pytest.TempPathFact
     assert document["metrics"][0]["strata"]["reports"] == 10_000
     assert "strata" not in document["metrics"][2]
     page = CliRunner().invoke(command, ["plan", "--registry", str(path), "--statement"]).stdout
-    assert page.count("What is sent with it openly and unchanged") == 2
+    assert page.count("What is sent with it without randomization") == 2
     assert "platform=ios; platform=android; or none" in page
 
 

@@ -30,16 +30,16 @@ def planned(windows: int | None, **metrics: dict[str, Any]) -> list[MetricPlan]:
     return list(make_plan(registry, PlanRequest(DEVICES, DAY, windows=windows)).metrics)
 
 
-@pytest.mark.parametrize("question", [BOOLEAN, BOOLEAN | {"permanent_epsilon": 4, "epsilon": 3}])
-def test_errors_over_windows_are_those_of_a_report_of_the_worst_tally(question: dict[str, Any]) -> None:
-    metric = Registry.parse(registry_text(yes=question | {"window": "week"})).metric("yes")
+@pytest.mark.parametrize("fields", [BOOLEAN, BOOLEAN | {"permanent_epsilon": 4, "epsilon": 3}])
+def test_errors_over_windows_are_those_of_a_report_of_the_worst_tally(fields: dict[str, Any]) -> None:
+    metric = Registry.parse(registry_text(yes=fields | {"window": "week"})).metric("yes")
     half = (DEVICES // 2, DEVICES // 2)
     tally = Tally(metric.name, metric.edition, Window.parse("2026-W47"), closed=True, reports=DEVICES, counts=half)
     weights = np.full((2, 2 * WEEKS), 1 / WEEKS)
     weights[0, :WEEKS] *= -1
     weights[1, WEEKS:] = 0
     sums = windows_of([estimate(metric, tally)] * 2 * WEEKS, "share", metric).weighted(weights)
-    (plan,) = planned(WEEKS, yes=question)
+    (plan,) = planned(WEEKS, yes=fields)
     (quarter,) = (each.smallest for each in plan.changes if each.period == "quarter")
     assert plan.together is not None
     assert plan.together.windows == WEEKS

@@ -137,9 +137,9 @@ def test_a_miss_is_marked(registry: Path, answers: Path) -> None:
 
 
 def test_a_metric_without_a_column_is_named_and_skipped(registry: Path, answers: Path) -> None:
-    answers.write_text("os,colour,os2\na,red,\n")
+    answers.write_text("os,color,os2\na,red,\n")
     result = _run("--registry", registry, "--csv", answers, "--format", "json")
-    assert "ignored columns, which are no metrics: 'colour', 'os2'" in result.stderr
+    assert "ignored columns, which are no metrics: 'color', 'os2'" in result.stderr
     assert "skipped dark_mode, startup_ms: no column has its name" in result.stderr
     document = json.loads(result.stdout)
     assert [entry["metric"] for entry in document["metrics"]] == ["os"]
@@ -161,7 +161,7 @@ def test_a_column_of_empty_cells_has_no_truth(registry: Path, answers: Path) -> 
 
 def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
     answers.write_text("startup_ms,dark_mode\n1,yes\n1.0,TRUE\n 1e0 ,1\n+1,No\n")
-    boolean, number = read_csv(answers, Registry.parse(REGISTRY)).crowds
+    boolean, number = read_csv(answers, Registry.parse(REGISTRY)).populations
     assert [(answer.value, answer.law) for answer in number.answers] == [(1, ((0, 8 / 9), (1, 1 / 9)))]
     assert number.devices == 4
     assert boolean.shares_of(boolean.shares) == {False: 0.25, True: 0.75}
@@ -172,7 +172,10 @@ def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
     [
         ("os\na\n" + WRONG_CELL + "\n", "row 3, column os: must be one of 'a', 'b', 'c'"),
         ("dark_mode\n" + WRONG_CELL + "\n", "row 2, column dark_mode: must be true or false, yes or no, 1 or 0"),
-        ("os,startup_ms\na,1\nb,9 ms\n", "row 3, column startup_ms: must be a finite number from 0 to 9"),
+        (
+            "os,startup_ms\na,1\nb,9 ms\n",
+            "must be a finite number from 0 to 9; numbers beyond that are counted up to 9",
+        ),
         ("startup_ms\nnan\n", "row 2, column startup_ms"),
         ("startup_ms\n-inf\n", "row 2, column startup_ms"),
         ("startup_ms\n1_0\n", "row 2, column startup_ms"),
@@ -181,7 +184,7 @@ def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
         ("os,startup_ms\na\n", "row 2: has 1 cells where the heading has 2"),
         (f"os,startup_ms\na,1\n\na,1,{WRONG_CELL}\n", "row 4: has 3 cells where the heading has 2"),
         ("os,os\na,a\n", "row 1, column os: stands twice"),
-        ("colour\nred\n", "row 1: no column is a metric; name them dark_mode, os, startup_ms"),
+        ("color\nred\n", "row 1: no column is a metric; name them dark_mode, os, startup_ms"),
         ("", "row 1: there is none"),
         ("os\n", "row 2: there is none"),
         (f'os\n"{WRONG_CELL}\n', "row 2 is not CSV"),
@@ -214,10 +217,10 @@ def test_a_table_that_begins_with_a_byte_order_mark_is_read(registry: Path, answ
         (("--csv", "a", "--population", 5), "either --csv FILE or --population N"),
         (("--csv", "a", "--shares", "b"), "--shares belongs to --population"),
         (("--population", 5, "--repeat", 2), "--repeat belongs to --csv"),
-        (("--population", 0), "0 is not in the range"),
-        (("--population", 10**16), "is not in the range"),
-        (("--population", 5, "--seed", -1), "-1 is not in the range"),
-        (("--population", 5, "--rounds", -1), "-1 is not in the range"),
+        (("--population", 0), "'0' must be a whole number from 1"),
+        (("--population", 10**16), "must be a whole number from 1"),
+        (("--population", 5, "--seed", -1), "'-1' must be a whole number at least 0"),
+        (("--population", 5, "--rounds", -1), "'-1' must be a whole number at least 0"),
         (("--csv", "gone.csv"), "gone.csv cannot be read"),
         (("--population", 5, "--shares", "gone.toml"), "gone.toml cannot be read"),
     ],
@@ -287,9 +290,9 @@ def test_wrong_shares_are_named_by_metric_and_entry(
 
 
 def test_a_population_is_drawn_by_its_shares() -> None:
-    crowd = from_shares(Registry.parse(REGISTRY), 10**6).crowds[1]
+    population = from_shares(Registry.parse(REGISTRY), 10**6).populations[1]
     decided = decision(1 / 3, 1 / 3 * 1.02)
-    drawn = crowd.draw(np.random.default_rng(5))
+    drawn = population.draw(np.random.default_rng(5))
     assert drawn.sum() == 10**6 > decided.draws
     assert accepts(decided._replace(draws=10**6), 1 / 3, int(drawn[0]))
 
@@ -340,7 +343,7 @@ def test_every_form_shows_a_distribution_beside_its_truth(registry: Path, answer
     table = _run(*options).stdout
     assert re.search(r"^  from 2 to 6 +75 ", table, re.MULTILINE)
     missed = sum(not entry["holds"] for entry in band)
-    outcome = f"misses the truth at {missed} of" if missed else "holds the truth at all"
+    outcome = f"misses the truth at {missed} of" if missed else "contains the truth at all"
     assert f"  the band of the distribution function {outcome} {len(band)} points\n" in table
     covered = re.findall(r"\n    (\w+) +[\d.]+% \([\d.]+%\)", table)
     assert covered == list(metric["coverage"])

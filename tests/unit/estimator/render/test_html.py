@@ -22,8 +22,8 @@ from estimator.analyses.metric import estimate
 from estimator.commands.cli import command
 from estimator.formats.json_documents import builtins_of, document_of
 from estimator.render.html.chart_data import tracks
+from estimator.render.html.metric_view import NO_TALLY, sparkline
 from estimator.render.html.page import as_html, page_of
-from estimator.render.html.questions import NO_TALLY, sparkline
 from estimator.render.html.tables import extras_of, joint_view
 from estimator.render.html.wording import (
     change_interval_text,
@@ -128,7 +128,7 @@ def test_the_figure_over_time_is_the_one_that_the_answer_is_about() -> None:
     report = EstimateReport(
         0.95, metrics, (), simultaneous=False, highlights=highlights_of(metrics, registry.metrics, ())
     )
-    data = document_of(page_of(report, registry).data)["questions"]
+    data = document_of(page_of(report, registry).data)["metrics"]
     assert [data[name]["lead"] for name in counts] == [1, 2, 0]
 
 
@@ -212,9 +212,9 @@ def test_the_data_of_a_distribution_are_its_bins_and_its_band() -> None:
     wave: dict[str, Field] = {"statistic": "distribution", "epsilon": 2}
     registry = registry_of(startup_ms=NUMBER | wave, steps=COUNT | wave | {"max": 40})
     report = make_report(registry, decode(pages.tallies(registry, range(2)).splitlines()))
-    questions = document_of(page_of(report, registry).data)["questions"]
+    metrics = document_of(page_of(report, registry).data)["metrics"]
     first = {estimated.metric: estimated.figures("at_most") for estimated in reversed(report.metrics)}
-    for name, data in questions.items():
+    for name, data in metrics.items():
         points, band = first[name], data["band"]
         assert band["at"] == list(points.labels)
         for place, point in enumerate(points):
@@ -223,7 +223,7 @@ def test_the_data_of_a_distribution_are_its_bins_and_its_band() -> None:
             assert [step * band["step"] for step in shown] == pytest.approx(
                 [point.estimate, point.low, point.high], abs=band["step"]
             )
-    assert "d" not in questions["startup_ms"]["bins"], "all its lower limits are 0"
+    assert "d" not in metrics["startup_ms"]["bins"], "all its lower limits are 0"
 
 
 def test_bins_have_lower_limits_where_any_is_above_0() -> None:
@@ -235,7 +235,7 @@ def test_bins_have_lower_limits_where_any_is_above_0() -> None:
     groups = (replace(each, figures=raised) if each.statistic == "bin" else each for each in estimated.groups)
     report = replace(report, metrics=(replace(estimated, groups=tuple(groups)),))
     report = replace(report, highlights=highlights_of(report.metrics, registry.metrics, ()))
-    assert document_of(page_of(report, registry).data)["questions"]["steps"]["bins"]["d"][0][0] <= 1
+    assert document_of(page_of(report, registry).data)["metrics"]["steps"]["bins"]["d"][0][0] <= 1
 
 
 def test_the_largest_coordinates_of_a_long_vector_are_shown_and_the_rest_is_counted() -> None:
@@ -243,7 +243,7 @@ def test_the_largest_coordinates_of_a_long_vector_are_shown_and_the_rest_is_coun
     report = make_report(registry, decode(pages.tallies(registry, range(2)).splitlines()))
     estimated = report.metrics[-1].figures("coordinate")
     sizes = sorted((abs(each.estimate or 0), each.value) for each in estimated)
-    (group,) = document_of(page_of(report, registry).data)["questions"]["embedding"]["groups"]
+    (group,) = document_of(page_of(report, registry).data)["metrics"]["embedding"]["groups"]
     assert group["title"] == "Mean of each coordinate"
     assert group["labels"] == [f"coordinate {value}" for value in sorted(int(str(value)) for _, value in sizes[10:])]
     pooled = report.highlights[0].pooled
@@ -275,9 +275,9 @@ def test_a_page_names_what_is_not_there() -> None:
         decode([line for line in lines if b'"os"' not in line] + every_kind.tallies().splitlines()[-1:]),
     )
     page = page_of(report, registry)
-    assert [question.metric.name for question in page.questions] == list(registry.metrics)
-    assert next(question for question in page.questions if question.metric.name == "os").headline == NO_TALLY
-    assert [question.metric for question in page.skipped] == ["gone"]
+    assert [view.metric.name for view in page.metrics] == list(registry.metrics)
+    assert next(view for view in page.metrics if view.metric.name == "os").headline == NO_TALLY
+    assert [view.metric for view in page.skipped] == ["gone"]
     assert page.nothing is None
     assert page_of(make_report(registry, []), registry).nothing is not None
     calendar = [window.text for windows in page.calendars.values() for window in windows]
@@ -291,8 +291,8 @@ def test_a_preliminary_window_is_shown_first_only_where_there_is_no_closed_one()
         Tally("yes", metric.edition, Window.parse(window), closed, 1000, (600, 400))
         for window, closed in (("2026-11-20", True), ("2026-11-21", False))
     ]
-    (both,) = page_of(make_report(registry, tallies, Selection(preliminary=True)), registry).questions
-    (alone,) = page_of(make_report(registry, tallies[1:], Selection(preliminary=True)), registry).questions
+    (both,) = page_of(make_report(registry, tallies, Selection(preliminary=True)), registry).metrics
+    (alone,) = page_of(make_report(registry, tallies[1:], Selection(preliminary=True)), registry).metrics
     assert (both.window, both.preliminary) == ("2026-11-20", False)
     assert (alone.window, alone.preliminary) == ("2026-11-21", True)
     seen = replace(
@@ -387,10 +387,10 @@ def test_requested_extras_have_their_own_tables() -> None:
         decode(pages.tallies(registry, range(1)).splitlines()),
         request=Request(fakes=0.01, clusters=True, central_delta=1e-6),
     )
-    questions = {question.metric.name: question for question in page_of(report, registry).questions}
+    metrics = {view.metric.name: view for view in page_of(report, registry).metrics}
     estimates = {metric.metric: metric for metric in report.metrics}
-    fakes = questions["os"].extras[-1]
-    assert fakes.title == "If 1% of the reports were made up"
+    fakes = metrics["os"].extras[-1]
+    assert fakes.title == "If 1% of the reports were fabricated"
     assert [row[0] for row in fakes.rows] == ["a", "b", "c"]
     worst_case = estimates["os"].fakes
     assert worst_case is not None
@@ -398,12 +398,12 @@ def test_requested_extras_have_their_own_tables() -> None:
     clusters = estimates["crashes"].clusters
     assert clusters is not None
     (cluster,) = clusters.clusters
-    assert questions["crashes"].extras[0].rows == (), "of one cluster there is nothing to say"
+    assert metrics["crashes"].extras[0].rows == (), "of one cluster there is nothing to say"
     two = replace(estimates["crashes"], clusters=Clusters((cluster, cluster), (0.1, 0.9)))
     assert len(next(extras_of(two, ())).rows) == 2
-    assert "If only tallies are published" in dict(questions["os"].facts)
+    assert "If only tallies are published" in dict(metrics["os"].facts)
     text = as_html(report, registry)
-    assert all(extra.title in text for cluster in questions.values() for extra in cluster.extras)
+    assert all(extra.title in text for cluster in metrics.values() for extra in cluster.extras)
     assert "Copyright 2010-2023 Mike Bostock" in text.partition("<footer>")[2]
 
 
@@ -420,7 +420,7 @@ def test_a_difference_starts_from_the_group_in_which_the_answer_is_more_common()
     assert not change_interval_text(differences[0]).startswith(MINUS)
 
 
-def test_whether_questions_go_together_is_corrected_for_the_number_of_pairs() -> None:
+def test_whether_metrics_are_associated_is_corrected_for_the_number_of_pairs() -> None:
     registry = registry_of(dark_mode=BOOLEAN, os=CATEGORY, both=PAIRS, too=PAIRS)
     first, second = (
         estimate_of(registry, "both", (900, 800, 800, 800, 800, 900)),
@@ -438,28 +438,28 @@ def test_whether_questions_go_together_is_corrected_for_the_number_of_pairs() ->
 
 def test_the_page_claims_one_epsilon_for_all_reports_only_of_an_answer_that_never_changes() -> None:
     once = registry_of(theme=CATEGORY | {"permanent_epsilon": 1})
-    (question,) = page_of(make_report(once, []), once).questions
-    labels = [label for label, _ in question.facts if "psilon" in label]
+    (view,) = page_of(make_report(once, []), once).metrics
+    labels = [label for label, _ in view.facts if "psilon" in label]
     assert labels == ["Epsilon of a report", "Epsilon of all reports of an answer that never changes, in this edition"]
 
 
 def test_of_gaussian_noise_the_page_says_how_often_its_odds_are_exceeded() -> None:
     noisy = registry_of(m=NUMBER | {"mechanism": "gaussian", "delta": Toml("0.01"), "epsilon": 1})
-    (question,) = page_of(make_report(noisy, []), noisy).questions
-    facts = dict(question.facts)
+    (view,) = page_of(make_report(noisy, []), noisy).metrics
+    facts = dict(view.facts)
     assert facts["Epsilon of a report"].endswith(
         ": even odds can become at most 2.8 to 1, except with a chance of 1 in 16"
     )
 
 
-def test_the_page_names_the_window_in_which_a_question_ends() -> None:
+def test_the_page_names_the_window_in_which_a_metric_ends() -> None:
     monthly = registry_of(m=BOOLEAN | {"window": "month", "expires": Toml("2026-11-01")})
-    (question,) = page_of(make_report(monthly, []), monthly).questions
-    assert dict(question.facts)["Asked until"] == "the end of the month that holds 2026-11-01"
+    (view,) = page_of(make_report(monthly, []), monthly).metrics
+    assert dict(view.facts)["Asked until"] == "the end of the month that contains 2026-11-01"
 
 
 def test_odds_are_rounded_up() -> None:
-    (question,) = page_of(make_report(registry_of(yes=BOOLEAN), []), registry_of(yes=BOOLEAN)).questions
-    words = dict(question.facts)["Epsilon of a report"]
+    (view,) = page_of(make_report(registry_of(yes=BOOLEAN), []), registry_of(yes=BOOLEAN)).metrics
+    words = dict(view.facts)["Epsilon of a report"]
     odds = float(re.findall(r"at most ([\d.]+) to 1", words)[0])
     assert math.e <= odds <= math.e + 0.1

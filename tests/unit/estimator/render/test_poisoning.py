@@ -58,11 +58,11 @@ def test_a_tally_that_no_population_makes_is_flagged_and_one_without_reports_is_
 
 def test_a_table_says_it_in_words_and_that_a_pass_proves_nothing() -> None:
     text = as_table(_report())
-    assert "if 2% of the reports were made up, 2026-11-20: down, up\n" in text
+    assert "if 2% of the reports were fabricated, 2026-11-20: down, up\n" in text
     assert ["yes", "2.5", "points", "1.7", "points"] in [row.split() for row in text.splitlines()]
-    assert "HARDLY any population makes such a tally (p = 0.001): do not trust it\n" in text
-    assert "no sign of made-up reports (p = 1); this cannot rule them out\n" in text
-    assert "To pass proves nothing" in text
+    assert "hardly any population produces such a tally (p = 0.001): do not trust it\n" in text
+    assert "no sign of fabrication (p = 1), which does not rule it out\n" in text
+    assert "Passing proves nothing" in text
     assert max(len(row) for row in text.splitlines()) <= 80
 
 

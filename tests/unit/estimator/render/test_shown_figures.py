@@ -26,8 +26,8 @@ from estimator.formats.tables import as_csv
 from estimator.rehearsal.population import Truths
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
 from estimator.render.html.chart_data import tracks
+from estimator.render.html.metric_view import sparkline
 from estimator.render.html.page import as_html
-from estimator.render.html.questions import sparkline
 from estimator.render.rounding import MINUS, PERCENT, Unit, number
 from estimator.render.text.rehearsal import rehearsal_as_table
 from estimator.render.text.report import as_table
@@ -103,10 +103,10 @@ def plain_report() -> EstimateReport:
 
 def report_with(share: Estimate, mean: Estimate) -> EstimateReport:
     """Return a report whose share of yes and whose mean have these figures, in each window."""
-    shares = Figures.from_rows([share.labelled(value) for value in (False, True)])
+    shares = Figures.from_rows([share.labeled(value) for value in (False, True)])
     groups = {
         "dark_mode": (FigureGroup("share", shares, "", SHARES),),
-        "startup_ms": (FigureGroup("mean", Figures.from_rows([mean.labelled()]), "", (LEAST, MOST)),),
+        "startup_ms": (FigureGroup("mean", Figures.from_rows([mean.labeled()]), "", (LEAST, MOST)),),
     }
     given = plain_report()
     metrics = tuple(replace(each, groups=groups[each.metric]) for each in given.metrics)
@@ -186,7 +186,7 @@ def test_the_page_shows_and_draws_an_estimate_within_an_interval_that_contains_t
     assert_shown(of_mean, mean)
     data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
     for name, figure in (("dark_mode", share), ("startup_ms", mean)):
-        for group in data["questions"][name]["groups"]:
+        for group in data["metrics"][name]["groups"]:
             assert_drawn(group, figure)
 
 

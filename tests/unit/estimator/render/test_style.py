@@ -1,4 +1,4 @@
-"""A table fits where it is shown: its width, its characters, and colours only on request."""
+"""A table fits where it is shown: its width, its characters, and colors only on request."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import pytest
 
 from client_sdk.protocol import Registry
-from estimator.render.rounding import NO_UNIT, PERCENT, shown
+from estimator.render.rounding import MINUS, NO_UNIT, PERCENT, shown
 from estimator.render.text.report import as_table
-from estimator.render.text.style import EIGHTHS, PLAIN, Style, columns_of, wrapped
+from estimator.render.text.style import EIGHTHS, PLAIN, Style, aligned, columns_of, wrapped
 from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
@@ -49,7 +49,7 @@ def lengths(text: str) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("style", [PLAIN, Style(is_ascii=True), Style(is_coloured=True), Style(91), Style(160)])
+@pytest.mark.parametrize("style", [PLAIN, Style(is_ascii=True), Style(is_colored=True), Style(91), Style(160)])
 def test_every_kind_fits_the_width(report: EstimateReport, style: Style) -> None:
     assert max(lengths(as_table(report, style))) <= style.width
 
@@ -66,7 +66,7 @@ def test_a_distribution_has_no_mark_and_its_clusters_say_what_was_resampled(repo
     read = list(decode([line for line in tallies().splitlines(keepends=True) if b'"steps"' in line]))
     text = as_table(make_report(REGISTRY, read, Selection(preliminary=True), Request(clusters=True)))
     assert "~" not in text
-    assert "Their intervals hold for every population" in text
+    assert "Their intervals are valid for every population" in text
     assert "how stable, is found by resampling tallies" in text
     assert re.search(r"^  \d+ clusters?, 2026-11-20: this number in \d+% of resampled tallies$", text, re.MULTILINE)
     assert "resampl" not in as_table(report)
@@ -108,10 +108,10 @@ def test_a_longer_bar_is_never_of_less() -> None:
     [
         (_Stream("utf-8", is_terminal=False), {}, Style()),
         (_Stream("ascii", is_terminal=False), {}, Style(is_ascii=True)),
-        (_Stream("latin-1", is_terminal=True), {}, Style(100, is_coloured=True, is_ascii=True)),
-        (_Stream("utf-8", is_terminal=True), {}, Style(100, is_coloured=True)),
+        (_Stream("latin-1", is_terminal=True), {}, Style(100, is_colored=True, is_ascii=True)),
+        (_Stream("utf-8", is_terminal=True), {}, Style(100, is_colored=True)),
         (_Stream("utf-8", is_terminal=True), {"NO_COLOR": "1"}, Style(100)),
-        (_Stream("utf-8", is_terminal=True), {"NO_COLOR": ""}, Style(100, is_coloured=True)),
+        (_Stream("utf-8", is_terminal=True), {"NO_COLOR": ""}, Style(100, is_colored=True)),
         (_Stream("utf-8", is_terminal=True), {"TERM": "dumb"}, Style(100)),
         (_Stream("no-such", is_terminal=False), {}, Style(is_ascii=True)),
     ],
@@ -120,7 +120,7 @@ def test_a_style_is_what_the_stream_can_show(
     monkeypatch: pytest.MonkeyPatch, stream: _Stream, environment: Mapping[str, str], style: Style
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    assert Style.of(stream, environment) == style
+    assert Style.from_stream(stream, environment) == style
 
 
 @pytest.mark.parametrize(("columns", "width"), [("40", 80), ("120", 120), ("500", 160)])
@@ -128,7 +128,7 @@ def test_a_line_is_no_narrower_than_a_table_and_no_wider_than_a_glance(
     monkeypatch: pytest.MonkeyPatch, columns: str, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    assert Style.of(_Stream("utf-8", is_terminal=True), {}).width == width
+    assert Style.from_stream(_Stream("utf-8", is_terminal=True), {}).width == width
 
 
 def test_both_parts_of_a_pair_can_be_read_and_a_label_without_a_window_has_its_room() -> None:
@@ -189,3 +189,16 @@ def test_a_figure_is_never_minus_zero() -> None:
     row = PLAIN.row("", shown("no", Estimate(-1e-9, 1e-9, 0.0, 1e-9, -0.0), PERCENT, (0.0, 1.0)))
     assert "-0" not in row
     assert "0.000000% ± 1.0e\N{MINUS SIGN}7" in row
+
+
+def test_points_of_numbers_of_one_unit_stand_in_one_column() -> None:
+    assert aligned(["9.45%", "61.3%", "", f"{MINUS}0.5%", "1,234%"]) == [
+        "    9.45%",
+        "   61.3% ",
+        "         ",
+        f"   {MINUS}0.5% ",
+        "1,234%   ",
+    ]
+    small, large = Estimate(0.0123, 0.001, 0.01, 0.014), Estimate(0.61, 0.02, 0.57, 0.65)
+    lines = list(PLAIN.rows([("", shown(label, each, PERCENT)) for label, each in (("a", small), ("b", large))]))
+    assert len({line.index(".") for line in lines}) == 1

@@ -37,7 +37,7 @@ def test_the_unit_is_no_part_of_the_edition() -> None:
 
 def test_a_unit_is_refused_where_nothing_has_it_or_where_it_is_no_short_text() -> None:
     for fields in (BOOLEAN, CATEGORY):
-        assert mistakes(m=fields | {"unit": "ms"}) == {"metric.m.unit": "is for a number or a count; remove it"}
+        assert mistakes(m=fields | {"unit": "ms"}) == {"metric.m.unit": "is only for a number or a count; remove it"}
     too_long = {"metric.m.unit": "must be a text of 1 to 16 printable characters"}
     for unit in ("seventeen letters", "", "a\nb", 1):
         assert mistakes(m=NUMBER | {"unit": unit}) == too_long
@@ -75,7 +75,7 @@ def test_rows_name_the_unit_of_numbers_and_none_of_shares() -> None:
     assert units["steps at_most"] == {None}
 
 
-def test_json_names_the_unit_of_a_question() -> None:
+def test_json_names_the_unit_of_a_metric() -> None:
     assert {estimated.metric: estimated.unit for estimated in report_of().metrics} == {
         "startup_ms": "ms",
         "steps": "steps",
@@ -83,7 +83,7 @@ def test_json_names_the_unit_of_a_question() -> None:
     assert '"unit": "ms"' in FORMATS["json"](report_of())
 
 
-def test_no_form_shows_a_number_past_the_range_of_its_question() -> None:
+def test_no_form_shows_a_number_past_the_range_of_its_metric() -> None:
     registry = Registry.parse(registry_text(steps=COUNT | {"max": 999_999, "unit": "steps"}))
     metric = registry.metric("steps")
     counts = [0] * metric.channel.symbols

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from estimator.render.words import short_loss
+from estimator.render.words import (
+    change_words,
+    compared_words,
+    exact_loss,
+    found_words,
+    outcome_words,
+    short_loss,
+)
+from estimator.results.estimate import Figure, Figures
+from estimator.results.group import FigureGroup
+from estimator.results.report import Change, Changes, ChangeVerdict
 
 
 @pytest.mark.parametrize(
@@ -13,3 +23,78 @@ from estimator.render.words import short_loss
 )
 def test_a_loss_has_three_digits_and_is_rounded_up(loss: float, shown: str) -> None:
     assert short_loss(loss) == shown
+
+
+@pytest.mark.parametrize(("epsilon", "shown"), [(1.0, "1"), (0.75, "0.75"), (1.098612289, "1.098612289"), (10.0, "10")])
+def test_an_epsilon_has_the_decimals_that_it_needs(epsilon: float, shown: str) -> None:
+    assert exact_loss(epsilon) == shown
+
+
+def changes(verdict: ChangeVerdict, estimate: float, since: str | None = None, asked: str | None = None) -> Changes:
+    shares = FigureGroup(
+        "share", Figures.from_rows([Figure(estimate, 0.01, estimate - 0.03125, estimate + 0.03125, value="a")])
+    )
+    found = Change(
+        estimate=estimate,
+        standard_error=0.01,
+        low=estimate - 0.03125,
+        high=estimate + 0.03125,
+        value="a",
+        statistic="share",
+        verdict=verdict,
+        since=since,
+    )
+    return Changes(
+        metric="m",
+        edition="0" * 12,
+        first="2026-W01",
+        last="2026-W09",
+        windows=9,
+        since=asked,
+        groups=(shares,),
+        found=(found,),
+        tests=1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "estimate", "since", "asked", "said"),
+    [
+        (ChangeVerdict.LOWER_SINCE, -0.06, "2026-W05", None, "“a” is 6 points lower since 2026-W05 (2 to 10)"),
+        (
+            ChangeVerdict.HIGHER_SINCE,
+            0.06,
+            "2026-W05",
+            "2026-W05",
+            "“a” is 6 points higher since 2026-W05 (2 to 10)",
+        ),
+        (
+            ChangeVerdict.FALLING,
+            -0.06,
+            None,
+            None,
+            "“a” is falling, by 6 points between 2026-W01 and 2026-W09 (2 to 10)",
+        ),
+        (ChangeVerdict.CHANGED, -0.06, None, None, "“a” is 6 points lower in 2026-W09 than in 2026-W01 (2 to 10)"),
+        (
+            ChangeVerdict.MAY_HAVE_CHANGED,
+            0.06,
+            None,
+            "2026-W05",
+            "“a” is perhaps 6 points higher since 2026-W05 (2 to 10)",
+        ),
+    ],
+)
+def test_a_change_is_told_by_its_size_its_direction_and_its_time(
+    verdict: ChangeVerdict, estimate: float, since: str | None, asked: str | None, said: str
+) -> None:
+    told = changes(verdict, estimate, since, asked)
+    plain = change_words(told.found[0], told).replace("\N{NO-BREAK SPACE}", " ")
+    assert plain.replace(".0", "") == said
+    assert f"since {asked}" in found_words(told.found[0], told) if asked else True
+
+
+def test_a_comparison_since_a_window_has_one_wording() -> None:
+    told = changes(ChangeVerdict.HIGHER_SINCE, 0.06, "2026-W05", "2026-W05")
+    assert compared_words(told) == "since 2026-W05, compared with before"
+    assert "since 2026-W05" in outcome_words(told)

@@ -57,7 +57,7 @@ def test_an_interval_of_one_point_is_explained_and_others_are_not() -> None:
 
 
 @pytest.mark.parametrize("statistic", ["mean", "distribution", "quantiles"])
-def test_a_range_that_floats_cannot_hold_is_named_and_other_questions_are_answered(statistic: str) -> None:
+def test_a_range_that_floats_cannot_hold_is_named_and_other_metrics_are_answered(statistic: str) -> None:
     narrow = NUMBER | {"low": 10**16, "high": 10**16 + 1, "statistic": statistic}
     registry = Registry.parse(registry_text(narrow=narrow, dark_mode=BOOLEAN))
     lines = []

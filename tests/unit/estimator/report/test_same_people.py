@@ -53,7 +53,7 @@ def windows_of_means(metric: Metric, mean: float, error: float, reports: int) ->
     symbols = metric.channel.symbols
     counts = (1,) * symbols
     tally = Tally(metric.name, metric.edition, Window.parse("2026-11-20"), True, symbols, counts)  # noqa: FBT003 closed
-    figures = Figures.from_rows([Estimate(mean, error, -1.0, 3.0).labelled()])
+    figures = Figures.from_rows([Estimate(mean, error, -1.0, 3.0).labeled()])
     window = replace(estimate(metric, tally), reports=reports, groups=(FigureGroup("mean", figures, "", (-1.0, 3.0)),))
     return windows_of([window, window], "mean", metric)
 

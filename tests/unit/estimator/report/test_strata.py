@@ -39,7 +39,7 @@ def names(report: EstimateReport) -> dict[str, int]:
     return {estimated.metric: estimated.reports for estimated in report.metrics}
 
 
-def test_each_stratum_is_estimated_by_itself_and_the_question_from_all_of_them() -> None:
+def test_each_stratum_is_estimated_by_itself_and_the_metric_from_all_of_them() -> None:
     tallies = [drawn(share, 5000, stratum, stratum) for stratum, share in enumerate((0.5, 0.2, 0.8, 0.2))]
     report = reported(*tallies)
     assert names(report) == {
@@ -58,7 +58,7 @@ def test_each_stratum_is_estimated_by_itself_and_the_question_from_all_of_them()
     assert report.skipped == ()
 
 
-def test_an_open_window_is_one_tally_of_the_question() -> None:
+def test_an_open_window_is_one_tally_of_the_metric() -> None:
     report = reported(drawn(0.5, 900, 0, 1, closed=False), preliminary=True)
     assert names(report) == {"dark_mode": 900}
     assert report.effects == ()
@@ -69,11 +69,11 @@ def test_tallies_with_and_without_listed_symbols_add_up() -> None:
     whole = drawn(0.5, 100, 2, 1)
     assert names(reported(sparse, whole))["dark_mode"] == 107
     for pair in ((sparse, whole), (whole, sparse), (sparse, sparse), (whole, whole)):
-        *_, question = counted_apart(REGISTRY, pair)
-        assert question.dense(2).tolist() == (pair[0].dense(2) + pair[1].dense(2)).tolist()
+        *_, metric = counted_apart(REGISTRY, pair)
+        assert metric.dense(2).tolist() == (pair[0].dense(2) + pair[1].dense(2)).tolist()
 
 
-def test_other_questions_are_as_without_strata() -> None:
+def test_other_metrics_are_as_without_strata() -> None:
     tally = Tally("os", REGISTRY.metric("os").edition, Window.parse(DAY), closed=True, reports=50, counts=[20, 30])
     plain = Registry.parse(TEXT.replace('strata = ["platform"]\n', ""))
     assert reported(tally).metrics == make_report(plain, [tally], Selection(), SHOWN).metrics

@@ -5,6 +5,7 @@ change whose change was not tested.
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 
 import numpy as np
@@ -70,7 +71,9 @@ def test_every_form_says_that_a_groups_mean_rises_while_no_share_changes() -> No
     assert (found.statistic, found.value, found.verdict, found.is_new) == ("mean_within", "a", "changed", True)
     page = as_html(report, REGISTRY).partition('<script type="application/json"')[0]
     for text in (page, as_summary(report), as_table(report)):
-        assert "changed between 2026-11-19 and 2026-11-20: the mean of “a” by" in " ".join(text.split()).lower()
+        assert re.search(
+            "the mean of “a” is .* higher in 2026-11-20 than in 2026-11-19 ", " ".join(text.split()).lower()
+        )
     assert json.loads(as_json(report))["changes"][0]["found"][0]["verdict"] == "changed"
     assert any(row.statistic == "found_change" and row.value == "mean of a: changed, new" for row in rows_of(report))
 
@@ -83,7 +86,7 @@ def test_every_figure_of_every_kind_is_compared_or_named_as_untested() -> None:
         assert all(untested_words([statistic]) for statistic in untested_figures(estimated))
 
 
-def test_a_question_whose_windows_are_not_compared_is_not_said_to_have_one_window() -> None:
+def test_a_metric_whose_windows_are_not_compared_is_not_said_to_have_one_window() -> None:
     page = as_html(make_report(every_kind.REGISTRY, decode(every_kind.tallies().splitlines())), every_kind.REGISTRY)
     embedding = page.partition('id="q-embedding"')[2].partition("</article>")[0]
     assert "is not tested" not in embedding

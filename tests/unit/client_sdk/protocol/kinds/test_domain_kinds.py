@@ -195,3 +195,9 @@ def test_other_is_part_of_the_edition_and_works_in_pairs_and_where_nothing_was_r
     filled = parsed(m=other | {"fill_in": True})["m"]
     assert filled.encode("new", ScriptedCoins([])) == 2
     assert filled.encode(None, ScriptedCoins([])) == 3
+
+
+def test_a_cell_of_a_count_that_is_no_whole_number_is_refused() -> None:
+    assert VISITS.parse("2.0") == 2
+    with pytest.raises(DomainError):
+        VISITS.parse("2.5")

@@ -162,6 +162,8 @@ def test_the_most_features_fill_the_longest_vector() -> None:
         (NUMBER_LABEL | {"mechanism": "crosses"}, "mechanism", "'crosses' is for a label of yes or no"),
         ({"label": "yes"}, "label", 'must be "boolean", or the ends of a number'),
         ({"label": Toml("{ low = 1, high = 1 }")}, "label", 'must be "boolean", or the ends of a number'),
+        ({"label": Toml("{ low = '0', high = 1 }")}, "label", 'must be "boolean", or the ends of a number'),
+        ({"label": Toml("{ low = 0, high = inf }")}, "label", 'must be "boolean", or the ends of a number'),
         ({"features": Toml("[]")}, "features", "must list features"),
         ({"features": Toml('[{ name = "a", low = 0, high = 1 }, { name = "b" }]')}, "features", "must list features"),
         ({"features": Toml('[{ name = "label", low = 0, high = 1 }]')}, "features", "must have different names"),
@@ -169,7 +171,7 @@ def test_the_most_features_fill_the_longest_vector() -> None:
         ({"norm": 0}, "norm", "must be from 1e-06 to 1e+06"),
         ({"permanent_epsilon": 5}, "permanent_epsilon", "is not for a model"),
         ({"fill_in": True}, "fill_in", "is not for this model"),
-        ({"unit": "ms"}, "unit", "is for a number or a count"),
+        ({"unit": "ms"}, "unit", "is only for a number or a count"),
     ],
 )
 def test_a_mistake_of_the_registry_is_told_at_its_place(changes: dict[str, Field], place: str, said: str) -> None:

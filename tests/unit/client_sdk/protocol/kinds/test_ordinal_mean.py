@@ -114,5 +114,5 @@ def test_a_report_is_shown_by_the_names_of_steps() -> None:
 
 def test_typed_code_takes_the_steps() -> None:
     literals = "Literal[" + ", ".join(f'"{step}"' for step in STEPS) + "]"
-    assert f"self.m: Question[{literals}]" in module_of(mood_registry())
+    assert f"self.m: Metric[{literals}]" in module_of(mood_registry())
     assert parsed(m=MOOD)["m"].kind.name == "ordinal"

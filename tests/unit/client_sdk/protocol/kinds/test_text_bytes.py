@@ -1,4 +1,4 @@
-"""Texts of any characters, spelt by bytes of UTF-8: what is heard of them, how they are shown."""
+"""Texts of any characters, spelled by bytes of UTF-8: what is heard of them, how they are shown."""
 
 from __future__ import annotations
 
@@ -75,3 +75,11 @@ def test_what_has_no_bytes_is_refused_without_being_named(answer: object) -> Non
         metric.perturb(answer, SteadyCoins(0.5))
     assert "secret" not in str(caught.value)
     assert metric.edition != metric_of(TEXT).edition
+
+
+def test_the_extremes_of_a_text_are_the_shortest_the_longest_and_the_first_and_last_letter() -> None:
+    assert [answer.value for answer in Text("abc", 3).extremes()] == ["", "a", "aaa", "c"]
+
+
+def test_a_cell_of_a_table_holds_what_is_expected_of_an_answer() -> None:
+    assert Text("abc", 3).expected_in_cell == Text("abc", 3).expected

@@ -6,19 +6,19 @@ from fractions import Fraction
 
 import pytest
 
-from client_sdk.protocol.kinds.kind import AskedQuestion
+from client_sdk.protocol.kinds.kind import AskedMetric
 from client_sdk.protocol.kinds.number import Thresholds
 from client_sdk.protocol.sentences import shipped
 from tests.support.devices.definitions import THRESHOLDS, Field, Toml, metric_of, mistakes
 
-RISE = "must rise, from above low to high at most"
+RISE = "must increase, from above low to at most high"
 LISTED = "must be a list of 1 to 10 numbers"
 
 
 @pytest.mark.parametrize(
     ("changes", "key", "problem"),
     [
-        ({"statistic": "mean"}, "thresholds", 'is for statistic = "quantiles"; ask for that, or remove thresholds'),
+        ({"statistic": "mean"}, "thresholds", 'is only for statistic = "quantiles"; use that, or remove thresholds'),
         ({"thresholds": Toml("[]")}, "thresholds", LISTED),
         ({"thresholds": 3}, "thresholds", LISTED),
         ({"thresholds": Toml('["3"]')}, "thresholds", LISTED),
@@ -53,7 +53,7 @@ def test_a_number_is_in_the_cell_of_the_last_threshold_that_it_reaches() -> None
 
 def test_the_statement_and_a_report_name_the_cells() -> None:
     metric, say = metric_of(THRESHOLDS | {"unit": "s"}), shipped()
-    (told,) = metric.kind.statement(AskedQuestion("s", "day", 4), say)
-    assert "between which of 0, 2, 4.5, 6 and 9 s a number lies; the number itself stays" in told
+    (told,) = metric.kind.statement(AskedMetric("s", "day", 4), say)
+    assert "between which two of 0, 2, 4.5, 6 and 9 s a number lies; the number itself stays" in told
     assert metric.kind.reported(metric.channel, 1, metric.labels, say) == "2 to 4.5"
     assert metric.kind.reported(metric_of(THRESHOLDS, epsilon=Toml("0.5")).channel, 1, metric.labels, say)

@@ -55,18 +55,18 @@ def test_the_ends_of_delta_are_sound() -> None:
         (without(GAUSSIAN, "delta"), "'gaussian' needs delta"),
         (GAUSSIAN | {"statistic": "distribution"}, "estimates the mean only"),
         (GAUSSIAN | {"epsilon": 0.001}, "has too many places for a tally; raise epsilon or delta"),
-        (NUMBER | {"delta": Toml("1e-6")}, "'optimal-mean' has no delta, its epsilon always holds; remove delta"),
+        (NUMBER | {"delta": Toml("1e-6")}, "'optimal-mean' has no delta; remove it"),
         (NUMBER | {"delta": Toml("1e-6"), "mechanism": "laplace"}, "'laplace' has no delta"),
         (BOOLEAN | {"delta": Toml("1e-6")}, "'randomized-response' has no delta"),
         (CATEGORY | {"delta": Toml("1e-6")}, "'k-ary-randomized-response' has no delta"),
-        (CATEGORY | {"utility": UTILITY}, "takes no utility; remove it, or name 'exponential'"),
+        (CATEGORY | {"utility": UTILITY}, "has no utility; remove it, or use 'exponential'"),
         (CATEGORY | {"mechanism": "exponential"}, "needs utility = [[…], …] for a category, which has no order"),
-        (USEFUL | {"utility": Toml("[[1, 1, 1], [1, 1, 1], [1, 1, 1]]")}, "alike for all values; let them differ"),
-        (USEFUL | {"utility": Toml("[[1, 2, 3], [2, 3, 4], [3, 2, 1]]")}, "a mixture of others; let them differ"),
-        (ORDINAL | {"values": [f"v{index}" for index in range(65)]}, "takes at most 64 values, not 65"),
+        (USEFUL | {"utility": Toml("[[1, 1, 1], [1, 1, 1], [1, 1, 1]]")}, "the same for all values; make them differ"),
+        (USEFUL | {"utility": Toml("[[1, 2, 3], [2, 3, 4], [3, 2, 1]]")}, "a mixture of others; make them differ"),
+        (ORDINAL | {"values": [f"v{index}" for index in range(65)]}, "supports at most 64 values, not 65"),
         (SET | {"mechanism": "exponential"}, "'exponential' is not for a set; name one that is: k-ary"),
         (COUNT | {"mechanism": "one-bit"}, "estimates the mean only"),
-        (COUNT | {"statistic": "mean", "mechanism": "cyclic-design"}, 'ask for statistic = "distribution"'),
+        (COUNT | {"statistic": "mean", "mechanism": "cyclic-design"}, 'use statistic = "distribution"'),
         (COUNT | {"max": 10**6, "mechanism": "cyclic-design"}, "has no channel for 1000001 shares"),
     ],
     ids=str,
@@ -111,6 +111,6 @@ def test_a_utility_of_another_shape_or_of_other_than_moderate_numbers_is_named(
 def test_a_utility_is_for_values_only_and_not_read_where_the_values_are_mistaken() -> None:
     for fields in (BOOLEAN, NUMBER, COUNT, SET):
         reported = mistakes(m=fields | {"utility": UTILITY})
-        assert reported == {"metric.m.utility": "is for the values of a category or an ordinal; remove it"}
+        assert reported == {"metric.m.utility": "is only for the values of a category or an ordinal; remove it"}
     assert list(mistakes(m=CROSS | {"utility": UTILITY}, dark_mode=BOOLEAN, os=CATEGORY)) == ["metric.m.utility"]
     assert list(mistakes(m=USEFUL | {"values": ["a", "a"]})) == ["metric.m.values"]

@@ -55,19 +55,27 @@ def test_a_file_of_that_name_comes_first_and_has_its_history_too(app: Path) -> N
 @pytest.mark.usefixtures("app")
 def test_a_registry_that_a_revision_lacks_is_new_and_a_revision_that_is_unknown_is_refused() -> None:
     for place in ("HEAD:./other.toml", "HEAD:lost/metrics.toml"):
-        with pytest.raises(RegistryError, match=r"is no file of that revision, and there is none here"):
+        with pytest.raises(RegistryError, match=r"exists neither in that revision nor here"):
             differences.read(Path(place))
     Path("new.toml").touch()
     assert differences.read(Path("HEAD:./new.toml")) is None
-    with pytest.raises(RegistryError, match=r"^HEAD: names no file; write REVISION:FILE, such as HEAD:metrics.toml"):
+    with pytest.raises(
+        RegistryError, match=r"^HEAD: does not name a file; write REVISION:FILE, such as HEAD:metrics.toml"
+    ):
         differences.read(Path("HEAD"))
-    with pytest.raises(RegistryError, match=r"^HEAD:: names no file"):
+    with pytest.raises(RegistryError, match=r"^HEAD:: does not name a file"):
         differences.read(Path("HEAD:"))
     for place in ("nowhere:metrics.toml", "--help:metrics.toml"):
-        with pytest.raises(RegistryError, match=f"^{place}: is no file, and git knows no such revision here"):
+        with pytest.raises(RegistryError, match=f"^{place}: is neither a file nor a revision in git"):
             differences.read(Path(place))
     with pytest.raises(RegistryError, match=r"^other\.toml: cannot be read"):
         differences.read(Path("other.toml"))
+
+
+def test_without_git_no_revision_is_known(app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(app))
+    with pytest.raises(RegistryError, match=r"^HEAD:\./metrics\.toml: is no file, and git knows no such revision here"):
+        differences.read(Path("HEAD:./metrics.toml"))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +83,7 @@ def test_a_registry_that_a_revision_lacks_is_new_and_a_revision_that_is_unknown_
     [
         ("metrics.toml", OLD.replace('"light"', "7"), r"^HEAD:metrics\.toml:\d+: metric\.theme\.values: "),
         ("metrics.toml", "\x00", r"^HEAD:metrics\.toml: is not TOML"),
-        ("metrics.history.toml", "schema = 2", r"^HEAD:metrics\.history\.toml:1: must hold"),
+        ("metrics.history.toml", "schema = 2", r"^HEAD:metrics\.history\.toml:1: must contain"),
     ],
 )
 def test_mistakes_in_a_revision_are_named_with_it(
@@ -93,7 +101,7 @@ def test_a_former_edition_that_left_the_history_is_a_difference(app: Path) -> No
     released = history.read(app / "metrics.toml")
     edition = Registry.parse(OLD).metric("theme").edition
     (lost,) = differences.between(released, Registry.parse(NEW))
-    assert lost.startswith(f"metric.theme: its former edition {edition} is in no history any more")
+    assert lost.startswith(f"metric.theme: its former edition {edition} is no longer in a history")
     assert differences.between(released, released) == []
 
 

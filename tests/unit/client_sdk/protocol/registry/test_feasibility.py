@@ -37,7 +37,7 @@ STARTS = (0, 45, 120, 299)
 LAST_ON_THE_FIRST_DAY = {"theme": "epsilon = 4", "os": "", "start": "", "sound": "epsilon = 1.1"}
 
 
-def questions(budget: str, fields: Mapping[str, str]) -> Registry:
+def metrics(budget: str, fields: Mapping[str, str]) -> Registry:
     """Return a registry of yes or no questions, each with lines of its own."""
     kinds = {name: "" if "kind = " in more else 'kind = "boolean"\n' for name, more in fields.items()}
     return ask("".join(f"[metric.{name}]\n{kinds[name]}{more}\n" for name, more in fields.items()), budget)
@@ -66,7 +66,7 @@ def first_answers(registry: Registry, days: range, victim: str, seed: int = 1) -
 
 def first_window(registry: Registry, victim: str, day: int) -> range:
     """Return the days of the window of a question that holds a day of the year."""
-    window = Window.of(registry.metric(victim).window, FIRST_S + day * DAY_S)
+    window = Window.at(registry.metric(victim).window, FIRST_S + day * DAY_S)
     begins = (window.starts_at - FIRST_S + DAY_S // 2) // DAY_S
     return range(begins, begins + (window.ends_at - window.starts_at) // DAY_S)
 
@@ -90,26 +90,26 @@ def drawn(seed: int, *, one_kind: bool) -> Registry:
         fields[f"m{index}"] = "\n".join(lines)
     ceilings = [f'window = "{window}"', f"per_window = {pick.choice((4, 4.5, 5.25, 6, 8, 12))}"]
     ceilings += pick.choice([[], [f"per_month = {pick.choice((4.5, 6, 20))}"], ["lifetime = 5.5"]])
-    return questions("\n".join(ceilings), fields)
+    return metrics("\n".join(ceilings), fields)
 
 
 def test_a_first_day_that_costs_more_than_its_ceiling_is_said_with_the_sum() -> None:
-    registry = questions("per_window = 6", LAST_ON_THE_FIRST_DAY)
+    registry = metrics("per_window = 6", LAST_ON_THE_FIRST_DAY)
     (sentence,) = registry.shortages(TODAY)
     assert sentence == (
         "budget.per_window: the first day of a device may cost 4 (theme) + 1.1 (sound) + 1 (os) + 1 (start) "
-        "= 7.1, more than 6: the answer that comes last is out_of_budget on every device; "
+        "= 7.1, more than 6: the last answer is out_of_budget on every device; "
         "raise per_window to 7.1, or ask less"
     )
     assert set(refused(registry)) == {"sound", "theme"}
-    enough = questions("per_window = 7.1", LAST_ON_THE_FIRST_DAY)
+    enough = metrics("per_window = 7.1", LAST_ON_THE_FIRST_DAY)
     assert enough.shortages(TODAY) == []
     assert list(refused(enough)) == []
 
 
 @pytest.mark.slow
 @for_each("seed", range(40))
-def test_devices_refuse_a_first_answer_exactly_where_questions_of_one_window_are_short(seed: int) -> None:
+def test_devices_refuse_a_first_answer_exactly_where_metrics_of_one_window_are_short(seed: int) -> None:
     registry = drawn(seed, one_kind=True)
     assert bool(registry.shortages(TODAY)) == any(refused(registry)), registry
 
@@ -128,9 +128,9 @@ def test_the_drawn_registries_are_of_both_sorts() -> None:
         assert min(short[True], short[False]) >= 5
 
 
-def test_answers_of_each_day_may_use_up_what_the_question_of_a_week_needs() -> None:
+def test_answers_of_each_day_may_use_up_what_the_metric_of_a_week_needs() -> None:
     fields = {"daily": 'window = "day"', "weekly": 'window = "week"'}
-    short, enough = (questions(f'window = "week"\nper_window = {ceiling}', fields) for ceiling in (7.5, 8))
+    short, enough = (metrics(f'window = "week"\nper_window = {ceiling}', fields) for ceiling in (7.5, 8))
     (sentence,) = short.shortages(TODAY)
     assert "the first week of a device may cost 7 times 1 (daily) + 1 (weekly) = 8, more than 7.5" in sentence
     assert "weekly" in refused(short)
@@ -138,16 +138,16 @@ def test_answers_of_each_day_may_use_up_what_the_question_of_a_week_needs() -> N
     assert not any(refused(enough))
 
 
-def test_a_single_question_of_each_day_is_not_short_only_because_its_later_answers_are() -> None:
-    registry = questions('window = "week"\nper_window = 3', {"daily": 'window = "day"'})
+def test_a_single_metric_of_each_day_is_not_short_only_because_its_later_answers_are() -> None:
+    registry = metrics('window = "week"\nper_window = 3', {"daily": 'window = "day"'})
     assert registry.shortages(TODAY) == []
     assert not any(refused(registry))
 
 
 @pytest.mark.parametrize(("ceiling", "is_short"), [(2, True), (2.5, False)])
-def test_drawn_questions_that_do_not_fit_together_are_short(ceiling: float, is_short: bool) -> None:  # noqa: FBT001 a case
+def test_drawn_metrics_that_do_not_fit_together_are_short(ceiling: float, is_short: bool) -> None:  # noqa: FBT001 a case
     fields = {"dear": "epsilon = 1.5", "cheap": "epsilon = 0.5", "usual": ""}
-    registry = questions(f'strategy = "sample"\nanswers = 2\nper_window = {ceiling}', fields)
+    registry = metrics(f'strategy = "sample"\nanswers = 2\nper_window = {ceiling}', fields)
     per_window = Counter(charge.window for charge in live(registry, 3, YEAR))
     assert (min(per_window.values()) < 2) is is_short
     assert [sentence.split(":")[0] for sentence in registry.shortages(TODAY)] == ["budget.per_window"] * is_short
@@ -162,9 +162,9 @@ def test_drawn_questions_that_do_not_fit_together_are_short(ceiling: float, is_s
         ("lifetime = 60", []),
     ],
 )
-def test_paced_questions_of_which_some_is_never_asked_are_short(ceilings: str, short: list[str]) -> None:
+def test_paced_metrics_of_which_some_is_never_asked_are_short(ceilings: str, short: list[str]) -> None:
     last = "expires = 2026-12-31"
-    registry = questions(f'strategy = "pace"\n{ceilings}', {"a": last, "b": last, "c": last})
+    registry = metrics(f'strategy = "pace"\n{ceilings}', {"a": last, "b": last, "c": last})
     assert [sentence.split(":")[0] for sentence in registry.shortages(TODAY)] == short
     charged = {charge.metric for charge in live(registry, 5, YEAR)}
     assert (charged != set(registry.metrics)) is bool(short)
@@ -172,7 +172,7 @@ def test_paced_questions_of_which_some_is_never_asked_are_short(ceilings: str, s
 
 @for_each("one_kind", [True, False])
 @for_each("seed", range(40))
-def test_whoever_follows_the_advice_once_needs_no_more(seed: int, one_kind: bool) -> None:  # noqa: FBT001 a case
+def test_following_the_advice_once_is_enough(seed: int, one_kind: bool) -> None:  # noqa: FBT001 a case
     registry = drawn(seed, one_kind=one_kind)
     raised: dict[str, Any] = {
         f"{ceiling}_nanos": int(Decimal(total) * NANOS)
@@ -185,12 +185,12 @@ def test_whoever_follows_the_advice_once_needs_no_more(seed: int, one_kind: bool
 
 def test_the_advice_is_what_all_answers_of_a_first_month_cost() -> None:
     fields = {"daily": 'window = "day"', "monthly": 'window = "month"'}
-    (sentence,) = questions("lifetime = 20", fields).shortages(TODAY)
+    (sentence,) = metrics("lifetime = 20", fields).shortages(TODAY)
     assert sentence == (
         "budget.lifetime: the first month of a device may cost 31 times 1 (daily) + 1 (monthly) = 32, more than 20: "
-        "the answer that comes last may be out_of_budget; raise lifetime to 32, or ask less"
+        "the last answers may be out_of_budget; raise lifetime to 32, or ask less"
     )
-    assert questions("lifetime = 32", fields).shortages(TODAY) == []
+    assert metrics("lifetime = 32", fields).shortages(TODAY) == []
 
 
 @pytest.mark.parametrize(
@@ -202,11 +202,11 @@ def test_the_advice_is_what_all_answers_of_a_first_month_cost() -> None:
         ("week", "2025-12-28", TODAY, False),
     ],
 )
-def test_a_question_that_has_expired_costs_nothing(window: str, last_day: str, today: date, is_short: bool) -> None:  # noqa: FBT001 a case
+def test_a_metric_that_has_expired_costs_nothing(window: str, last_day: str, today: date, is_short: bool) -> None:  # noqa: FBT001 a case
     expired = f'expires = {last_day}\nwindow = "{window}"'
-    registry = questions("per_window = 1", {"a": "", "b": expired})
+    registry = metrics("per_window = 1", {"a": "", "b": expired})
     assert bool(registry.shortages(today)) is is_short
-    assert questions("per_window = 0.5", {"b": f"{expired}\nepsilon = 0.5"}).shortages(today) == []
+    assert metrics("per_window = 0.5", {"b": f"{expired}\nepsilon = 0.5"}).shortages(today) == []
 
 
 COUNTED = {"filled": "fill_in = true", "taps": 'kind = "count"\nmax = 9\nstatistic = "mean"\npersist = true'}
@@ -214,7 +214,7 @@ COUNTED = {"filled": "fill_in = true", "taps": 'kind = "count"\nmax = 9\nstatist
 
 def charged_after_a_counted_day(lifetime: int, *, counts: bool) -> list[str]:
     """Return what a device pays for in three days that may count on the first, by window."""
-    registry = questions(f"per_window = 2\nlifetime = {lifetime}", COUNTED)
+    registry = metrics(f"per_window = 2\nlifetime = {lifetime}", COUNTED)
     with closing(open_memory("acme")) as connection:
         connection.execute("UPDATE device SET secret = ?", (secret_of(1),))
         schedule = Schedule(registry, SeededCoins(1))
@@ -226,7 +226,7 @@ def charged_after_a_counted_day(lifetime: int, *, counts: bool) -> list[str]:
 
 
 def test_a_count_needs_the_budget_of_one_window_more_of_what_is_filled_in() -> None:
-    short, enough = (questions(f"per_window = 2\nlifetime = {lifetime}", COUNTED) for lifetime in (2, 3))
+    short, enough = (metrics(f"per_window = 2\nlifetime = {lifetime}", COUNTED) for lifetime in (2, 3))
     (sentence,) = short.shortages(TODAY)
     assert "may cost 2 times 1 (filled) + 1 (taps) = 3, more than 2" in sentence
     assert "taps" not in charged_after_a_counted_day(2, counts=True)
@@ -240,10 +240,10 @@ def test_what_is_filled_in_on_the_next_day_does_not_depend_on_a_count() -> None:
     assert charged_after_a_counted_day(3, counts=True) == ["filled", "taps", "filled"]
 
 
-def test_drawn_questions_of_which_a_life_pays_for_a_few_are_short() -> None:
+def test_drawn_metrics_of_which_a_life_pays_for_a_few_are_short() -> None:
     def ten(lifetime: int) -> Registry:
         budget = f'strategy = "sample"\nanswers = 1\nper_window = 1\nlifetime = {lifetime}'
-        return questions(budget, {f"m{index}": "" for index in range(10)})
+        return metrics(budget, {f"m{index}": "" for index in range(10)})
 
     (sentence,) = ten(2).shortages(TODAY)
     assert sentence.startswith("budget.lifetime: one answer to each question costs 1 (m0) + ")
@@ -252,19 +252,19 @@ def test_drawn_questions_of_which_a_life_pays_for_a_few_are_short() -> None:
     assert ten(10).shortages(TODAY) == []
 
 
-def test_a_delta_that_not_all_questions_fit_is_short() -> None:
+def test_a_delta_that_not_all_metrics_fit_is_short() -> None:
     gaussian = (
         'kind = "number"\nlow = 0\nhigh = 1\nstatistic = "mean"\nmechanism = "gaussian"\nepsilon = 2\ndelta = 1e-6'
     )
     registry = ask(f"[metric.a]\n{gaussian}\n[metric.b]\n{gaussian}\n", "delta = 1.5e-6")
     (sentence,) = registry.shortages(TODAY)
     assert sentence.startswith("budget.delta: the first day of a device may cost 0.00000")
-    single_question = ask(f"[metric.a]\n{gaussian}\n", "delta = 1.5e-6")
-    assert single_question.shortages(TODAY) == []
+    single_metric = ask(f"[metric.a]\n{gaussian}\n", "delta = 1.5e-6")
+    assert single_metric.shortages(TODAY) == []
 
 
 def test_many_terms_are_cut_to_a_line() -> None:
-    (sentence,) = questions("per_window = 49", {f"m{index}": "" for index in range(50)}).shortages(TODAY)
+    (sentence,) = metrics("per_window = 49", {f"m{index}": "" for index in range(50)}).shortages(TODAY)
     assert "1 (m5) + 44 (44 more) = 50, more than 49" in sentence
 
 
@@ -284,15 +284,15 @@ def test_loading_logs_the_file_and_parsing_does_not(tmp_path: Path, caplog: pyte
 
 def test_loading_judges_today(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "metrics.toml"
-    path.write_text(questions("per_window = 1", {"a": "", "b": "expires = 2026-01-01"}).source, encoding="utf-8")
+    path.write_text(metrics("per_window = 1", {"a": "", "b": "expires = 2026-01-01"}).source, encoding="utf-8")
     Registry.load(path, today=date(2026, 1, 2))
     assert not any("= 2, more than 1" in record.getMessage() for record in caplog.records)
     Registry.load(path, today=TODAY)
     assert any("= 2, more than 1" in record.getMessage() for record in caplog.records)
 
 
-def test_looking_costs_little_for_fifty_questions() -> None:
-    registry = questions("per_window = 49", {f"m{index}": "" for index in range(50)})
+def test_looking_costs_little_for_fifty_metrics() -> None:
+    registry = metrics("per_window = 49", {f"m{index}": "" for index in range(50)})
     begun_s = time.process_time()
     for _ in range(10):
         registry.shortages(TODAY)

@@ -38,7 +38,7 @@ def test_without_a_history_there_is_nothing_former(tmp_path: Path) -> None:
     assert registry == Registry.parse(FIRST)
 
 
-def test_a_question_that_changed_or_ended_is_former_from_the_release_without_it_on(tmp_path: Path) -> None:
+def test_a_metric_that_changed_or_ended_is_former_from_the_release_without_it_on(tmp_path: Path) -> None:
     first, third = Registry.parse(FIRST), history.read(written(tmp_path, FIRST, SECOND, THIRD, now=THIRD))
     assert former(third) == [
         ("theme", first.metric("theme").edition, DAYS[1]),
@@ -56,12 +56,12 @@ def test_a_change_that_is_not_released_yet_has_no_last_day(tmp_path: Path) -> No
     assert former(registry) == [("theme", Registry.parse(FIRST).metric("theme").edition, None)]
 
 
-def test_a_question_that_was_asked_before_and_is_asked_again_is_not_former(tmp_path: Path) -> None:
+def test_a_metric_that_was_asked_before_and_is_asked_again_is_not_former(tmp_path: Path) -> None:
     registry = history.read(written(tmp_path, FIRST, SECOND, FIRST, now=FIRST))
     assert former(registry) == [("theme", Registry.parse(SECOND).metric("theme").edition, DAYS[2])]
 
 
-def test_a_former_question_knows_since_when_it_was_asked_and_what_came_then(tmp_path: Path) -> None:
+def test_a_former_metric_knows_since_when_it_was_asked_and_what_came_then(tmp_path: Path) -> None:
     registry = history.read(written(tmp_path, FIRST, FIRST, SECOND, now=THIRD))
     theme, dark = registry.former
     assert (theme.since, theme.until, theme.then) == (DAYS[0], DAYS[2], Registry.parse(SECOND).metric("theme"))
@@ -83,7 +83,7 @@ def test_every_stratum_that_a_release_listed_is_known_however_the_list_changed(t
 
 def test_the_history_of_another_app_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, FIRST.replace("acme", "other"), now=FIRST)
-    with pytest.raises(RegistryError, match=r":\d+: release 1: is of other.*, and the registry of acme"):
+    with pytest.raises(RegistryError, match=r":\d+: release 1: is from other.*, but the registry is from acme"):
         history.read(path)
 
 
@@ -92,7 +92,7 @@ def test_releases_are_kept_in_the_order_of_their_days(tmp_path: Path) -> None:
     assert history.with_release((new,), old) == (old, new)
     path = written(tmp_path, now=FIRST)
     history.path_of(path).write_text(history.written((new, old)))
-    with pytest.raises(RegistryError, match="in the order of their days"):
+    with pytest.raises(RegistryError, match="must list its releases by date"):
         history.read(path)
 
 
@@ -112,12 +112,12 @@ LATE = SOUND.replace("08", "01")
     ("text", "mistake"),
     [
         ("schema = ", ": is not TOML: Invalid value (at end of document); restore it"),
-        ("# mine\nschema = 2", ":2: must hold schema = 1"),
-        ("schema = 1\nrelease = 3", ":2: must hold schema = 1 and a list of [[release]]; restore it"),
-        ("schema = 1\n\nother = 3", ":3: must hold schema = 1"),
-        (f"schema = 1\n{SOUND}{LATE}", f":{2 + SOUND.count(chr(10))}: must have its releases in the order"),
-        ("schema = 1\n[[release]]\nday = 2026-11-01", ":2: release 1: must have a day, such as"),
-        (f"schema = 1\n{SOUND}\n[[release]]", f":{3 + SOUND.count(chr(10))}: release 2: must have a day, such as"),
+        ("# mine\nschema = 2", ":2: must contain schema = 1"),
+        ("schema = 1\nrelease = 3", ":2: must contain schema = 1 and a list of [[release]]; restore it"),
+        ("schema = 1\n\nother = 3", ":3: must contain schema = 1"),
+        (f"schema = 1\n{SOUND}{LATE}", f":{2 + SOUND.count(chr(10))}: must list its releases by date"),
+        ("schema = 1\n[[release]]\nday = 2026-11-01", ":2: release 1: must have a date, such as"),
+        (f"schema = 1\n{SOUND}\n[[release]]", f":{3 + SOUND.count(chr(10))}: release 2: must have a date, such as"),
         ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'x'", ":4: release 1: registry: is not TOML"),
         ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'schema = 1'", ":4: release 1: app: is missing"),
     ],

@@ -53,12 +53,12 @@ def written(value: Field) -> str:
         (12, "false", 1),
     ],
 )
-def test_a_report_may_cost_ln_9_and_one_of_a_sensitive_question_ln_3(
+def test_a_report_may_cost_ln_9_and_one_of_a_sensitive_metric_ln_3(
     epsilon: Field, sensitive: str, sentences: int
 ) -> None:
     budget: dict[str, Field] = {"lifetime": 20, "web_year": 9999, "per_window": 20}
-    question: dict[str, Field] = {"epsilon": epsilon, "sensitive": Toml(sensitive), "window": "month"}
-    found = [line for line in excesses(Registry.parse(text_of(budget, sick=question)), TODAY) if "metric.sick" in line]
+    metric: dict[str, Field] = {"epsilon": epsilon, "sensitive": Toml(sensitive), "window": "month"}
+    found = [line for line in excesses(Registry.parse(text_of(budget, sick=metric)), TODAY) if "metric.sick" in line]
     assert len(found) == sentences
     assert all("[budget] accept" in line for line in found)
 
@@ -76,7 +76,7 @@ def test_the_year_of_a_browser_is_that_of_a_storage_that_lasts_and_the_other_one
     assert "up to epsilon 366 within a year; web_year states 366" in line
 
 
-def test_a_question_that_has_expired_exceeds_nothing() -> None:
+def test_a_metric_that_has_expired_exceeds_nothing() -> None:
     text = text_of({}, dark_mode={"epsilon": 3, "expires": Toml(str(TODAY - timedelta(days=1)))})
     assert excesses(Registry.parse(text), TODAY) == []
     assert len(excesses(Registry.parse(text), TODAY - timedelta(days=1))) == 1
@@ -94,10 +94,10 @@ def test_a_reason_is_accepted_and_printed_with_what_it_is_for(tmp_path: Path) ->
     path.write_text(text_of({"lifetime": 1000, "accept": "A study with consent."}, sick={"epsilon": 12}))
     accepted = check(path, TODAY)
     assert accepted.problems == ()
-    assert "above the limits, metric.sick.epsilon and budget; the reason given: A study with consent." in accepted.text
+    assert "above the limits: metric.sick.epsilon and budget; accepted because: A study with consent." in accepted.text
 
 
-def test_marking_a_question_or_giving_a_reason_redraws_nothing() -> None:
+def test_marking_a_metric_or_giving_a_reason_redraws_nothing() -> None:
     plain = Registry.parse(text_of({}, dark_mode={}))
     marked = Registry.parse(text_of({"accept": "A reason."}, dark_mode={"sensitive": Toml("true")}))
     assert plain.metric("dark_mode").edition == marked.metric("dark_mode").edition

@@ -97,12 +97,12 @@ def test_every_required_key_that_is_missing_is_named(fields: dict[str, Field]) -
 
 def test_mistakes_of_all_metrics_are_reported_together_a_line_each() -> None:
     text = registry_text(
-        a=BOOLEAN | {"epsilon": 0, "purpose": 3}, b=CATEGORY | {"colour": 1}, c=NUMBER | {"mechanism": "x", "low": 9}
+        a=BOOLEAN | {"epsilon": 0, "purpose": 3}, b=CATEGORY | {"color": 1}, c=NUMBER | {"mechanism": "x", "low": 9}
     )
     with pytest.raises(RegistryError) as caught:
         Registry.parse(text)
     places = [place for place, _ in caught.value.mistakes]
-    assert sorted(places) == ["metric.a.epsilon", "metric.a.purpose", "metric.b.colour", "metric.c.high"]
+    assert sorted(places) == ["metric.a.epsilon", "metric.a.purpose", "metric.b.color", "metric.c.high"]
     assert str(caught.value).splitlines() == [f"{place}: {problem}" for place, problem in caught.value.mistakes]
 
 

@@ -53,9 +53,9 @@ def test_a_title_is_a_short_text(title: Field) -> None:
 
 
 @for_each("other", [{"title": "System"}, {"title": "m"}])
-def test_no_two_questions_look_alike(other: dict[str, Field]) -> None:
+def test_no_two_metrics_look_alike(other: dict[str, Field]) -> None:
     fields = BOOLEAN if other["title"] == "m" else BOOLEAN | {"title": "System"}
-    problem = "is that of metric.m, too, so that readers would confuse them; choose another title"
+    problem = "is also the title of metric.m; choose another"
     assert mistakes(other=CATEGORY | other, m=fields) == (
         {"metric.other.title": problem}
         if fields is BOOLEAN
@@ -123,16 +123,16 @@ def test_events_are_tables() -> None:
 def test_a_change_of_them_is_named_and_makes_no_new_edition() -> None:
     before, after = Registry.parse(PLAIN), Registry.parse(SHOWN + EVENTS)
     told = differences.between(before, after)
-    counted = "no new edition, so its reports are counted together"
+    counted = "reports are still counted together"
     assert told == [
-        f'metric.dark_mode: its title is "Dark mode" now; {counted}',
-        f"metric.dark_mode: its figures may be published now; {counted}",
-        f'metric.os: its title is "System" now; {counted}',
-        f"metric.word: its figures may be published now; {counted}",
-        f"metric.word: other texts may be published now; {counted}",
-        "event: the days named in charts change; no new edition of any question",
+        f'metric.dark_mode: its title is now "Dark mode"; {counted}',
+        f"metric.dark_mode: its figures may now be published; {counted}",
+        f'metric.os: its title is now "System"; {counted}',
+        f"metric.word: its figures may now be published; {counted}",
+        f"metric.word: other texts may now be published; {counted}",
+        "event: the labels in charts changed; no question has a new edition",
     ]
-    assert f"metric.word: its figures may not be published now; {counted}" in differences.between(after, before)
+    assert f"metric.word: its figures may now not be published; {counted}" in differences.between(after, before)
 
 
 def test_users_read_titles_in_their_language(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_users_read_titles_in_their_language(tmp_path: Path) -> None:
     assert main(["check", "--registry", str(tmp_path / "metrics.toml")]) == 1
 
 
-def test_typed_questions_name_their_titles() -> None:
+def test_typed_metrics_name_their_titles() -> None:
     assert "#: Dark mode: Why?\n" in typed_module_of(Registry.parse(SHOWN))
     assert "#: Why?\n" in typed_module_of(Registry.parse(PLAIN))
 

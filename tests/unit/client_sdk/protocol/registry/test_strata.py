@@ -24,7 +24,7 @@ def reading(line: str, strata: str = STRATA) -> Registry:
     return Registry.parse(f"{HEAD}{strata}{ASKED}{line}")
 
 
-def test_every_combination_of_values_has_an_edition_of_its_own_and_the_others_keep_the_questions() -> None:
+def test_every_combination_of_values_has_an_edition_of_its_own_and_the_others_keep_the_metrics() -> None:
     metric = reading('strata = ["platform", "version"]').metric("m")
     assert metric.strata[:4] == (
         "platform=ios, version=1.0",
@@ -34,7 +34,7 @@ def test_every_combination_of_values_has_an_edition_of_its_own_and_the_others_ke
     )
     assert len(set(metric.editions)) == 7
     assert metric.edition == metric.editions[0] == ask('[metric.m]\nkind = "boolean"\n').metric("m").edition
-    assert [metric.of({"platform": p, "version": v}).edition for p, v in itertools.product(*PARTS)] == [
+    assert [metric.for_strata({"platform": p, "version": v}).edition for p, v in itertools.product(*PARTS)] == [
         *metric.editions[1:]
     ]
 
@@ -47,12 +47,12 @@ def test_the_editions_of_strata_never_change() -> None:
 @pytest.mark.parametrize("strata", [{}, {"platform": "ios"}, {"platform": "ios", "version": "9"}, {"version": "1.0"}])
 def test_a_device_whose_values_are_not_listed_is_one_of_the_others(strata: dict[str, str]) -> None:
     registry = reading('strata = ["platform", "version"]')
-    assert registry.of(strata).metric("m").edition == registry.metric("m").edition
+    assert registry.for_strata(strata).metric("m").edition == registry.metric("m").edition
 
 
-def test_only_the_variables_of_a_question_decide_its_stratum() -> None:
+def test_only_the_variables_of_a_metric_decide_its_stratum() -> None:
     registry = reading('strata = ["platform"]\n[metric.n]\npurpose = "p"\nepsilon = 1\nkind = "boolean"\n')
-    device = registry.of({"platform": "ios", "version": "1.0"})
+    device = registry.for_strata({"platform": "ios", "version": "1.0"})
     assert device.metric("m").stratum == "platform=ios"
     assert device.metric("n") == registry.metric("n")
 
@@ -72,7 +72,7 @@ def test_every_other_edition_is_as_before() -> None:
         ('strata = ["platform"]\npermanent_epsilon = 2', "metric.m.strata"),
     ],
 )
-def test_a_mistake_in_the_strata_of_a_question_is_named(line: str, place: str) -> None:
+def test_a_mistake_in_the_strata_of_a_metric_is_named(line: str, place: str) -> None:
     with pytest.raises(RegistryError, match=place):
         reading(line)
 
@@ -83,7 +83,7 @@ def test_a_value_that_needs_quoting_is_refused(values: str) -> None:
         reading("", f"[strata]\nplatform = {values}\n")
 
 
-def test_a_question_has_at_most_32_strata() -> None:
+def test_a_metric_has_at_most_32_strata() -> None:
     lists = "\n".join(f"{name} = {[f'v{n}' for n in range(size)]}" for name, size in (("a", 4), ("b", 8), ("c", 2)))
     strata = f"[strata]\n{lists}\n"
     assert len(reading('strata = ["a", "b"]', strata).metric("m").strata) == 32
@@ -92,5 +92,5 @@ def test_a_question_has_at_most_32_strata() -> None:
 
 
 def test_a_variable_that_the_registry_lacks_is_a_mistake_of_the_program() -> None:
-    with pytest.raises(ValueError, match="no public variable 'colour'"):
-        reading('strata = ["platform"]').of({"colour": "red"})
+    with pytest.raises(ValueError, match="no public variable 'color'"):
+        reading('strata = ["platform"]').for_strata({"color": "red"})

@@ -39,18 +39,18 @@ def test_a_tally_has_about_as_many_cells_a_group_as_the_registry_says(cells: int
         ({"letters": "aa"}, "letters", "must be a text of 2 to 255 different printable characters without '…'"),
         ({"letters": "a"}, "letters", "must be a text of 2 to 255 different"),
         ({"letters": "ab…"}, "letters", "which stands behind a text that was cut"),
-        ({"preset": "domain"}, "preset", "must not stand beside letters; keep one of them"),
+        ({"preset": "domain"}, "preset", "cannot be combined with letters; keep one of them"),
         ({"other": "é"}, "other", "must be one of letters"),
         ({"other": "ab"}, "other", "must be a text of 1 to 1 printable characters"),
         ({"max_length": 33}, "max_length", "must be a whole number from 1 to 32"),
-        ({"max_length": 2}, "max_length", 'leaves so few texts that all can be listed; let kind = "category"'),
+        ({"max_length": 2}, "max_length", 'allows so few texts that all can be listed; use kind = "category"'),
         ({"max_items": 0}, "max_items", "must be a whole number from 1 to 100"),
         ({"discover": 1}, "discover", "must be true or false"),
         ({"cells": 5000}, "cells", "must be a power of two from 4096 to 131072"),
         ({"permanent_epsilon": 5}, "permanent_epsilon", "is not for a text"),
         ({"fill_in": True}, "fill_in", "is not for this text; record an answer in every window instead"),
         ({"mechanism": "projective-geometry"}, "mechanism", "is not for a text; name one that is: grouped-geometry"),
-        ({"unit": "ms"}, "unit", "is for a number or a count; remove it"),
+        ({"unit": "ms"}, "unit", "is only for a number or a count; remove it"),
         ({"statistic": "mean"}, "statistic", 'belongs to kind = "'),
     ],
 )
@@ -72,7 +72,7 @@ def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:
 
 def test_bytes_need_no_letter_for_others() -> None:
     said = mistakes(m=without(TEXT, "letters") | {"preset": "bytes", "other": "-"})
-    assert said == {"metric.m.other": "is not for bytes, which spell every text; remove it"}
+    assert said == {"metric.m.other": "is not for bytes, which can spell every text; remove it"}
 
 
 def test_a_text_is_not_crossed() -> None:
@@ -82,7 +82,7 @@ def test_a_text_is_not_crossed() -> None:
 
 def test_a_text_has_no_strata() -> None:
     text = registry_text(m=TEXT | {"strata": ["platform"]}) + '[strata]\nplatform = ["a", "b"]\n'
-    with pytest.raises(RegistryError, match="strata: is not for a text: each stratum would have tallies of its own"):
+    with pytest.raises(RegistryError, match="strata: is not for a text: each stratum would have its own tallies"):
         Registry.parse(text)
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 from client_sdk.protocol.wire.failure import Failure, failure_of, failure_of_status
 from tests.support.vectors import vectors
 
@@ -20,13 +17,6 @@ def test_the_causes_and_their_advice_are_those_of_the_vectors() -> None:
     assert len({each.what for each in Failure}) == len(Failure)
     for case in VECTORS["statuses"]:
         assert failure_of_status(case["status"]).name.lower() == case["failure"]
-
-
-def test_the_page_on_failures_lists_every_cause_in_its_words() -> None:
-    page = (Path(__file__).parents[5] / "docs" / "reference" / "failures.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
-    listed = [(what, advice) for what, advice in rows if what not in {"what is said", "---"}]
-    assert listed == [(words["what"], words["advice"]) for words in VECTORS["failures"].values()]
 
 
 def test_the_most_telling_of_wrapped_errors_is_the_cause() -> None:

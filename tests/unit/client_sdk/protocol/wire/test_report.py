@@ -32,7 +32,7 @@ UPLOAD = Upload("0123456789abcdef" * 2, (Report("dark_mode", "3fb1c02a77d9", "20
 DOCUMENT: dict[str, Any] = json.loads(UPLOAD.encode())
 
 windows = st.builds(
-    lambda kind, instant_s: Window.of(kind, instant_s).text, st.sampled_from(WindowKind), st.integers(0, 2**36)
+    lambda kind, instant_s: Window.at(kind, instant_s).text, st.sampled_from(WindowKind), st.integers(0, 2**36)
 )
 reports = st.builds(
     Report,

@@ -14,17 +14,17 @@ from tests.support.vectors import vectors
 
 ONE = "dark_mode:0123456789ab"
 NAMES = st.builds("a{}".format, st.text("abz019_", max_size=63))
-QUESTIONS = st.tuples(NAMES, st.text("0123456789abcdef", min_size=12, max_size=12))
+METRICS = st.tuples(NAMES, st.text("0123456789abcdef", min_size=12, max_size=12))
 
 
-@given(st.lists(QUESTIONS, max_size=40))
-def test_a_list_that_a_collector_may_send_is_read_as_it_was_written(questions: list[tuple[str, str]]) -> None:
-    header = encode_stopped(questions)
-    assert decode_stopped(header) == (tuple(questions) if len(header) <= MAX_STOPPED_CHARS else ())
+@given(st.lists(METRICS, max_size=40))
+def test_a_list_that_a_collector_may_send_is_read_as_it_was_written(metrics: list[tuple[str, str]]) -> None:
+    header = encode_stopped(metrics)
+    assert decode_stopped(header) == (tuple(metrics) if len(header) <= MAX_STOPPED_CHARS else ())
 
 
 @given(st.text(max_size=200) | st.lists(st.sampled_from([ONE, "*", "a:*", ":", "", "A:0"])).map(",".join))
-def test_of_anything_else_only_the_entries_that_name_a_question_are_read(header: str) -> None:
+def test_of_anything_else_only_the_entries_that_name_a_metric_are_read(header: str) -> None:
     entries = [entry.strip(" ") for entry in header.split(",")[:MAX_STOPPED]]
     assert len(decode_stopped(header)) == entries.count(ONE)
     assert set(decode_stopped(header)) <= {("dark_mode", "0123456789ab")}

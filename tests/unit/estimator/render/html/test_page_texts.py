@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from client_sdk.protocol import Registry
 from estimator.render.html.chart_data import tracks
 from estimator.render.html.headlines import PHRASES
-from estimator.render.html.page import FEW_QUESTIONS, as_html, page_of
-from estimator.render.html.questions import sparkline
+from estimator.render.html.metric_view import sparkline
+from estimator.render.html.page import FEW_METRICS, as_html, page_of
 from estimator.render.html.wording import estimate_text, interval_text, likeliest_text
 from estimator.render.rounding import PERCENT, Unit
 from estimator.report.report import make_report
@@ -136,13 +136,13 @@ def test_a_card_has_the_title_in_place_of_the_name_and_the_name_in_its_details()
 
 def test_the_overview_and_the_card_say_the_same_of_a_change() -> None:
     page = page_of(report(), REGISTRY)
-    for question in page.questions:
-        brief, sentence = question.verdict.brief, question.verdict.sentence
+    for metric in page.metrics:
+        brief, sentence = metric.verdict.brief, metric.verdict.sentence
         assert all(word in sentence.lower() for word in brief.lower().replace(":", "").split())
 
 
-def test_few_questions_need_no_search() -> None:
+def test_few_metrics_need_no_search() -> None:
     assert 'id="filter"' not in page()
-    names = [f"metric_{number}" for number in range(FEW_QUESTIONS + 1)]
+    names = [f"metric_{number}" for number in range(FEW_METRICS + 1)]
     many = Registry.parse(registry_text(**dict.fromkeys(names, BOOLEAN)))
     assert 'id="filter"' in as_html(make_report(many, []), many)

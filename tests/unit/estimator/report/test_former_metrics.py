@@ -67,7 +67,7 @@ def test_without_a_history_the_old_edition_is_left_out_with_what_to_do() -> None
     assert all("history" in each.reason or "no such metric" in each.reason for each in report.skipped)
 
 
-def test_every_form_says_how_a_former_question_relates_to_the_one_of_today() -> None:
+def test_every_form_says_how_a_former_metric_relates_to_the_one_of_today() -> None:
     report = reported(BOTH, *OF_BOTH)
     relations = {each.metric: each.relation for each in report.metrics if each.relation}
     assert relations == {
@@ -91,7 +91,7 @@ def test_nobody_knows_how_many_devices_answered_two_releases() -> None:
     assert "apps of several releases answered" in " ".join(as_summary(of_theme).split())
 
 
-def test_what_a_window_reveals_counts_former_questions_too() -> None:
+def test_what_a_window_reveals_counts_former_metrics_too() -> None:
     """A device that is updated within a window answers both."""
     (composed,) = reported(BOTH, *OF_BOTH, request=Request(central_delta=1e-6)).composed
     every = [(OLD.metric("theme"), 1000), (NOW.metric("theme"), 1000), (OLD.metric("ruler"), 1000)]
@@ -99,14 +99,14 @@ def test_what_a_window_reveals_counts_former_questions_too() -> None:
 
 
 def test_two_changes_that_were_released_on_one_day_keep_two_names() -> None:
-    third = Registry.parse(registry_text(theme=CATEGORY | {"values": ["grey", "pink"]}))
+    third = Registry.parse(registry_text(theme=CATEGORY | {"values": ["gray", "pink"]}))
     day = date(2026, 11, 9)
     registry = with_former(third, [Release(date(2026, 11, 1), OLD), Release(day, NOW), Release(day, third)])
     report = reported(registry, *OF_BOTH[:2])
     assert {each.metric for each in report.metrics} == {THEME, f"theme[edition={NOW.metric('theme').edition}]"}
 
 
-def test_only_a_question_that_all_releases_ask_alike_tells_how_many_devices_there_are() -> None:
+def test_only_a_metric_that_all_releases_ask_alike_tells_how_many_devices_there_are() -> None:
     newer = Registry.parse(registry_text(dark=BOOLEAN, theme=CATEGORY, night=BOOLEAN))
     registry = with_former(newer, [Release(date(2026, 11, 1), OLD)])
     tallies = [*OF_BOTH, tally(newer, "night", 30, 30)]
@@ -123,7 +123,7 @@ def test_only_a_question_that_all_releases_ask_alike_tells_how_many_devices_ther
         (f"{RULER}.share[yes] > 0.1", RULER),
     ],
 )
-def test_an_alert_names_a_former_question_by_its_edition_or_the_last_one_that_was_asked(
+def test_an_alert_names_a_former_metric_by_its_edition_or_the_last_one_that_was_asked(
     text: str, judged_metric: str
 ) -> None:
     alert = read_alert(BOTH, text)
@@ -132,7 +132,7 @@ def test_an_alert_names_a_former_question_by_its_edition_or_the_last_one_that_wa
     assert outcome.fired
 
 
-def test_a_stratum_that_is_no_longer_listed_belongs_to_the_question_of_today() -> None:
+def test_a_stratum_that_is_no_longer_listed_belongs_to_the_metric_of_today() -> None:
     old = Registry.parse(TEXT)
     now = Registry.parse(TEXT.replace(', "web"]', "]"))
     registry = with_former(now, [Release(date(2026, 11, 1), old)])
@@ -143,7 +143,7 @@ def test_a_stratum_that_is_no_longer_listed_belongs_to_the_question_of_today() -
     assert report.skipped == ()
 
 
-def test_the_strata_of_a_former_question_are_counted_together() -> None:
+def test_the_strata_of_a_former_metric_are_counted_together() -> None:
     old = Registry.parse(TEXT)
     now = Registry.parse(TEXT.replace("epsilon = 2\nstrata", "epsilon = 1\nstrata"))
     registry = with_former(now, [Release(date(2026, 11, 1), old)])

@@ -1,4 +1,4 @@
-"""Stretches: what their scores expect of every answer, and how often intervals from them hold."""
+"""Ranges: what their scores expect of every answer, and how often intervals from them hold."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from estimator.distribution_intervals.intervals import (
     shares_of_ranges,
     variance_interval,
 )
-from estimator.distribution_intervals.stretches import DRAWS, WIDTHS, Side, Stretches, TallyStretches, joint_tests
+from estimator.distribution_intervals.ranges import DRAWS, WIDTHS, Ranges, Side, TallyRanges, joint_tests
 from estimator.likelihood.histogram import Histogram, shares_of
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import CONFIDENCE, Z, z_of
@@ -52,36 +52,34 @@ BY_NAME = pytest.mark.parametrize("name", CHANNELS)
 
 
 def histogram(name: str, *, counts: bool = False) -> Histogram:
-    return Histogram.of(CHANNELS[name], COUNTS if counts else UNIT)
+    return Histogram.from_channel(CHANNELS[name], COUNTS if counts else UNIT)
 
 
 @BY_NAME
 def test_the_integral_of_the_distribution_function_is_unbiased(name: str) -> None:
-    stretches = Stretches.of(histogram(name))
-    expected = stretches.histogram.law.expectations(stretches.scores.integrals.T)
+    ranges = Ranges.from_histogram(histogram(name))
+    expected = ranges.histogram.law.expectations(ranges.scores.integrals.T)
     inputs, ends = np.arange(POINTS), np.arange(POINTS + 1)[:, np.newaxis]
     assert np.allclose(expected, np.maximum(0, ends - inputs), rtol=0, atol=ROUNDING)
 
 
 @BY_NAME
-def test_no_stretch_expects_less_of_any_answer_than_the_limit_that_it_gives(name: str) -> None:
+def test_no_range_expects_less_of_any_answer_than_the_limit_that_it_gives(name: str) -> None:
     """A score for F at x may expect of no answer t less, or more, than whether t is at most x."""
-    stretches = Stretches.of(histogram(name))
+    ranges = Ranges.from_histogram(histogram(name))
     answers = np.linspace(0, POINTS - 1, BETWEEN * (POINTS - 1) + 1)
     places = np.arange(POINTS)
     is_at_most, is_below = (answers[:, np.newaxis] <= places), (answers[:, np.newaxis] < places)
-    for after, before in zip(
-        _expected(stretches, stretches.after), _expected(stretches, stretches.before), strict=True
-    ):
+    for after, before in zip(_expected(ranges, ranges.after), _expected(ranges, ranges.before), strict=True):
         assert (_between_points(after, answers) >= is_at_most - ROUNDING).all()
         assert (_between_points(before, answers) <= is_below + ROUNDING).all()
 
 
 @BY_NAME
 def test_of_counts_the_limits_meet_at_the_function_itself(name: str) -> None:
-    stretches = Stretches.of(histogram(name, counts=True))
+    ranges = Ranges.from_histogram(histogram(name, counts=True))
     is_at_most = np.arange(POINTS)[:, np.newaxis] <= np.arange(POINTS)
-    sides = zip(_expected(stretches, stretches.after), _expected(stretches, stretches.before), strict=True)
+    sides = zip(_expected(ranges, ranges.after), _expected(ranges, ranges.before), strict=True)
     for width, (after, before) in zip(WIDTHS, sides, strict=True):
         assert (after >= is_at_most - ROUNDING).all()
         assert (before <= is_at_most + ROUNDING).all()
@@ -90,9 +88,9 @@ def test_of_counts_the_limits_meet_at_the_function_itself(name: str) -> None:
             assert np.allclose(before, is_at_most, rtol=0, atol=ROUNDING)
 
 
-def _expected(stretches: Stretches, side: Side) -> Iterator[Floats]:
+def _expected(ranges: Ranges, side: Side) -> Iterator[Floats]:
     """Yield what the scores of each width expect of each input, shape (inputs, points)."""
-    integrals = stretches.histogram.law.expectations(stretches.scores.integrals.T)
+    integrals = ranges.histogram.law.expectations(ranges.scores.integrals.T)
     for width, start, stop, beyond in zip(WIDTHS, side.starts, side.stops, side.beyond, strict=True):
         yield (integrals[stop] - integrals[start] + beyond[:, np.newaxis]).T / width
 
@@ -126,28 +124,28 @@ FEW = 8
 """Tallies of a batch. Some 86 decide where every interval holds, and each takes a millisecond."""
 
 
-def drawn(of: Histogram, inputs: Floats, reports: int) -> Iterator[list[TallyStretches]]:
-    """Yield the stretches of batch after batch of tallies, from a population's shares of inputs."""
-    for tallies in drawn_tallies(of.law.symbol_law(inputs), reports, 4, FEW):
-        smoothed = shares_of(of, tallies / reports, smooth=True)
-        yield [TallyStretches.of(of, *each) for each in zip(tallies, smoothed, strict=True)]
+def drawn(grid: Histogram, inputs: Floats, reports: int) -> Iterator[list[TallyRanges]]:
+    """Yield the ranges of batch after batch of tallies, from a population's shares of inputs."""
+    for tallies in drawn_tallies(grid.law.symbol_law(inputs), reports, 4, FEW):
+        smoothed = shares_of(grid, tallies / reports, smooth=True)
+        yield [TallyRanges.from_counts(grid, *each) for each in zip(tallies, smoothed, strict=True)]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("population", HOSTILE)
 @pytest.mark.parametrize(("name", "reports"), CASES)
 def test_every_interval_holds_the_truth_as_often_as_promised(name: str, reports: int, population: str) -> None:
-    of, people = histogram(name), HOSTILE[population]
+    grid, people = histogram(name), HOSTILE[population]
     places = band_places(POINTS)
     firsts, lasts = np.array([0, 8, 16, 5]), np.array([8, 9, 32, 30])
-    at_most = np.array([people.at_most(answer) for answer in of.points.tolist()])
-    below = at_most - np.array([people.shares[people.answers == answer].sum() for answer in of.points])
+    at_most = np.array([people.at_most(answer) for answer in grid.points.tolist()])
+    below = at_most - np.array([people.shares[people.answers == answer].sum() for answer in grid.points])
     within = at_most[lasts] - below[firsts]
     quantiles = [people.quantile(probability) for probability in QUANTILES]
-    inner = (people.answers >= of.points[5]) & (people.answers <= of.points[30])
+    inner = (people.answers >= grid.points[5]) & (people.answers <= grid.points[30])
     of_inner = people.shares[inner]
 
-    def holds(tally: TallyStretches) -> list[bool]:
+    def holds(tally: TallyRanges) -> list[bool]:
         low, high = band(tally, places)
         least, most = shares_of_ranges(tally, firsts, lasts)
         variance, mean = variance_interval(tally), mean_within(tally, 5, 30)
@@ -160,7 +158,7 @@ def test_every_interval_holds_the_truth_as_often_as_promised(name: str, reports:
             of_inner.sum() == 0 or _holds(mean, float(people.answers[inner] @ of_inner / of_inner.sum())),
         ]
 
-    tallies = drawn(of, people.on_grid(POINTS), reports)
+    tallies = drawn(grid, people.on_grid(POINTS), reports)
     check_held((np.array([holds(tally) for tally in batch]) for batch in tallies), PROMISED, LOST)
 
 
@@ -168,27 +166,27 @@ def _holds(interval: tuple[float, float], truth: float) -> bool:
     return interval[0] - ROUNDING <= truth <= interval[1] + ROUNDING
 
 
-def test_unrelated_stretches_reject_together_as_rarely_as_an_end_may_err() -> None:
-    stretches = WIDTHS[WIDTHS <= POINTS]
-    scores = np.zeros((2 * stretches.size, POINTS + 1))
-    scores[::2, stretches], scores[1::2, stretches] = np.eye(stretches.size), -np.eye(stretches.size)
+def test_unrelated_ranges_reject_together_as_rarely_as_an_end_may_err() -> None:
+    ranges = WIDTHS[WIDTHS <= POINTS]
+    scores = np.zeros((2 * ranges.size, POINTS + 1))
+    scores[::2, ranges], scores[1::2, ranges] = np.eye(ranges.size), -np.eye(ranges.size)
     law = np.full(len(scores), 1 / len(scores))
-    rejected = 1 - NormalDist().cdf(z_of(joint_tests(scores, law))) ** stretches.size
+    rejected = 1 - NormalDist().cdf(z_of(joint_tests(scores, law))) ** ranges.size
     error = 1 - CONFIDENCE
     assert abs(rejected - error) < Z * math.sqrt(error * (1 - error) / DRAWS)
 
 
-def test_stretches_that_agree_are_worth_one_test() -> None:
+def test_ranges_that_agree_are_worth_one_test() -> None:
     alike = np.tile(np.arange(2.0)[:, np.newaxis], POINTS + 1)
     assert joint_tests(alike, np.array([0.5, 0.5])) == 1
 
 
 @pytest.mark.parametrize("reports", [1, 7, 49])
 def test_few_reports_leave_an_interval_that_is_wide(reports: int) -> None:
-    of = histogram("SquareWave 1")
+    grid = histogram("SquareWave 1")
     symbols = CHANNELS["SquareWave 1"].symbols
     counts = np.bincount(np.linspace(0, symbols - 1, reports).astype(np.int64), minlength=symbols)
-    tally = TallyStretches.of(of, counts, np.full(of.bins, 1 / of.bins))
+    tally = TallyRanges.from_counts(grid, counts, np.full(grid.bins, 1 / grid.bins))
     [(low, high)] = quantile_intervals(tally, [0.5])
     assert high - low > 0.5
     variance = variance_interval(tally)
@@ -196,10 +194,10 @@ def test_few_reports_leave_an_interval_that_is_wide(reports: int) -> None:
 
 
 def test_many_reports_leave_a_spike_no_room() -> None:
-    of, spike = histogram("SquareWave 4"), np.eye(POINTS)[12]
-    law = of.law.symbol_law(spike)
+    grid, spike = histogram("SquareWave 4"), np.eye(POINTS)[12]
+    law = grid.law.symbol_law(spike)
     counts = np.rint(law * 10**12).astype(np.int64)
-    tally = TallyStretches.of(of, counts, np.eye(of.bins)[12])
+    tally = TallyRanges.from_counts(grid, counts, np.eye(grid.bins)[12])
     [(low, high)] = quantile_intervals(tally, [0.5])
     assert low <= 12 / (POINTS - 1) <= high
     assert high - low <= 2 / (POINTS - 1)
@@ -209,9 +207,9 @@ def test_many_reports_leave_a_spike_no_room() -> None:
 
 
 def test_a_lower_limit_within_a_single_cell_is_0_because_rounding_hides_it() -> None:
-    of = histogram("SquareWave 8")
-    law = of.law.symbol_law((np.eye(POINTS)[12] + np.eye(POINTS)[13]) / 2)
-    tally = TallyStretches.of(of, np.rint(law * 10**12).astype(np.int64), np.eye(of.bins)[12])
+    grid = histogram("SquareWave 8")
+    law = grid.law.symbol_law((np.eye(POINTS)[12] + np.eye(POINTS)[13]) / 2)
+    tally = TallyRanges.from_counts(grid, np.rint(law * 10**12).astype(np.int64), np.eye(grid.bins)[12])
     low, high = shares_of_ranges(tally, np.array([12, 11]), np.array([13, 14]))
     assert low[0] == 0
     assert low[1] > 0.99
@@ -219,9 +217,9 @@ def test_a_lower_limit_within_a_single_cell_is_0_because_rounding_hides_it() -> 
 
 
 def test_nobody_is_beyond_the_ends_of_the_range() -> None:
-    of = histogram("SquareWave 1")
-    law = of.law.symbol_law(np.full(POINTS, 1 / POINTS))
-    tally = TallyStretches.of(of, np.rint(law * 1000).astype(np.int64), np.full(of.bins, 1 / of.bins))
+    grid = histogram("SquareWave 1")
+    law = grid.law.symbol_law(np.full(POINTS, 1 / POINTS))
+    tally = TallyRanges.from_counts(grid, np.rint(law * 1000).astype(np.int64), np.full(grid.bins, 1 / grid.bins))
     edges = Edges.at(tally, np.array([-1, POINTS - 1]), 1)
     assert not edges.below[:, 0].any()
     assert not edges.above[:, 0].any()

@@ -1,4 +1,4 @@
-"""The stretches of a grid, and the mean of the distribution function over each from a tally.
+"""The ranges of a grid, and the mean of the distribution function over each from a tally.
 
 The scores of the integral of the distribution function are unbiased. An answer between two grid
 points is rounded at random to one of them. The probability that it is rounded to point j or a lower
@@ -8,7 +8,7 @@ for every population. With counts, whose points are the answers, F is constant o
 same holds.
 
 The scores are the inverse of the channel with the least variance for evenly spread answers
-(generalised least squares; Aitken 1936, "On least squares and linear combinations of
+(generalized least squares; Aitken 1936, "On least squares and linear combinations of
 observations").
 
 Each mean of scores has a limit that holds at every truth: the expectation of a score, given each
@@ -41,7 +41,7 @@ SILENT = 1e-12
 """A variance below it is rounding error: the score is the same for every symbol."""
 
 WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
-"""Cells of a stretch. Finer steps gained less than 2% of an interval's width."""
+"""Cells of a range. Finer steps gained less than 2% of an interval's width."""
 
 Places = NDArray[np.int64]
 
@@ -70,7 +70,7 @@ class Noise:
     enough: Floats
 
     @classmethod
-    def of(cls, law: ChannelLaw, scores: Floats) -> Noise:
+    def from_scores(cls, law: ChannelLaw, scores: Floats) -> Noise:
         """Return the noise of scores of shape (m, f), each attribute of shape (f,)."""
         first = scores.T
         second = first * first  # numpy's powers of 3 and 4 take five times as long as a product
@@ -109,7 +109,7 @@ def limits_of(
     reports = int(counts.sum())
     means = counts @ scores / reports
     variances = np.maximum(counts @ scores**2 / reports - means**2, 0.0)
-    return limits(means, variances, Noise.of(law, scores), reports, family, is_share=is_share)
+    return limits(means, variances, Noise.from_scores(law, scores), reports, family, is_share=is_share)
 
 
 def limits(  # noqa: PLR0913 what is known of the scores, and of the interval
@@ -175,7 +175,7 @@ class Scores:
 
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
-    def of(histogram: Histogram) -> Scores:
+    def from_histogram(histogram: Histogram) -> Scores:
         """Return the scores of a histogram's channel, cached for the next window."""
         inputs = histogram.bins + (not histogram.is_of_points)
         law = histogram.law.symbol_law(np.eye(inputs))
@@ -192,13 +192,13 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """The stretches on one side of each point, of each width: arrays of shape (widths, points).
+    """The ranges on one side of each point, of each width: arrays of shape (widths, points).
 
     Attributes:
-        starts: where a stretch begins, from 0 to k.
+        starts: where a range begins, from 0 to k.
         stops: where it ends, from 0 to k.
         beyond: its cells beyond the last point, where F is 1. (Before the first point F is 0.)
-        noise: of the score for the mean over the stretch.
+        noise: of the score for the mean over the range.
 
     """
 
@@ -208,26 +208,26 @@ class Side:
     noise: Noise
 
     @classmethod
-    def of(cls, histogram: Histogram, firsts: Places) -> Side:
-        """Return the stretches that begin at some places, shape (widths, points)."""
-        integrals = Scores.of(histogram).integrals
+    def from_places(cls, histogram: Histogram, firsts: Places) -> Side:
+        """Return the ranges that begin at some places, shape (widths, points)."""
+        integrals = Scores.from_histogram(histogram).integrals
         last = integrals.shape[1] - 1
         stops = firsts + WIDTHS[:, np.newaxis]
         starts, stops, beyond = np.clip(firsts, 0, last), np.clip(stops, 0, last), np.maximum(stops - last, 0)
-        noises = [Noise.of(histogram.law, row) for row in _scores(integrals, starts, stops, beyond)]
+        noises = [Noise.from_scores(histogram.law, row) for row in _scores(integrals, starts, stops, beyond)]
         columns = (
             np.array(column) for column in zip(*((n.least, n.most, n.span, n.enough) for n in noises), strict=True)
         )
         return cls(starts, stops, beyond, Noise(*columns))
 
     def means(self, integrals: Floats) -> Floats:
-        """Return the mean of F over each stretch from its integrals, shape (k + 1,)."""
+        """Return the mean of F over each range from its integrals, shape (k + 1,)."""
         sums = integrals[self.stops] - integrals[self.starts] + self.beyond
         means: Floats = sums / WIDTHS[:, np.newaxis]
         return means
 
     def variances(self, covariance: Floats) -> Floats:
-        """Return the variance of each stretch's score from the covariance of the integrals'."""
+        """Return the variance of each range's score from the covariance of the integrals'."""
         own = np.diag(covariance)
         sums = own[self.starts] + own[self.stops] - 2 * covariance[self.starts, self.stops]
         variances: Floats = np.maximum(sums, 0.0) / WIDTHS[:, np.newaxis] ** 2
@@ -235,22 +235,22 @@ class Side:
 
 
 def _scores(integrals: Floats, starts: Places, stops: Places, beyond: Places) -> Iterator[Floats]:
-    """Yield the scores of the stretches of each width, shape (m, points)."""
+    """Yield the scores of the ranges of each width, shape (m, points)."""
     for width, start, stop, more in zip(WIDTHS, starts, stops, beyond, strict=True):
         yield (integrals[:, stop] - integrals[:, start] + more) / width
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretches:
-    """All stretches of a histogram's grid.
+class Ranges:
+    """All ranges of a histogram's grid.
 
     Attributes:
         points: the answers at the k points, rising.
         scores: of the channel.
-        after: the stretches that begin at each point. Their means are not below F there.
+        after: the ranges that begin at each point. Their means are not below F there.
         before: those that end at each point; of counts, one cell later, because F keeps its value
             until the next count. Their means are not above F there.
-        tests: how many independent tests those of all stretches at a point are worth.
+        tests: how many independent tests those of all ranges at a point are worth.
 
     """
 
@@ -263,26 +263,26 @@ class Stretches:
 
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
-    def of(histogram: Histogram) -> Stretches:
-        """Return the stretches of a histogram, cached for the next window."""
-        scores = Scores.of(histogram)
+    def from_histogram(histogram: Histogram) -> Ranges:
+        """Return the ranges of a histogram, cached for the next window."""
+        scores = Scores.from_histogram(histogram)
         points = histogram.points
         places = np.arange(points.size)
         widths = WIDTHS[:, np.newaxis]
-        return Stretches(
+        return Ranges(
             histogram,
             points,
             scores,
-            Side.of(histogram, places + np.zeros_like(widths)),
-            Side.of(histogram, places + histogram.is_of_points - widths),
+            Side.from_places(histogram, places + np.zeros_like(widths)),
+            Side.from_places(histogram, places + histogram.is_of_points - widths),
             joint_tests(scores.integrals, histogram.law.symbol_law(np.full(points.size, 1 / points.size))),
         )
 
 
 def joint_tests(integrals: Floats, law: Floats) -> float:
-    """Return how many independent tests those of the stretches at the first point are worth.
+    """Return how many independent tests those of the ranges at the first point are worth.
 
-    No other point has more stretches within the range. Where F stays at one value the largest of
+    No other point has more ranges on the grid. Where F stays at one value the largest of
     their deviations, in standard errors, is that of correlated normal variables. As many one-sided
     tests of half the interval's error reject as often as it exceeds its 95% quantile.
 
@@ -301,10 +301,10 @@ def joint_tests(integrals: Floats, law: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """One side's stretches in a tally; arrays of shape (widths, points).
+    """One side's ranges in a tally; arrays of shape (widths, points).
 
     Attributes:
-        fitted: the mean of F over each stretch if the fitted histogram were the truth.
+        fitted: the mean of F over each range if the fitted histogram were the truth.
         means: the unbiased estimate.
         variances: of a report's score.
         noise: of the scores.
@@ -336,34 +336,34 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TallyStretches:
-    """The stretches of one tally."""
+class TallyRanges:
+    """The ranges of one tally."""
 
-    stretches: Stretches
+    ranges: Ranges
     counts: Counts
     after: Seen
     before: Seen
 
     @classmethod
-    def of(cls, histogram: Histogram, counts: Counts, smoothed: Floats) -> TallyStretches:
-        """Return the stretches of a tally with reports.
+    def from_counts(cls, histogram: Histogram, counts: Counts, smoothed: Floats) -> TallyRanges:
+        """Return the ranges of a tally with reports.
 
         Args:
             histogram: its bins, and the law of the mechanism given each bin.
             counts: of each symbol, shape (symbols,).
-            smoothed: the fitted shares of the bins, which choose among stretches, shape (bins,).
+            smoothed: the fitted shares of the bins, which choose among ranges, shape (bins,).
 
         """
-        stretches = Stretches.of(histogram)
-        integrals, reports = stretches.scores.integrals, int(counts.sum())
+        ranges = Ranges.from_histogram(histogram)
+        integrals, reports = ranges.scores.integrals, int(counts.sum())
         frequencies = counts / reports
         fitted, means = histogram.symbol_law(smoothed) @ integrals, frequencies @ integrals
         covariance = integrals.T @ (frequencies[:, np.newaxis] * integrals) - np.outer(means, means)
         after, before = (
             Seen(side.means(fitted), side.means(means), side.variances(covariance), side.noise, reports)
-            for side in (stretches.after, stretches.before)
+            for side in (ranges.after, ranges.before)
         )
-        return cls(stretches, counts, after, before)
+        return cls(ranges, counts, after, before)
 
     def chosen(self, family: int) -> tuple[Places, Places]:
         """Return the widths that promise the narrowest limits at each point, above and below."""
@@ -374,4 +374,4 @@ class TallyStretches:
 
     def limits_of(self, scores: Floats, family: int = 1, *, is_share: bool = True) -> tuple[Floats, Floats]:
         """Return limits of the expectations of scores, shape (symbols, f); each of shape (f,)."""
-        return limits_of(self.stretches.histogram.law, self.counts, scores, family, is_share=is_share)
+        return limits_of(self.ranges.histogram.law, self.counts, scores, family, is_share=is_share)

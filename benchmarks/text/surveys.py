@@ -1,4 +1,4 @@
-"""A question for texts that a population answers, and its tallies, drawn by their exact law."""
+"""A survey for texts that a population answers, and its tallies, drawn by their exact law."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ WHOLE: Final = 10**6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
-    """A question, and what each string of a population becomes in each group.
+class Survey:
+    """A survey, and what each string of a population becomes in each group.
 
     Attributes:
         metric: of kind text.
@@ -51,7 +51,7 @@ class Question:
     sample: Sampler
 
     @classmethod
-    def of(cls, population: Population, epsilon: float, **more: Field) -> Question:
+    def asked(cls, population: Population, epsilon: float, **more: Field) -> Survey:
         """Ask a population; what is not named has its default."""
         metric = metric_of(TEXT, max_length=population.max_length, epsilon=epsilon, **more)
         assert isinstance(metric.kind, Text)
@@ -68,7 +68,7 @@ class Question:
         Up to `WHOLE` devices a tally is drawn and inverted; for more, see `by_cell`.
         """
         if devices <= WHOLE:
-            return GroupTables.of(_channel(self.metric), self.drawn(devices, generator))
+            return GroupTables.from_counts(_channel(self.metric), self.drawn(devices, generator))
         return self.by_cell(devices, generator)
 
     def by_cell(self, devices: int, generator: np.random.Generator) -> GroupTables:
@@ -104,7 +104,7 @@ class Question:
 def decoded(metric: Metric, tally: Counts) -> Texts:
     """Return what a tally says of texts: all work of the estimator but reading and showing."""
     assert isinstance(metric.kind, Text)
-    return discover(metric.kind, GroupTables.of(_channel(metric), tally))
+    return discover(metric.kind, GroupTables.from_counts(_channel(metric), tally))
 
 
 def _channel(metric: Metric) -> GroupedGeometry:
@@ -120,11 +120,11 @@ def _cells(domain: Text, population: Population, cells: int) -> NDArray[np.int64
     numbers = np.array([domain.number_of(text) for text in population.strings], dtype=object)
     columns = []
     for group in domain.groups(cells):
-        heard = numbers >> domain.bits - group.bits
+        received = numbers >> domain.bits - group.bits
         summand, *multipliers = group.multipliers
         hashed = np.full(len(numbers), summand)
         for place, multiplier in enumerate(multipliers):
-            limbs = (heard >> LIMB_BITS * place & (1 << LIMB_BITS) - 1).astype(np.int64)
+            limbs = (received >> LIMB_BITS * place & (1 << LIMB_BITS) - 1).astype(np.int64)
             hashed += limbs * multiplier % MODULUS
         columns.append(hashed % MODULUS % cells)
     return np.array(columns).T

@@ -1,4 +1,4 @@
-"""The least worst variance of every unbiased channel within epsilon, by a linear programme."""
+"""The least worst variance of every unbiased channel within epsilon, by a linear program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANSWERS: Final = 17
 def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> float:
     """Return the least worst variance on a range from -1 to 1 of channels with some scores.
 
-    Answers between the ones of the grid are left out, so that the programme is never above the
+    Answers between the ones of the grid are left out, so that the program is never above the
     optimum on that account; it is above it by what other scores would gain.
 
     Args:

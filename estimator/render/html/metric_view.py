@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from msgspec.structs import replace
-
 from client_sdk.protocol.epsilon import as_float, float_ceiling
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import odds, one_report
 from client_sdk.protocol.window import Window
-from estimator.render.html.chart_data import QuestionData, ShownGroup, data_of, groups_of
+from estimator.render.html.chart_data import MetricData, ShownGroup, data_of, groups_of
 from estimator.render.html.headlines import Headline, also_of, headline_of
 from estimator.render.html.tables import Extra, JointView, effects_table, extras_of, joint_view
-from estimator.render.html.wording import WordedConclusion, labelled_changes, too_few, verdict_of
+from estimator.render.html.wording import WordedConclusion, labeled_changes, too_few, verdict_of
 from estimator.render.rounding import Unit, within
-from estimator.render.words import HARDLY_POSSIBLE, short_loss
+from estimator.render.words import HARDLY_POSSIBLE, exact_loss, short_loss, with_titles
 from estimator.report.changes import untested_figures
 from estimator.report.conclusions import by_value
 from estimator.results.estimate import Estimate, Figure
@@ -45,11 +43,11 @@ window of a category of six values takes 330 bytes, so that these take 17 MB; mo
 REPORTS: Final = "Reports"
 """The term of the fact that counts all reports."""
 
-NO_TALLY: Final = Headline("", "There is no tally of it: nobody has reported, or in no window that may be shown.")
+NO_TALLY: Final = Headline("", "There is no tally that may be shown yet.")
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionView:
+class MetricView:
     """What the template shows of one question.
 
     Attributes:
@@ -89,7 +87,7 @@ class QuestionView:
     changes: Sequence[tuple[str, Unit, Figure]] = ()
     spark: Spark | None = None
     spark_label: str = ""
-    data: QuestionData | None = None
+    data: MetricData | None = None
 
     @property
     def title(self) -> str:
@@ -128,19 +126,19 @@ class QuestionView:
         return max(0, len(self.changes) - MOST_CHANGES)
 
 
-def unasked(metric: Metric) -> QuestionView:
+def unasked(metric: Metric) -> MetricView:
     """Return the view of a question without any tally."""
-    return QuestionView(metric, NO_TALLY, verdict_of(metric, None, 0), tuple(facts_of(metric, (), None)))
+    return MetricView(metric, NO_TALLY, verdict_of(metric, None, 0), tuple(facts_of(metric, (), None)))
 
 
-def question_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
+def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
     metric: Metric,
     windows: Sequence[MetricEstimate],
     calendar: Sequence[Window],
     highlight: Highlight,
     effects: Sequence[Effect],
     titles: Mapping[str, str],
-) -> QuestionView:
+) -> MetricView:
     """Return the view of one question.
 
     Args:
@@ -154,16 +152,14 @@ def question_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
     """
     shown, positions, changes = highlight.shown, highlight.positions, highlight.changes
-    if shown.names is not None:
-        first, second = (titles.get(name, name) for name in shown.names)
-        shown = replace(shown, names=(first, second))
+    shown = with_titles(shown, titles)
     windows = [shown if window.window == shown.window else window for window in windows]
     with_reports = sum(window.reports > 0 and window.closed for window in windows)
     of_window = [effect for effect in effects if effect.window == shown.window]
     groups = tuple(groups_of(shown, positions)) if shown.reports else ()
     values, joint = by_value(shown), joint_view(shown, highlight.independence)
     followed = followed_figure(shown, changes)
-    return QuestionView(
+    return MetricView(
         metric=metric,
         headline=headline_of(shown, joint),
         also=tuple(also_of(shown)),
@@ -176,7 +172,7 @@ def question_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
         left_out="" if values is None or not highlight.left_out else values.more(highlight.left_out),
         joint=joint,
         extras=(*extras_of(shown, positions), *([effects_table(of_window)] if of_window else [])),
-        changes=labelled_changes(changes),
+        changes=labeled_changes(changes),
         spark=None if followed is None else sparkline(_over_time(windows, followed, calendar)),
         spark_label=f"{with_reports} windows, {windows[0].window} to {windows[-1].window}",
         facts=tuple(facts_of(metric, windows, shown.central)),
@@ -226,14 +222,14 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
     yield "Kind of question", f"{in_unit(metric.kind.name, metric.unit)}, asked once a {metric.window}"
     yield "Mechanism", metric.channel.name
     epsilon = as_float(metric.epsilon_nanos)
-    yield "Epsilon of a report", f"{epsilon:.9f}: even odds can become {''.join(one_report(metric, shipped()))}"
+    yield "Epsilon of a report", f"{exact_loss(epsilon)}: even odds can become {''.join(one_report(metric, shipped()))}"
     if metric.delta:
         yield "Delta of a report", f"at most {short_loss(float_ceiling(metric.delta))}"
     if metric.channel.permanent_nanos:
         permanent = as_float(metric.channel.permanent_nanos)
         yield (
             "Epsilon of all reports of an answer that never changes, in this edition",
-            f"{permanent:.9f}: even odds can become {odds(metric.channel.permanent_nanos, shipped())}",
+            f"{exact_loss(permanent)}: even odds can become {odds(metric.channel.permanent_nanos, shipped())}",
         )
     if central is not None:
         loss = f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
@@ -253,7 +249,7 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
 def _end(metric: Metric) -> str:
     if metric.expires is None:
         return "further notice"
-    return f"the end of the {metric.window} that holds {metric.expires}"
+    return f"the end of the {metric.window} that contains {metric.expires}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The mutation score: how many small faults the tests refuse."""

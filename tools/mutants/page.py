@@ -1,0 +1,84 @@
+"""The page of the score."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from typing import Final
+
+from tools.trusted_core import ROOT
+
+PAGE: Final = ROOT / "docs" / "privacy" / "mutation-score.md"
+SURVIVORS: Final = Path(__file__).with_name("survivors.toml")
+BEGIN: Final = "<!-- score: written by make mutants -->\n"
+END: Final = "<!-- end of score -->\n"
+Z: Final = 1.959964
+"""The standard normal quantile of 97.5%."""
+
+
+def wilson(killed: int, number: int) -> tuple[float, float]:
+    """Return the 95% score interval of a share (Wilson 1927)."""
+    share, weight = killed / number, Z**2 / number
+    middle, half = share + weight / 2, Z * sqrt(share * (1 - share) / number + weight / (4 * number))
+    return max(0.0, (middle - half) / (1 + weight)), min(1.0, (middle + half) / (1 + weight))
+
+
+def package(file: str) -> str:
+    """Return the row of a file."""
+    parts = Path(file).parts
+    return "/".join(parts[:2] if parts[1] in {"protocol", "ledger", "store"} or "." not in parts[1] else parts[:1])
+
+
+def explained() -> Mapping[str, str]:
+    """Return why each survivor is one, by its key."""
+    texts: dict[str, str] = tomllib.loads(SURVIVORS.read_text("utf-8"))["explained"]
+    return texts
+
+
+def also_run() -> Mapping[str, list[str]]:
+    """Return tests that the record leaves out, and that are run first, by the key of a mutant."""
+    tests: dict[str, list[str]] = tomllib.loads(SURVIVORS.read_text("utf-8"))["also_run"]
+    return tests
+
+
+def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str, str]]) -> str:
+    """Return the tables: killed mutants by package, and each survivor with its explanation."""
+    rows = defaultdict[str, list[bool]](list)
+    for result in results:
+        is_killed = result["outcome"] == "killed"
+        rows[package(result["file"])].append(is_killed)
+        rows["all"].append(is_killed)
+    text = f"Seed {seed}, commit `{commit}`, at most {seconds:.0f} s for a mutant.\n\n"
+    text += "| code | mutants | killed | score | 95% interval |\n| --- | ---: | ---: | ---: | --- |\n"
+    for name, killed in sorted(rows.items(), key=lambda row: (row[0] == "all", row)):
+        low, high = wilson(sum(killed), len(killed))
+        share = sum(killed) / len(killed)
+        text += f"| {name} | {len(killed)} | {sum(killed)} | {share:.1%} | {low:.1%} to {high:.1%} |\n"
+    reasons = explained()
+    left = [reasons.get(result["key"], "not explained") for result in results if result["outcome"] != "killed"]
+    equivalent = sum(reason.startswith("Equivalent:") for reason in left)
+    low, high = wilson(len(results) - len(left), len(results) - equivalent)
+    share = (len(results) - len(left)) / (len(results) - equivalent)
+    text += (
+        f"\n{equivalent} of the survivors are equivalent: no test can tell them from the right line. Of the others\n"
+    )
+    text += f"{share:.1%} are killed (95% interval {low:.1%} to {high:.1%}).\n"
+    text += "\n| survivor | explanation |\n| --- | --- |\n"
+    for result in results:
+        if result["outcome"] != "killed":
+            change = f"`{_cell(result['right'])}` became `{_cell(result['wrong'])}`"
+            text += f"| {result['file']}: {change} | {reasons.get(result['key'], 'not explained')} |\n"
+    return text
+
+
+def _cell(code: str) -> str:
+    return code.replace("|", "\\|")
+
+
+def page(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str, str]]) -> str:
+    """Return the page with its tables as the results stand."""
+    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    return f"{before}{BEGIN}\n{score(seed, seconds, commit, results)}\n{END}{rest.partition(END)[2]}"
