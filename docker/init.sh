@@ -26,7 +26,7 @@ is_missing() {
         if [ -e "$file" ]; then present="$present $file"; else absent="$absent $file"; fi
     done
     if [ -n "$present" ] && [ -n "$absent" ]; then
-        echo "init.sh:$present exist, but$absent do not: move the existing files away, or write the missing ones yourself" >&2
+        echo "init.sh:$present exist, but not$absent: move the existing files away, or write the missing ones yourself" >&2
         exit 1
     fi
     if [ -n "$present" ]; then echo "kept$present"; fi

@@ -371,7 +371,7 @@ class Model(_OfFeatures, Ball):
         if mechanism not in ("auto", "rotated-axes", "crosses"):
             table.mistake("mechanism", "must be one of those for a model: auto, rotated-axes, crosses")
         if mechanism == "crosses" and not may_cross:
-            table.mistake("mechanism", "'crosses' is for a label of yes or no; let auto choose, or name 'rotated-axes'")
+            table.mistake("mechanism", "'crosses' is for a label of yes or no; use 'auto' or 'rotated-axes'")
         if mechanism == "auto" and self.population is None and may_cross:
             table.mistake(
                 "population",

@@ -228,7 +228,7 @@ def history(rng: random.Random, registries: Sequence[Registry], *, declared: boo
         "wait": lambda: (rng.choice(WAITS_S),),
         "restart": lambda: (rng.choice(consents), rng.randrange(VERSIONS)),
         "agree": lambda: (rng.choice(consents),),
-        "hear": lambda: rng.choice(COLLECTORS),
+        "receive": lambda: rng.choice(COLLECTORS),
         "flush": tuple,
         "look": tuple,
         "forget": tuple,
@@ -239,7 +239,7 @@ def history(rng: random.Random, registries: Sequence[Registry], *, declared: boo
         steps.append((name, methods[name]()))
         steps += [("restart", (True, rng.randrange(VERSIONS)))] if name == "forget" else []
     last = [name for name, metric in registries[0].metrics.items() if metric.kind.call == "record"]
-    steps += [("hear", (accept,)), ("wait", (9.0 * DAY_S,)), ("restart", (True, 0))]
+    steps += [("receive", (accept,)), ("wait", (9.0 * DAY_S,)), ("restart", (True, 0))]
     steps += [("record", (name, tuple(rng.choices(answers_of(name), k=2)))) for name in last]
     return [*steps, ("flush", ()), ("wait", (DAY_S,)), ("flush", ())]
 
@@ -312,11 +312,11 @@ def provided_lives(rng: random.Random) -> tuple[list[Registry], list[Step]]:
                     ("flush", ()),
                     ("restart", (True, rng.randrange(len(registries)))),
                     ("agree", (True,)),
-                    ("hear", rng.choice(COLLECTORS)),
+                    ("receive", rng.choice(COLLECTORS)),
                 ]
             )
         )
-    end: list[Step] = [("hear", (accept,)), ("restart", (True, 0))]
+    end: list[Step] = [("receive", (accept,)), ("restart", (True, 0))]
     end += [("provide", (name, (returns(True), raises))) for name in registries[0].metrics]  # noqa: FBT003 an answer
     return registries, [*steps, *end, ("wait", (9.0 * DAY_S,)), ("flush", ()), ("wait", (float(DAY_S),)), ("flush", ())]
 

@@ -53,7 +53,7 @@ class OrdinalMean(Grid):
 
     name: ClassVar[str] = Ordinal.name
     statistics: ClassVar[tuple[str, ...]] = ("mean",)
-    unshared: ClassVar[str] = "estimates the share of every value; remove statistic, or let auto choose"
+    unshared: ClassVar[str] = 'estimates the share of every value; remove statistic, or use mechanism = "auto"'
     statistic: ClassVar[str] = "mean"  # type: ignore[misc] # of each question of the others
     refused: ClassVar[Mapping[str, str]] = Ordinal.refused
     takes_fill_value: ClassVar[bool] = False

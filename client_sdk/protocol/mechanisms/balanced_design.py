@@ -106,7 +106,7 @@ class BalancedDesign(BlockDesign):
         design = balanced_choice(inputs, odds)
         if design is None:
             raise ValueError(
-                f"{cls.name!r} has no design for {inputs} values with {MAX_SYMBOLS} symbols or fewer; let auto choose"
+                f"{cls.name!r} has no design for {inputs} values with {MAX_SYMBOLS} symbols or fewer; use 'auto'"
             )
         return cls.within(request.epsilon, inputs, design.points, design.block_size, design.order)
 

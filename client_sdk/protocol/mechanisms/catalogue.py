@@ -255,7 +255,7 @@ def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
     if mechanism.statistics and kind.statistic not in mechanism.statistics and mechanism.is_open_to(kind):
         known = " and ".join(mechanism.statistics)
         first = next(each for each in mechanism.statistics if each in kind.statistics)
-        raise ValueError(f'estimates the {known} only; ask for statistic = "{first}", or let auto choose')
+        raise ValueError(f'estimates the {known} only; use statistic = "{first}", or mechanism = "auto"')
     if not mechanism.takes(request):
         fit = [each.name for each in MECHANISMS.values() if each.takes(request)]
         article = "an" if kind.name[0] in "ao" else "a"

@@ -66,7 +66,7 @@ def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
     """
     design = next((candidate.design for candidate in by_name(inputs, odds) if candidate.name == name), None)
     if design is None:
-        raise ValueError(f"{name!r} has no design for {inputs} values at this epsilon; let auto choose")
+        raise ValueError(f"{name!r} has no design for {inputs} values at this epsilon; use 'auto'")
     return design
 
 

@@ -81,9 +81,7 @@ class Exponential(Channel):
 
         """
         if request.has_no_answer:
-            raise ValueError(
-                "'exponential' has no place on the scale for no answer; remove fill_in, or let auto choose"
-            )
+            raise ValueError("'exponential' has no place on the scale for no answer; remove fill_in, or use 'auto'")
         if request.utility is None and not request.kind.is_ordered:
             raise ValueError(f"'exponential' needs utility = [[…], …] for a {request.kind.name}, which has no order")
         return cls.within(request.epsilon, request.utility or by_distance(request.size))

@@ -247,8 +247,9 @@ class Twin:
 
     def _outcome(self, name: str, arguments: tuple[Any, ...]) -> object:
         """Take a step; return its result, or what can be read in its error."""
+        step = getattr(self, name)
         try:
-            return getattr(self, name)(*arguments)
+            return step(*arguments)
         except AssertionError:
             raise
         except Exception as error:  # noqa: BLE001 whatever it is, both twins must raise it

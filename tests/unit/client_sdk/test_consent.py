@@ -259,7 +259,7 @@ def test_a_set_can_be_taken_back_and_given_until_the_user_opts_out(tmp_path: Pat
         assert device.consent is False
         assert rows(tmp_path, "SELECT * FROM queue") == []
         assert rows(tmp_path, "SELECT secret FROM device") == [(None,)]
-        with pytest.raises(ValueError, match="make a new Telemetry"):
+        with pytest.raises(ValueError, match="create a new Telemetry"):
             device.consent = True
         with pytest.raises(TypeError, match="a set of purposes"):
             device.consent = "usage"  # type: ignore[assignment] # that is the test

@@ -55,7 +55,7 @@ Telemetry(registry, collector="http://127.0.0.1:9", data_dir=None, consent=True)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("handler", "heard"),
+    ("handler", "received"),
     [("", set()), ("logging.basicConfig()", {"client_sdk", "client_sdk.protocol.registry.registry"})],
 )
 def test_what_is_for_developers_reaches_those_who_read_the_log_and_no_user_of_a_command(

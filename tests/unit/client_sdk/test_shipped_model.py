@@ -129,7 +129,7 @@ def test_a_range_in_other_parts_than_the_estimator_cuts_is_refused() -> None:
 
 
 def test_a_feature_of_one_value_is_refused() -> None:
-    with pytest.raises(ShippedModelError, match="is no model"):
+    with pytest.raises(ShippedModelError, match="is not a model"):
         ShippedModel.from_document(
             broken("learned", "inputs", 1, value={"name": "sex", "values": ["f"], "weights": []})
         )
@@ -150,5 +150,5 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(ShippedModelError, match=r"bad.json is not JSON"):
         ShippedModel.read(tmp_path / "bad.json")
     (tmp_path / "list.json").write_text("[]")
-    with pytest.raises(ShippedModelError, match="no model"):
+    with pytest.raises(ShippedModelError, match="is not a model"):
         ShippedModel.read(tmp_path / "list.json")

@@ -61,7 +61,7 @@ def test_a_clock_that_is_set_back_farther_records_nothing_until_it_gets_there(
     with device:
         clock.now_s -= back_s
         assert device.record("n", value=True) is Recorded.UNAVAILABLE
-        assert "stands before 2026-11-20" in (device.problem or "")
+        assert "clock is before 2026-11-20" in (device.problem or "")
         assert device.flush(timeout_s=60)  # what was paid for is still sent
         clock.now_s = NOON + DAY_S
         assert device.record("n", value=True) is Recorded.QUEUED
@@ -175,7 +175,7 @@ def test_a_clock_that_was_set_back_stays_a_problem_whatever_is_asked_meanwhile(t
         assert device.record("n", value=True) is Recorded.UNAVAILABLE
         device.budget()
         device.statement()
-        assert "stands before 2026-11-20" in (device.problem or "")
+        assert "clock is before 2026-11-20" in (device.problem or "")
         clock.now_s = NOON + DAY_S
         assert device.record("n", value=True) is Recorded.QUEUED
         assert device.problem is None

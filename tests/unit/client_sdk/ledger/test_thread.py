@@ -93,9 +93,9 @@ def test_where_no_thread_starts_the_ledger_is_unavailable(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     ledger_thread = LedgerThread(None, lambda: open_memory("acme"))
-    with pytest.raises(LedgerError, match="no thread can be started"):
+    with pytest.raises(LedgerError, match="cannot start a thread"):
         ledger_thread.run(note, LONG_S)
-    assert "no thread can be started" in (ledger_thread.problem or "")
+    assert "cannot start a thread" in (ledger_thread.problem or "")
 
 
 @pytest.mark.usefixtures("hostile_logging")

@@ -132,11 +132,11 @@ def test_a_named_mechanism_is_taken_as_named_or_refused_with_what_would_be_right
         assert type(channel.last_step) is BUILT[kind][mechanism]
         assert channel.name == mechanism
         return
-    with pytest.raises(ValueError, match=r"; (ask for|remove statistic|name one that is)") as caught:
+    with pytest.raises(ValueError, match=r"; (use statistic|remove statistic|name one that is)") as caught:
         channel_for(domain, HALF, mechanism, delta=delta, utility=utility)
     is_of_cells = kind == "number between thresholds" and mechanism in OF_DISTRIBUTIONS
     if not is_of_cells and any(mechanism in BUILT[other] for other in BUILT if DOMAINS[other].name == domain.name):
-        assert re.search("; (ask for statistic = |remove statistic)", str(caught.value))
+        assert re.search("; (use statistic = |remove statistic)", str(caught.value))
     else:
         article = "an" if domain.name in ("ordinal", "activity") else "a"
         said = f"'{mechanism}' is not for {article} {domain.name}; name one that is: "
@@ -219,7 +219,7 @@ def test_a_mechanism_without_a_design_for_the_domain_is_refused_with_what_auto_w
     inputs: int, mechanism: str, epsilon: int
 ) -> None:
     domain = Category(tuple(f"v{index}" for index in range(inputs)))
-    with pytest.raises(ValueError, match=f"'{mechanism}' has no design for {inputs} values .*; let auto choose"):
+    with pytest.raises(ValueError, match=f"'{mechanism}' has no design for {inputs} values .*; use 'auto'"):
         channel_for(domain, RequestedEpsilon.parse(epsilon), mechanism)
 
 

@@ -74,7 +74,7 @@ def test_a_registry_that_a_revision_lacks_is_new_and_a_revision_that_is_unknown_
 
 def test_without_git_no_revision_is_known(app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(app))
-    with pytest.raises(RegistryError, match=r"^HEAD:\./metrics\.toml: is no file, and git knows no such revision here"):
+    with pytest.raises(RegistryError, match=r"^HEAD:\./metrics\.toml: is neither a file nor a revision in git"):
         differences.read(Path("HEAD:./metrics.toml"))
 
 
