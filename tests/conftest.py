@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Generator, Iterator
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 60.0
 
+ALLOCATIONS = 50_000
+"""After how many new objects garbage is searched: syntax trees and tables have many, and few of them are garbage."""
+
 pytest_plugins = ["tests.support.services.outer_environment", "tests.support.services.temporary"]
 
 
@@ -31,6 +35,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     """Calculate in one thread, as the command does. Workers inherit it."""
     os.environ.setdefault(*ONE_THREAD)
+    gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Search what tests make for garbage, and not again and again the tests themselves."""
+    gc.freeze()
+    gc.enable()
+    gc.set_threshold(ALLOCATIONS)
 
 
 @pytest.hookimpl(tryfirst=True)
