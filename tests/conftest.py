@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 PATIENCE_S = 60.0
 
 ALLOCATIONS = 50_000
-"""After how many new objects garbage is searched: syntax trees and tables have many, and few of them are garbage."""
+"""After how many new objects garbage is searched: syntax trees and tables have many, and few of
+them are garbage.
+"""
 
 pytest_plugins = ["tests.support.services.outer_environment", "tests.support.services.temporary"]
 

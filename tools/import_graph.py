@@ -66,7 +66,7 @@ def syntax(path: Path) -> ast.Module:
 @cache
 def imports() -> tuple[Import, ...]:
     """Return every import of one module of the packages by another."""
-    return tuple(dependency for module, path in files().items() for dependency in _imports_of(module, syntax(path)))
+    return tuple(each for imported in _imports_by().values() for each in imported)
 
 
 @cache
@@ -84,7 +84,12 @@ def imports_by_name(module: str) -> frozenset[str]:
 
     For a name that a roof passes on, it is the module behind the roof.
     """
-    return frozenset(_behind(each.target, each.name) for each in imports() if each.source == module) | graph()[module]
+    return frozenset(_behind(each.target, each.name) for each in _imports_by()[module]) | graph()[module]
+
+
+@cache
+def _imports_by() -> Mapping[str, tuple[Import, ...]]:
+    return {module: tuple(_imports_of(module, syntax(path))) for module, path in files().items()}
 
 
 def longest_chain() -> list[str]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.metric import Metric
@@ -185,7 +186,13 @@ def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> C
     """
     if not closed or reports == 0 or metric.delta > 0:
         return None
-    return Central(delta, shuffled_epsilon(reports, Blanket.of_channel(metric.channel), delta))
+    return Central(delta, _epsilon_of_tally(reports, Blanket.of_channel(metric.channel), delta))
+
+
+@lru_cache(maxsize=2**12)
+def _epsilon_of_tally(reports: int, blanket: Blanket, delta: float) -> float:
+    """Return the epsilon of a tally; windows that are shown again are not searched again."""
+    return shuffled_epsilon(reports, blanket, delta)
 
 
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:

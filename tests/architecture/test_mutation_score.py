@@ -72,7 +72,7 @@ def drawn(root: Path, seed: int, number: int = 9) -> list[Mutant]:
     return list(draw(seed, number, root, [FILE]))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_mutant_of_a_tested_function_is_killed_and_one_of_an_untested_function_survives(tmp_path: Path) -> None:
     source = SOURCE.replace('    warn("%d", 2 + 2)\n', "").partition("\n\nQUERY")[0]
     (product(tmp_path) / FILE).write_text(source, encoding="utf-8")
@@ -90,12 +90,14 @@ def test_a_seed_draws_the_same_mutants_and_another_seed_others(tmp_path: Path) -
     assert len({tuple(mutant.key for mutant in drawn(tmp_path, seed)) for seed in range(9)}) > 1
 
 
+@pytest.mark.long
 def test_what_does_not_run_and_what_is_logged_is_not_mutated(tmp_path: Path) -> None:
     product(tmp_path)
     query = SOURCE.splitlines()[-1]
     assert {mutant.right for seed in range(99) for mutant in drawn(tmp_path, seed)} == {TESTED, UNTESTED, query}
 
 
+@pytest.mark.long
 def test_words_of_sql_are_replaced_one_at_a_time(tmp_path: Path) -> None:
     product(tmp_path)
     query = SOURCE.splitlines()[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +54,7 @@ def names(tree: ast.AST) -> Iterator[tuple[str, int]]:
                 yield from ((part, node.lineno) for part in module.split("."))
 
 
+@cache
 def mistakes(name: str) -> list[str]:
     """Return what is wrong with a name."""
     parts = [part.lower() for part in _PART.findall(name)]

@@ -328,7 +328,7 @@ def test_a_module_outside_that_starts_to_see_one_of_them_is_named(tmp_path: Path
     assert beyond(seen(tmp_path)) == {"per_process.py": [name]}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_beside_hostile_modules_the_ledger_and_the_wire_stay_lawful(tmp_path: Path) -> None:
     outcomes = all_lived(lives(tmp_path, range(4)))
     assert faults_of(outcomes) == []
@@ -345,7 +345,7 @@ def test_beside_hostile_modules_the_ledger_and_the_wire_stay_lawful(tmp_path: Pa
     assert sum(sum(outcome.misbehaved.values()) for outcome in outcomes) > MOST_PATIENT
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_beside_hostile_modules_nothing_is_charged_or_sent_without_consent(tmp_path: Path) -> None:
     assert faults_of(all_lived(lives(tmp_path, range(2), agrees=False))) == []
 

@@ -94,6 +94,7 @@ def test_every_line_of_the_page_names_the_same_tag_and_the_files_of_its_release(
     }
 
 
+@pytest.mark.long
 def test_an_app_gets_the_users_command_only(app: Path) -> None:
     assert [path.name for path in app.glob("hearsay-*")] == ["hearsay-client"]
     said = subprocess.run([app / "hearsay-client", "--version"], check=True, capture_output=True, text=True)
@@ -106,6 +107,7 @@ def test_the_service_is_imported_without_the_sdk(service: Path, tmp_path: Path) 
     subprocess.run([service / "python", "-I", "-c", program], check=True, cwd=tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("extra", ["collector", "estimator"])
 def test_a_command_whose_extra_is_missing_prints_the_install_line_and_exits_1(service: Path, extra: str) -> None:
     run = subprocess.run([service / f"hearsay-{extra}", "--help"], check=False, capture_output=True, text=True)
@@ -115,5 +117,6 @@ def test_a_command_whose_extra_is_missing_prints_the_install_line_and_exits_1(se
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.long
 def test_the_interpreter_of_the_tests_is_not_an_apps(app: Path) -> None:
     assert Path(sys.executable).parent != app

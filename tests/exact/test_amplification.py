@@ -111,6 +111,7 @@ def test_no_channel_reveals_more_than_the_bound(name: str, reports: int) -> None
     check_channel(CHANNELS[name], reports)
 
 
+@pytest.mark.long
 @for_each("name", MOST)
 def test_no_pair_of_answers_reveals_more_than_the_bound(name: str) -> None:
     for reports in (1, 2, 3):

@@ -115,7 +115,7 @@ WAITS_S = (1.0, 70.0, 3600.0, DAY_S / 2.0, DAY_S, DAY_S, DAY_S, 4 * DAY_S, 9 * D
 OFTEN = (9, 3, 2, 4, 3, 1, 2, 2, 1, 1)
 """How often each step is taken, in the order of `history`."""
 
-HISTORIES, STEPS, VERSIONS = 12, 22, 3
+HISTORIES, STEPS, VERSIONS = 6, 22, 3
 ERRORS = {"UnknownMetricError", "OutsideDomainError", "ClockError", "LedgerError"}
 """What a host's mistakes, and a clock that was set back, may raise."""
 

@@ -19,6 +19,7 @@ DIGITS = 100
 """Decimal digits of the exact sums: their error is far below the last digit of a float."""
 
 
+@pytest.mark.long
 @for_each("local", [1e-6, 0.5, 1.0, 4.0, 20.0])
 @for_each("trials", [0, 1, 2, 31, 32, 33, 64, 1000, 10**5])
 def test_the_law_is_rounded_up_by_no_more_than_it_says(trials: int, local: float) -> None:

@@ -156,6 +156,7 @@ ROUNDED = 2.0**-40
 """As a part of the range: truths at its ends, and the ends of intervals, are sums of floats."""
 
 
+@pytest.mark.long
 @for_each("kind", POSITIONS)
 @for_each("name", EXACT)
 def test_an_interval_of_a_mean_of_three_values_holds_every_truth_as_often_as_promised(name: str, kind: str) -> None:

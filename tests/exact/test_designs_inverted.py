@@ -11,6 +11,7 @@ from math import lcm
 from operator import mul
 
 import numpy as np
+import pytest
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
@@ -55,6 +56,7 @@ def tolerance(channel: Channel) -> float:
     return 64 * PRECISION * channel.symbols * float(np.abs(weights(channel)).max())
 
 
+@pytest.mark.long
 @for_each("channel", DESIGNS)
 def test_the_law_of_symbols_and_its_adjoint_are_those_of_the_channel(channel: Channel) -> None:
     inverse, law = inverse_of(channel), matrix(channel)
@@ -86,6 +88,7 @@ def test_one_report_leaves_a_standard_error(channel: Channel) -> None:
     assert (inverse_of(channel).standard_errors(counts, 1) > 0).all()
 
 
+@pytest.mark.long
 @for_each("channel", SMALL)
 def test_the_weights_are_those_of_exact_least_squares(channel: Channel) -> None:
     """In rationals: the weighted least squares of a uniform population, which are exactly
@@ -120,6 +123,7 @@ def over_one_denominator(matrix: list[list[Fraction]]) -> tuple[list[list[int]],
     return [[entry.numerator * (denominator // entry.denominator) for entry in row] for row in matrix], denominator
 
 
+@pytest.mark.long
 @for_each("channel", DESIGNS)
 @for_each("power", [0, 3])
 def test_no_shares_are_likelier_than_the_likeliest_by_more_than_the_stated_slack(channel: Channel, power: int) -> None:
@@ -167,6 +171,7 @@ UNBALANCED = [
 RUNS = 20_000
 
 
+@pytest.mark.long
 @for_each("reports", [5, 49, 50, 200, 3000])
 @for_each("channel", UNBALANCED)
 def test_the_intervals_of_unbalanced_designs_cover_by_sampling(channel: CyclicDesign, reports: int) -> None:

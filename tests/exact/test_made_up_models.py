@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from client_sdk.protocol import Window
 from client_sdk.protocol.mechanisms.crosses import Crosses
@@ -44,6 +45,7 @@ def is_accused(counts: Counts) -> bool:
     return estimated.fakes.test.impossible
 
 
+@pytest.mark.long
 @for_each("seed", range(3))
 @for_each("liars", [30, 300, 2000])
 def test_no_lie_moves_a_cell_further_than_is_said(seed: int, liars: int) -> None:

@@ -243,7 +243,7 @@ def as_if_alone(sums: Sums, shapes: Mapping[ChangeVerdict, Floats]) -> Floats:
     return unscaled
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_clearest_step_is_corrected_for_all_places_where_it_may_lie() -> None:
     generator, metric = np.random.default_rng(5), NULL.metric("yes")
     people = np.array([PEOPLE, PEOPLE]) // 2

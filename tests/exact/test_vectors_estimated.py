@@ -115,6 +115,7 @@ REPETITIONS = 40
 WEIGHTS = np.array([[1, 1, 1, 1], [0.5, -2, 0, 1], [0, 1, 0, 0]], float)
 
 
+@pytest.mark.long
 @for_each("truth", TRUTHS)
 @for_each("epsilon", [1, 6])
 def test_intervals_of_coordinates_and_linear_functions_hold_at_every_truth(truth: str, epsilon: int) -> None:

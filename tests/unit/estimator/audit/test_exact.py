@@ -61,7 +61,7 @@ def _document(registry: Path) -> dict[str, dict[str, object]]:
     return {f"{proof['metric']}, {proof['step']}": proof for proof in document["proofs"]}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_kind_of_metric_is_as_claimed_within_80_columns(tmp_path: Path) -> None:
     path = tmp_path / "metrics.toml"
     path.write_text(REGISTRY_TEXT + registry_text(load=GAUSSIAN | {"delta": 0.001}).partition('in tests only."\n')[2])

@@ -98,7 +98,7 @@ def squares_of(channel: Channel) -> Squares:
     return inverse_of(channel).squares(channel.inputs)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @for_each("name", SHARED)
 def test_the_error_of_alike_shares_is_what_a_rehearsal_measures(name: str) -> None:
     registry = Registry.parse(registry_text(**{name: SHARED[name]}))

@@ -22,7 +22,7 @@ def summed(count: int, reports: int, chance: float) -> float:
     return float(sum(comb(reports, k) * yes**k * no ** (reports - k) for k in range(count, reports + 1)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @for_each("chance", [0.02, 0.3, 0.7])
 @for_each("reports", [1, 2, 7, 30, 100])
 def test_the_tail_of_few_reports_is_the_sum_of_all_its_terms(reports: int, chance: float) -> None:

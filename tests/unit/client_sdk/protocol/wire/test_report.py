@@ -95,7 +95,7 @@ def test_a_verdict_comes_back_from_the_wire_and_accounts_for_every_report(verdic
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=400)
+@settings(derandomize=True, deadline=None, max_examples=200)
 @given(bodies)
 @example(b"[" * 100_000)
 @example(b'{"a":' * 100_000)
@@ -113,7 +113,7 @@ def test_any_bytes_are_an_upload_or_malformed_and_never_crash_the_decoder(body: 
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=400)
+@settings(derandomize=True, deadline=None, max_examples=200)
 @given(bodies, st.integers(1, MAX_REPORTS))
 @example(b"[" * 100_000, 1)
 @example(b'{"accepted":' + b"9" * 10_000 + b',"refused":[]}', 1)
