@@ -46,5 +46,6 @@ def test_the_mean_of_vectors_comes_out_of_real_tallies(tmp_path: Path) -> None:
     coordinates = estimated.figures("coordinate")
     assert [coordinate.value for coordinate in coordinates] == [0, 1, 2, 3]
     for each, true in zip(coordinates, TRUTH, strict=True):
+        assert each.estimate is not None
         assert abs(each.estimate - true) <= WIDER * (each.high - each.low) / 2
     assert float(np.max(coordinates.highs - coordinates.lows)) < 0.15

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import inspect
 import io
 import json
 import math
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from click.testing import CliRunner
@@ -29,6 +32,8 @@ from estimator.commands.cli import command as estimator
 FOLDER: Final = Path(__file__).parent
 METRICS: Final = FOLDER / "metrics.toml"
 PRINTED: Final = FOLDER / "printed"
+NAMES: Final = FOLDER / "public_names.txt"
+PUBLIC: Final = ("client_sdk", "client_sdk.testing", "estimator")
 
 _REPORT: Final = "estimator report --registry metrics.toml --tallies tallies.ndjson"
 _REHEARSE: Final = "estimator rehearse --registry metrics.toml --csv answers.csv --repeat 100 --seed 7"
@@ -131,6 +136,36 @@ def outputs(names: list[str], into: Path) -> dict[str, str]:
         return {name: _settled(name, _run(name, COMMANDS[name])) for name in names}
 
 
+def public_names() -> str:
+    """Return every public name with its arguments; of a class also its public methods."""
+    return "".join(line for package in PUBLIC for line in _names_of(import_module(package)))
+
+
+def _names_of(package: ModuleType) -> Iterator[str]:
+    for name in package.__all__:
+        named = getattr(package, name)
+        yield f"{package.__name__}.{name}{_arguments(named)}\n"
+        own = (
+            [each for each in named.__mro__ if each.__module__.partition(".")[0] in PUBLIC]
+            if inspect.isclass(named)
+            else []
+        )
+        members = sorted({member for each in own for member in vars(each) if not member.startswith("_")})
+        yield from (f"    {member}{_arguments(getattr(named, member, None))}\n" for member in members)
+
+
+def _arguments(named: object) -> str:
+    """Return the arguments of a function, or of a class that takes its own; without types."""
+    if not inspect.isroutine(named) and not (inspect.isclass(named) and "__init__" in vars(named)):
+        return ""
+    parameters = [
+        each.replace(annotation=each.empty, default=each.empty if each.default is each.empty else ...)
+        for each in inspect.signature(named).parameters.values()
+        if each.name != "self"
+    ]
+    return str(inspect.Signature(parameters)).replace("=Ellipsis", "=…")
+
+
 def _run(name: str, command: str) -> str:
     program, *arguments = command.split()
     printed = {"client": _of_client, "estimator": _of_estimator}[program](arguments)
@@ -176,6 +211,7 @@ def _page_data(page: str) -> str:
 if __name__ == "__main__":
     import tempfile
 
+    NAMES.write_text(public_names(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         for written, content in outputs(sys.argv[1:] or list(COMMANDS), Path(folder)).items():
             reviewed = PRINTED / written
