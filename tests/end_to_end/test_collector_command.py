@@ -246,7 +246,7 @@ def test_a_store_is_not_served_under_another_apps_registry_unless_it_is_renamed(
     other = tmp_path / "other.toml"
     other.write_text(registry_file.read_text().replace("acme-notes", "acme-mail"))
     refused = serve(other, "--data-dir", tmp_path / "data")
-    assert (refused.returncode, "that of the app acme-notes" in refused.stderr) == (1, True)
+    assert (refused.returncode, "belongs to the app acme-notes" in refused.stderr) == (1, True)
     with running_collector(other, tmp_path / "data", "--rename-app"):
         pass
     with running_collector(other, tmp_path / "data"):

@@ -334,7 +334,7 @@ def test_a_collector_that_loses_its_power_under_load_goes_on_after_a_torn_tail_a
     shutil.copytree(data, damaged, ignore=shutil.ignore_patterns("run"))
     name, noted = note(data)
     os.truncate(damaged / STORE_DIR / name, noted - 1)
-    with pytest.raises(ConfigError, match="lacks 1 byte at its end"):
+    with pytest.raises(ConfigError, match="lacks the last 1 byte of"):
         counted(damaged)
     end = log.read_bytes()
     last = end[end.rindex(TRANSACTION) :]

@@ -28,7 +28,7 @@ FILES = 24
 
 MOST_FILES_OF_A_STORE = 14
 
-ROOM_IS_MISSING = re.compile("No space left on device; make room")
+ROOM_IS_MISSING = re.compile("No space left on device; free space")
 
 
 def start(data: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_restart_names_the_full_or_read_only_disk_that_ended_the_store(
         ballast = fill(small_disk)
         kill_store(embedded)
         wait_until(lambda: looked_after(embedded) >= 1, what="the first restart")
-        assert re.search(r"by signal 9 \(SIGKILL\).*No space left on device; make room", caplog.text)
+        assert re.search(r"by signal 9 \(SIGKILL\).*No space left on device; free space", caplog.text)
         ballast.unlink()
         wait_until(lambda: answers(embedded.url), what="the store")
         caplog.clear()
@@ -123,7 +123,7 @@ def test_a_restart_names_the_full_or_read_only_disk_that_ended_the_store(
             seen = embedded.restarts
             kill_store(embedded)
             wait_until(lambda: looked_after(embedded) > seen, what="the second restart")
-        assert "Read-only file system; see in the system's log" in caplog.text
+        assert "Read-only file system; see the system log" in caplog.text
 
 
 def kill_store(embedded: EmbeddedStore) -> None:
