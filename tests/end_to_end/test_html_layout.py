@@ -226,7 +226,7 @@ def test_the_page_of_all_windows_fits_a_phone_and_has_no_findings(
         of_all = view.page.locator("section:has(> #windows, > #asked, > #devices) table")
         assert of_all.count() > 1
         assert of_all.evaluate_all(TOO_WIDE) == []
-        links = view.page.locator("a[href^=questions]" if is_public else ".files a")
+        links = view.page.locator("a[href^=metrics]" if is_public else ".files a")
         assert links.count() == (len(REGISTRY.metrics) if is_public else len(files) * len(windows))
         results = Axe().run(view.page)
         assert results.violations_count == 0, results.generate_report()

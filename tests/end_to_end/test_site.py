@@ -157,7 +157,7 @@ def test_a_page_names_the_version_and_opens_its_group_of_the_sidebar_alone(site:
 
 def test_models_find_every_page_in_one_list_with_a_sentence_on_each(site: Path) -> None:
     entries = re.findall(
-        r"^- \[.+\]\((\S+)\): [^\s<][^<]+$", (site / "llms.txt").read_text(encoding="utf-8"), re.MULTILINE
+        r"^- \[.+\]\((\S+)\): [^\s<][^<\n]+$", (site / "llms.txt").read_text(encoding="utf-8"), re.MULTILINE
     )
     pages = {path.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     assert sorted(entries) == sorted(pages - {"index.html"})

@@ -214,7 +214,7 @@ def test_with_two_replicas_of_each_master_any_node_may_be_away_and_nothing_stops
         replica.kill()
         assert all(map(is_acknowledged, first))
         wait_until(lambda: every_tally() == len(first), what="tallies without a replica that has failed")
-        for promise, why in ((Promise(Durability.REPLICATED, 2), "--copies 2 needs"), (ON_DISK, replica_name)):
+        for promise, why in ((Promise(Durability.REPLICATED, 2), "but --copies requires 2"), (ON_DISK, replica_name)):
             with seen_under(promise, cluster) as store, pytest.raises(StoreUnavailableError, match=why):
                 list(store.open_tallies(frozenset()))
         replica.start()

@@ -83,7 +83,7 @@ def test_a_collector_whose_store_is_full_keeps_what_it_acknowledged_says_so_and_
         server.delete(keys.of_shard(0, "ballast"))
         load.wait_for(kept + UPLOADS_BETWEEN)
         load.end()
-        wait_until(lambda: "has room again" in collector.output.read_text(), what="word of it")
+        wait_until(lambda: "has free memory again" in collector.output.read_text(), what="word of it")
         assert answer_of(f"{collector.url}/readyz")[0] == 200
         assert load.statuses[0] == 0
 
