@@ -85,7 +85,7 @@ def test_every_page_is_on_the_site(site: Path) -> None:
         ("sdk", "already_recorded"),
         ("sdk", "client_sdk.FlushOutcome"),
         ("reports", "RehearsedFigure"),
-        ("estimator", "estimator.load_report"),
+        ("reports", "estimator.load_report"),
         ("../protocol/wire", "unknown_edition"),
     ],
 )
