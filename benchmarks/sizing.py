@@ -117,15 +117,12 @@ def _figure(results: str, source: Source) -> float:
 
 
 def tables(figures: Figures) -> str:
-    """Return what the page shows: the figures, and what follows from them."""
-    given = [
-        [f"`{name}`", f"{getattr(figures, name):,g}", f"{source.section}: {source.row}"]
-        for name, source in SOURCES.items()
-    ]
+    """Return the tables of the page: needs by number of devices, and the measured figures."""
     heading = ("", *(f"{devices:,} devices" for devices in DEVICES))
     needs = [_needs(devices, figures) for devices in DEVICES]
     rows = [[name, *(need[name] for need in needs)] for name in needs[0]]
-    return table(("figure", "measured", "row of the results"), given) + "\n" + table(heading, rows)
+    given = [[f"`{name}`", f"{getattr(figures, name):,g}"] for name in SOURCES]
+    return table(heading, rows) + "\n" + table(("figure", "measured"), given)
 
 
 def _needs(devices: int, figures: Figures) -> dict[str, str]:
