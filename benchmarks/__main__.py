@@ -35,7 +35,7 @@ from benchmarks.peers.compare import measure_peers
 from benchmarks.quantiles import measure_quantiles
 from benchmarks.relay import measure_relay
 from benchmarks.sdk import measure_sdk
-from benchmarks.sizing import RESULTS, write_page
+from benchmarks.sizing import RESULTS
 from benchmarks.stores import measure_stores
 from benchmarks.text.page import measure_text
 from benchmarks.typescript import measure_browsers, measure_typescript
@@ -88,7 +88,6 @@ def main(names: list[str]) -> None:
     for name in names or PARTS:
         sys.stderr.write(f"{name} …\n")
         write({name: section(PARTS[name]())})
-        write_page()
 
 
 def section(text: str) -> str:

@@ -1,13 +1,9 @@
 """How much of everything a number of devices needs: arithmetic on the figures of RESULTS.md, for
 the page on sizing.
-
-Its tables are written after every measurement, and by ``python -m benchmarks.sizing``. A test
-compares them with the results.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -22,7 +18,6 @@ from collector.maintenance import REWRITE_INTERVAL_S
 
 ROOT: Final = Path(__file__).parents[1]
 RESULTS: Final = Path(__file__).parent / "RESULTS.md"
-PAGE: Final = ROOT / "docs" / "reference" / "sizing.md"
 
 DEVICES: Final = (10**4, 10**6, 10**8, 10**9)
 PEAK: Final = 3
@@ -116,11 +111,16 @@ def _figure(results: str, source: Source) -> float:
     raise LookupError(f"the results have no row {source.row!r} in the section {source.section!r}: run make bench")
 
 
-def tables(figures: Figures) -> str:
+def needs() -> str:
+    """Return what numbers of devices need, by the results."""
+    return needs_by(measured(RESULTS.read_text(encoding="utf-8")))
+
+
+def needs_by(figures: Figures) -> str:
     """Return the tables of the page: needs by number of devices, and the measured figures."""
     heading = ("", *(f"{devices:,} devices" for devices in DEVICES))
-    needs = [_needs(devices, figures) for devices in DEVICES]
-    rows = [[name, *(need[name] for need in needs)] for name in needs[0]]
+    columns = [_needs(devices, figures) for devices in DEVICES]
+    rows = [[name, *(column[name] for column in columns)] for name in columns[0]]
     given = [[f"`{name}`", f"{getattr(figures, name):,g}"] for name in SOURCES]
     return table(heading, rows) + "\n" + table(("figure", "measured"), given)
 
@@ -158,22 +158,3 @@ def _bytes(number: float) -> str:
             return f"{number:.1f} {unit}"
         number /= 1000
     return f"{number:.1f} TB"
-
-
-MARKED: Final = re.compile(r"(?<=<!-- tables -->\n).*(?=<!-- end of tables -->)", re.DOTALL)
-
-
-def shown(page: str) -> str:
-    """Return the tables that the page shows."""
-    match = MARKED.search(page)
-    return match[0] if match else ""
-
-
-def write_page() -> None:
-    """Write the page's tables anew."""
-    tables_now = tables(measured(RESULTS.read_text(encoding="utf-8")))
-    PAGE.write_text(MARKED.sub(lambda _: tables_now, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write_page()

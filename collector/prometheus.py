@@ -65,16 +65,21 @@ _RELAY_COUNTERS = (
     (
         RELAYED,
         "hearsay_relay_uploads",
-        "Uploads in batches, answered by the collector or not.",
+        "Uploads in batches, answered by the collector or not. Divided by batches: among how many an upload hides.",
         "outcome",
     ),
     (
         BATCHES,
         "hearsay_relay_batches",
-        "Batches: answered, or the reason why not.",
+        "Batches: answered; unavailable (no valid answer); refused (for the relay's key); abandoned by all devices.",
         "outcome",
     ),
-    (PROBLEMS, "hearsay_relay_problems", "Problem responses to devices, by code.", "code"),
+    (
+        PROBLEMS,
+        "hearsay_relay_problems",
+        "Problem responses to devices, by code; unknown ones of the collector as collector_unavailable.",
+        "code",
+    ),
 )
 
 
@@ -186,13 +191,15 @@ def _latency(totals: Totals) -> Metric:
 
 
 def _gauges(health: Health) -> Iterator[Metric]:
-    yield GaugeMetricFamily("hearsay_store_up", "Whether the store answered within the last second.", health.is_up)
+    yield GaugeMetricFamily(
+        "hearsay_store_up", "Whether the store answered within the last second, and no data is missing.", health.is_up
+    )
     yield GaugeMetricFamily(
         "hearsay_store_noted", "Whether missing data in the embedded store's file would be noticed.", health.is_noted
     )
     yield GaugeMetricFamily(
         "hearsay_store_memory_used_ratio",
-        "The fraction of its memory that the store uses, on the fullest server.",
+        "The used fraction of maxmemory, or without it of the machine's memory, on the fullest server.",
         health.memory_used,
     )
     yield GaugeMetricFamily(
@@ -206,7 +213,7 @@ def _gauges(health: Health) -> Iterator[Metric]:
     yield windows
     reports = GaugeMetricFamily(
         "hearsay_window_reports",
-        "Perturbed reports in open windows, as of the latest snapshot.",
+        "Perturbed reports in open windows, as of the latest snapshot. None before the first.",
         labels=("metric", "window"),
     )
     for labels, count in health.open_reports.items():

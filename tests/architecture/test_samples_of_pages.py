@@ -15,6 +15,7 @@ from client_sdk.protocol import Registry
 from estimator.render.openmetrics import FIGURES, METRICS
 from tests.support.core.tables import for_each
 from tools.reference.commands import helps
+from tools.reference.parts import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -54,7 +55,7 @@ def test_the_settings_and_queries_of_prometheus_name_what_is_exposed() -> None:
     shipped = yaml.safe_load((ROOT / "docker" / "monitoring" / "prometheus.yaml").read_text(encoding="utf-8"))
     assert job["job_name"] == shipped["scrape_configs"][0]["job_name"]
     assert job["static_configs"][0]["targets"] == ["127.0.0.1:9090"]
-    exposed = set(re.findall(r"`(hearsay_\w+)", (DOCS / "reference" / "monitoring.md").read_text(encoding="utf-8")))
+    exposed = set(re.findall(r"`(hearsay_\w+)", PARTS["metrics of a collector"]()))
     series = set(re.findall(r"(hearsay_\w+)", page.read_text(encoding="utf-8")))
     assert {name.removesuffix("_bucket") for name in series} <= exposed | {*FIGURES, *METRICS}
 

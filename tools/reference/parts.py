@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from benchmarks import sizing
 from tools import schema_page
-from tools.reference import codes, commands, registry_page
+from tools.reference import codes, commands, exposed_metrics, registry_page
 
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "commands": commands.sections,
@@ -21,6 +22,9 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "outcomes of record": lambda: codes.outcomes("recorded"),
     "outcomes of flush": lambda: codes.outcomes("flushed"),
     "outcomes of the history": lambda: codes.outcomes("history"),
+    "metrics of a collector": exposed_metrics.collector,
+    "metrics of a relay": exposed_metrics.relay,
+    "sizing": sizing.needs,
     "report": schema_page.report,
     "columns": schema_page.columns,
     "statistics": schema_page.statistics,
