@@ -151,7 +151,7 @@ MECHANISM_WORDS: Final[Mapping[str, str]] = {
     "square-wave": "a place near the answer, or any place",
     "hierarchical": "a part of the range, at a scale drawn by chance",
     "laplace": "the answer with Laplace noise",
-    "gaussian": "the answer with Gaussian noise; its epsilon is exceeded with probability delta",
+    "gaussian": "the answer with Gaussian noise; needs a [delta](#delta)",
     "rotated-axes": "a direction that the vector points along rather than not",
     "crosses": "one feature, drawn by chance, with the label",
     "grouped-geometry": "a cell of the text's hash in the device's group",
