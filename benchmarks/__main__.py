@@ -2,7 +2,7 @@
 that are named.
 
 ``python -m benchmarks`` measures everything; ``python -m benchmarks collector html`` these two, and
-leaves the other sections as they were: each says when it was measured. The page on sizing follows.
+leaves the other sections as they were: each says when it was measured.
 """
 
 from __future__ import annotations
