@@ -8,6 +8,7 @@ import errno
 import io
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from client_sdk.ledger import erase, explanations, registries
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.errors import LanguageError, RegistryError
+from client_sdk.protocol.registry.registry import FOLDER
 from client_sdk.protocol.sentences import ENGLISH, LANGUAGE
 
 EXAMPLES = {
@@ -50,7 +52,10 @@ def main(argv: Sequence[str] | None = None) -> ExitStatus:
             arguments.refuse(f"the registry cannot be used:\n{error}")
         return _end(outcome)
     path = Path(arguments.data_dir).absolute() / ledger_file.FILE_NAME
+    trial = path.parent / FOLDER
     try:
+        if not ledger_file.exists(path) and ledger_file.exists(trial / path.name):
+            return _fail(f"there is no ledger at {path}, only a trial's: use --data-dir {shlex.quote(str(trial))}")
         return _print(arguments.command(path, arguments))
     except KeyboardInterrupt:  # the reader has seen enough
         return ExitStatus.DONE
@@ -175,7 +180,9 @@ def _show(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
             return [show.pending_as_json(view) if arguments.pending else show.as_json(view)]
         if arguments.pending:
             return list(show.pending_as_text(view))
-        return list(show.everything_as_text(view) if arguments.all else show.as_text(view))
+        if arguments.all:
+            return list(show.everything_as_text(view))
+        return list(show.as_text(view, shlex.quote(arguments.data_dir)))
 
     return show.followed(read) if arguments.follow else iter(read())
 

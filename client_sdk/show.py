@@ -141,8 +141,14 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
     return read_status(connection, registry.budget, periods, participation.window_nanos(registry, periods.day))
 
 
-def as_text(view: LedgerView) -> Iterator[str]:
-    """Yield what matters as lines for people: about twenty."""
+def as_text(view: LedgerView, folder: str) -> Iterator[str]:
+    """Yield what matters as lines for people: about twenty.
+
+    Args:
+        view: the ledger.
+        folder: its data directory, for the command that shows everything.
+
+    """
     say = view.say
     yield from _history(view, view.history[-SHOWN:])
     if len(view.history) > SHOWN:
@@ -158,7 +164,7 @@ def as_text(view: LedgerView) -> Iterator[str]:
     if view.stopped:
         yield say("show.ended", metrics=", ".join(dict.fromkeys(say.code("title", name) for name, _ in view.stopped)))
     yield from _latest_problem(view)
-    yield say("show.all")
+    yield say("show.all", folder=folder)
 
 
 def _history(view: LedgerView, entries: Sequence[HistoryEntry]) -> Iterator[str]:

@@ -163,7 +163,7 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
         raise TalliesError(f"{collector} did not answer with tallies: {error}") from None
     except HTTPError as error:
         with error:
-            raise _refusal(collector, error.code) from None
+            raise _refusal(collector, error.code, preliminary=preliminary) from None
     except HTTPException as error:  # its message would show the response
         raise CollectorDownError(failure_of(error).said_of(collector)) from None
     except OSError as error:
@@ -198,13 +198,16 @@ def _instant(text: str | None) -> datetime | None:
         return None
 
 
-def _refusal(collector: str, status: int) -> TalliesError:
+def _refusal(collector: str, status: int, *, preliminary: bool) -> TalliesError:
     if status == HTTPStatus.UNAUTHORIZED:
         return TalliesError(f"{collector} does not know the read token; set {TOKEN_VARIABLE} to one that it knows")
-    if status == HTTPStatus.FORBIDDEN:
+    if status == HTTPStatus.FORBIDDEN and preliminary:
         return TalliesError(
-            f"{collector} does not let the token read that; use a read key, and for open windows one that may see them"
+            f"{collector} does not let this token read open windows; use a read key whose entry in the access file has "
+            "preliminary = true"
         )
+    if status == HTTPStatus.FORBIDDEN:
+        return TalliesError(f"{collector} does not let this token read tallies; use a read key")
     failure = failure_of_status(status)
     is_down = failure is Failure.TOO_MANY or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     return (CollectorDownError if is_down else TalliesError)(failure.said_of(collector, f"status {status}"))

@@ -65,7 +65,7 @@ class Agreement:
         self._former: dict[str, Metric | None] = {}
 
     def take(self, decided: object) -> None:
-        """Take what a host says that the user has agreed to; raise as `consent_of` does."""
+        """Store what the user has agreed to, according to the app. Errors: see `consent_of`."""
         self.consent = consent_of(decided)
         self.withheld = decided.withheld if isinstance(decided, Decision) else frozenset()
         self.declined = decided.declined if isinstance(decided, Decision) else frozenset()

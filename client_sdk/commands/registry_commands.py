@@ -285,7 +285,7 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
         into: the history; None for the one beside the registry.
         day: the day of the release; None for today.
         today: the present day.
-        only_checks: whether to say only if the registry is released already.
+        only_checks: whether to write nothing, and only say if the registry is in its history.
 
     Raises:
         RegistryError: if the registry or the history cannot be used.

@@ -88,8 +88,8 @@ def _forget_participation(connection: sqlite3.Connection) -> None:
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
     """For some questions, delete what `wipe` deletes of all; return whether a count was running.
 
-    The secret stays, because the other questions speak by it. So an equal answer after a new
-    agreement gets an equal permanent answer, which reveals less than another one would.
+    The secret stays, because the other questions need it. If the user agrees again and gives the
+    same answer, its permanent answer is therefore the same, which reveals less than a new one.
 
     Args:
         connection: within a write transaction.

@@ -459,7 +459,7 @@ class CrossedModel(_OfFeatures):
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield the names of the features, and that one of them is drawn."""
+        """Yield a line with the names of the features, and one that says that one is drawn."""
         yield from self.observation.statement(say)
         yield say("statement.crosses")
 

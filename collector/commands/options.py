@@ -44,7 +44,7 @@ def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a command's help: lines as they are typed."""
+    """Return the end of a command's help: examples, one command per line."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 

@@ -81,9 +81,11 @@ def _content(store: RedisStore, window: Window) -> str:
     """
     tallied = store.tallied_windows() | store.closed_windows()
     kinds = {Window.parse(name).kind for name in tallied}
+    if not kinds:
+        raise ConfigError("there is nothing to close: the store has no reports yet")
     if window.kind not in kinds:
-        known = f"only reports by {' and by '.join(sorted(kinds))}" if kinds else "no reports yet"
-        raise ConfigError(f"no metric reports by {window.kind}: the store has {known}; choose another --window")
+        known = " and by ".join(sorted(kinds))
+        raise ConfigError(f"no question reports by {window.kind}, only by {known}; choose such a --window")
     tallies = list(store.open_tallies(frozenset(tallied - {window.text})))
     metrics, reports = len({tally.metric for tally in tallies}), sum(sum(tally.counts) for tally in tallies)
     if not reports:

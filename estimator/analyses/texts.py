@@ -1,6 +1,6 @@
 """The texts of each tally of a question about texts that nobody listed.
 
-For rehearsals, tallies are drawn group by group, by the law of the geometry.
+A rehearsal draws the tally of each group from its exact law, not device by device.
 """
 
 from __future__ import annotations

@@ -57,6 +57,9 @@ MODEL_FILE: Final = ("model", ".json")
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
 """What to do with a written file."""
 
+CLOSED_ONLY: Final = "only closed windows were read; to include open ones, add --preliminary"
+"""What to do if a collector has nothing to report. A file's open windows are skipped by name."""
+
 STDOUT: Final = Path("-")
 """Many programs take this for standard output. Nobody wants a file of this name."""
 
@@ -145,6 +148,8 @@ def report(  # noqa: PLR0913 one argument an option
     estimated = replace(estimated, snapshot_at=snapshot_at)
     click.echo("".join(skipped_lines(estimated.skipped)), err=True, nl=False)
     click.echo(left_out_lines(estimated), err=True, nl=False)
+    if tallies is None and not (estimated.metrics or estimated.skipped or preliminary):
+        click.echo(CLOSED_ONLY, err=True)
     has_fired = print_alerts(judged(expressions, estimated.metrics, estimated.changes))
     if request.covariance:
         _name_too_large(estimated)

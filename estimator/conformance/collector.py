@@ -85,7 +85,7 @@ class ScriptedCollector:
 
 
 def _reports(body: bytes) -> list[dict[str, Any]]:
-    """Return the reports of a body; none if it is no upload, which the checks of requests find."""
+    """Return the reports of a body, or none if it is not an upload: other checks refuse it."""
     try:
         reports = json.loads(body)["reports"]
         return [{"metric": str(report["metric"])} for report in reports]

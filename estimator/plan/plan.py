@@ -44,7 +44,7 @@ from estimator.results.metric import Central, LeastShare, MetricFacts
 from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import Z
 
-OF_DEVICES: Final = "lower lifetime or per_month, ask less often, or pace"
+OF_DEVICES: Final = "lower lifetime or per_month, or ask less often"
 """What lowers the year of a device that keeps its ledger."""
 
 OF_BROWSERS: Final = "lower per_window, or ask less often"

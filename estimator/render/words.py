@@ -299,7 +299,7 @@ def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
     whole = f"Of all {among_all.installs:,} installations {taking_part_words(among_all)}"
     bounded = headline_bounds(estimated, among_all)
     if bounded is None:
-        return f"{whole}, and nothing bounds this figure among all."
+        return f"{whole}; this figure cannot be bounded for all of them."
     group, bounds = bounded
     label = group.label(bounds)
     named = f"“{label}”" if group.about.is_share else f"the {label}" if group.about.is_compared else label
@@ -343,9 +343,10 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
         why = "apps of several releases answered, and an updated one answers twice" if is_shared else schedule
         return f"{described} How many participate is unknown: {why}." if reported else described
     estimated, taking_part = largest
+    noun = "device participates" if taking_part.asked == 1 and estimated.reports == 1 else "devices participate"
     asked = "" if taking_part.asked == 1 else f" of the {exact_percent(taking_part.asked)} that are asked"
     return (
-        f"{described} About {_devices(taking_part)} devices participate: {plural(estimated.reports, 'report')} of "
+        f"{described} About {_devices(taking_part)} {noun}: {plural(estimated.reports, 'report')} of "
         f"{estimated.title} in {estimated.window}, one per device{asked}, if each has budget left and answers."
     )
 

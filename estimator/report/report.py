@@ -58,7 +58,7 @@ estimated.
 
 
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
-    """Return the definitions of what was counted: those of a trial if the tallies are of one.
+    """Return the registry under which the tallies were counted, which differs in a trial.
 
     Raises:
         TalliesError: if the tallies are of both.

@@ -27,8 +27,8 @@ The bound is not below the variance of the sum, except for the error of estimati
   -a·b/n, nor -a·b/m, nor the same of 1 - a and 1 - b. Summed over all pairs of a positive and a
   negative window, each of these four is a product of two sums. O is the least of them.
 * This does not hold of the mean of a group, which people may join or leave. It has no O.
-* Of the coordinates of vectors only the choice of people lasts: each window has rotations of its
-  own, so that the noise and the error of finitely many rotations are new.
+* For coordinates of vectors, only the choice of people lasts. Each window has its own rotations, so
+  the noise, and the error due to the limited number of rotations, are new.
 * Permanent answers take no part in O: those of different answers are independent, and those of
   equal answers are the same, which makes the error of a difference smaller.
 

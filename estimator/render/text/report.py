@@ -72,10 +72,7 @@ likeliest: maximum likelihood among what is possible; biased near the limits.
 
 TRIAL = "A trial: reports of developers who tried the app. None is from a real user.\n"
 
-NOTHING = (
-    "Nothing to report: no requested window has a tally. --preliminary includes open windows; a file then needs the\n"
-    "body of /v1/tallies?preliminary=1.\n"
-)
+NOTHING = "Nothing to report: no requested window has a tally.\n"
 
 NOTHING_SKIPPED = "Nothing to report: every tally was skipped, for the reasons on stderr.\n"
 

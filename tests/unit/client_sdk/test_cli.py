@@ -67,7 +67,7 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(
         "Waiting to be sent or acknowledged: 0\n"
         "Not sent, or not counted: 1\n"
         f"{problem}"
-        "For all reports, limits and reasons: hearsay-client show --all\n"
+        f"For all reports, limits and reasons: hearsay-client show --all --data-dir {used}\n"
     )
     assert main(["show", "--data-dir", str(used), "--all"]) == 0
     assert capsys.readouterr().out == (

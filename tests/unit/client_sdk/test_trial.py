@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk import FlushOutcome, Recorded, Registry, Telemetry, show
+from client_sdk import FlushOutcome, Recorded, Registry, Telemetry, cli, show
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Refusal
 from client_sdk.protocol.registry.registry import in_trial
@@ -178,8 +178,10 @@ def test_what_an_earlier_run_sent_is_no_news_and_the_statement_is_the_apps(
     with trial(tmp_path) as telemetry:
         telemetry.record("dark_mode", value=True)
     capsys.readouterr()
+    assert cli.main(["show", "--data-dir", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.endswith(f", only a trial's: use --data-dir {tmp_path / 'trial'}\n")
     with contextlib.closing(show.open_copy(tmp_path / "trial" / FILE_NAME)) as connection:
-        assert "This is a developer's trial." in "\n".join(show.as_text(show.look(connection, 1.8e9)))
+        assert "This is a developer's trial." in "\n".join(show.as_text(show.look(connection, 1.8e9), "data"))
     with trial(tmp_path) as telemetry, Telemetry(PACED, collector=HERE, data_dir=None, consent=False) as ordinary:
         telemetry.flush()
         assert telemetry.statement() == ordinary.statement()

@@ -37,7 +37,7 @@ class _Collector(BaseHTTPRequestHandler):
             self.send_header("Location", "/v1/tallies")
             self.send_header("Content-Length", "0")
             self.end_headers()
-        elif self.path == "/narrow/v1/tallies":
+        elif self.path.startswith("/narrow/v1/tallies"):
             self._answer(403, b"{}")
         elif self.path == "/page/v1/tallies":
             self._answer(200, b"<html>\n")
@@ -124,7 +124,7 @@ def test_a_wrong_token_is_reported_and_not_shown(collector: str) -> None:
     [
         ("moved", "status 302"),
         ("nowhere", "status 404"),
-        ("narrow", "does not let the token"),
+        ("narrow", "does not let this token read tallies; use a read key$"),
         ("page", "did not answer with tallies: line 1 is not a tally"),
         ("cut", "cannot be used: the connection broke off; try again"),
         ("noise", "does not answer in HTTP; correct the port in the URL"),
@@ -133,6 +133,11 @@ def test_a_wrong_token_is_reported_and_not_shown(collector: str) -> None:
 def test_an_answer_that_is_no_tallies_is_said_to_be_none(collector: str, path: str, problem: str) -> None:
     with pytest.raises(TalliesError, match=problem):
         fetch(f"{collector}/{path}", TOKEN, preliminary=False)
+
+
+def test_a_key_that_may_not_see_open_windows_is_told_what_it_lacks(collector: str) -> None:
+    with pytest.raises(TalliesError, match="does not let this token read open windows; .* preliminary = true$"):
+        fetch(f"{collector}/narrow", TOKEN, preliminary=True)
 
 
 def test_a_collector_that_is_down_is_said_to_be_unreachable() -> None:

@@ -90,12 +90,12 @@ def test_a_window_is_closed_only_after_a_yes_and_only_if_a_metric_has_it(
     with redis.Redis.from_url(embedded_url) as client:
         client.flushall()
     empty = run(*close, TODAY, "--yes")
-    assert (empty.exit_code, "no metric reports by day: the store has no reports yet" in empty.stderr) == (1, True)
+    assert (empty.exit_code, "there is nothing to close: the store has no reports yet" in empty.stderr) == (1, True)
     store_with_a_report(embedded_url)
     of_no_metric = run(*close, "2026-W47", "--yes")
     assert (
         of_no_metric.exit_code,
-        "no metric reports by week: the store has only reports by day" in of_no_metric.stderr,
+        "no question reports by week, only by day; choose such a --window" in of_no_metric.stderr,
     ) == (1, True)
     unasked = run(*close, TODAY)
     assert (unasked.exit_code, "there is no terminal to confirm it: add --yes" in unasked.stderr) == (1, True)

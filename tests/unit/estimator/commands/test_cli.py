@@ -21,6 +21,7 @@ from client_sdk.protocol import Registry
 from estimator.__main__ import main
 from estimator.commands.cli import command
 from estimator.commands.printing import skipped_lines
+from estimator.fetch import Fetched
 from estimator.results.report import Skipped
 from tests.support.estimates.documents import listed, only
 from tests.support.estimates.tallies import REGISTRY_TEXT, line
@@ -403,6 +404,18 @@ def test_a_collector_that_is_none_is_wrong_usage_without_the_token(registry: Pat
     assert (result.exit_code, result.stdout) == (2, "")
     assert "must be a URL" in result.stderr
     assert "sesame" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"), [((), "to include open ones, add --preliminary"), (("--preliminary",), "")]
+)
+def test_if_a_collector_has_nothing_the_option_for_open_windows_is_named(
+    registry: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], advice: str
+) -> None:
+    monkeypatch.setattr("estimator.commands.report_options.fetch", lambda *_, **__: Fetched([], None))
+    result = _run("--registry", registry, "--collector", "https://a.example", *options, token="sesame")  # noqa: S106 a test's token
+    assert (result.exit_code, result.stdout) == (3, "Nothing to report: no requested window has a tally.\n")
+    assert result.stderr == (f"only closed windows were read; {advice}\n" if advice else "")
 
 
 def test_a_token_that_no_header_can_carry_is_wrong_usage(registry: Path) -> None:
