@@ -136,7 +136,7 @@ def test_an_answer_that_is_no_tallies_is_said_to_be_none(collector: str, path: s
 
 
 def test_a_key_that_may_not_see_open_windows_is_told_what_it_lacks(collector: str) -> None:
-    with pytest.raises(TalliesError, match="does not let this token read open windows; .* preliminary = true$"):
+    with pytest.raises(TalliesError, match=r"does not let this token read open windows; .* preliminary = true$"):
         fetch(f"{collector}/narrow", TOKEN, preliminary=True)
 
 

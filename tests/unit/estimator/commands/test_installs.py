@@ -56,6 +56,13 @@ def words(text: str) -> str:
     return " ".join(text.replace("\N{NO-BREAK SPACE}", " ").split())
 
 
+def test_a_single_report_is_that_of_one_device(folder: Path) -> None:
+    metric = next(iter(written(folder, SPLIT).metrics.values()))
+    fields = {"metric": metric.name, "edition": metric.edition, "window": WINDOW, "closed": True}
+    (folder / "tallies").write_text(json.dumps(fields | {"reports": 1, "counts": [0, 1]}) + "\n")
+    assert "About 1 device participates: 1 report of one in 2026-11-20, one per device" in words(report(folder))
+
+
 @pytest.mark.parametrize(
     ("budget", "metrics", "number"),
     [
