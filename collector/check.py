@@ -127,7 +127,7 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
         return None, [CheckResult(Level.FAILED, "registry", problem) for problem in str(error).splitlines()]
     largest = max(metric.channel.symbols for metric in registry.metrics.values())
     results = [
-        CheckResult(Level.OK, "registry", f"{plural(len(registry.metrics), 'metric')} of {registry.app}"),
+        CheckResult(Level.OK, "registry", f"{plural(len(registry.metrics), 'question')} of {registry.app}"),
         CheckResult(Level.OK, "channels", f"all can be derived; the largest tally has {largest:,} symbols"),
     ]
     results += [

@@ -41,7 +41,11 @@ STDOUT = Path("-")
 """Many programs take this for standard output. Nobody wants a file of this name."""
 
 
-@click.command("export", epilog=examples("hearsay-collector store export --data-dir hearsay-data --to backup.ndjson"))
+@click.command(
+    "export",
+    short_help="Write a backup of the store.",
+    epilog=examples("hearsay-collector store export --data-dir hearsay-data --to backup.ndjson"),
+)
 @click.option(
     "--to",
     type=click.Path(path_type=Path),

@@ -28,7 +28,10 @@ PROGRAM: Final = "hearsay-collector"
 SHELLS: Final = ("bash", "zsh", "fish")
 
 
-@click.command(epilog=examples(f"{PROGRAM} completion bash", f"{PROGRAM} completion zsh --install"))
+@click.command(
+    short_help="Install shell completion.",
+    epilog=examples(f"{PROGRAM} completion bash", f"{PROGRAM} completion zsh --install"),
+)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.option("--install", is_flag=True, help="Install the script for the current user.")
 @click.pass_context

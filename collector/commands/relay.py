@@ -16,9 +16,10 @@ KEY_VARIABLE = "HEARSAY_RELAY_KEY"
 
 
 @click.command(
+    short_help="Mix and forward uploads.",
     epilog=examples(
         "hearsay-collector relay --to https://telemetry.example.com --key-file relay.key --state relay.json"
-    )
+    ),
 )
 @click.option("--to", "collector", metavar="URL", required=True, help="The collector's base URL.")
 @click.option(

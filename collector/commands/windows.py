@@ -23,10 +23,11 @@ from collector.store.redis_store import RedisStore
 
 
 @click.command(
+    short_help="Close a window early, and for good.",
     epilog=examples(
         "hearsay-collector store close --window 2026-W47 --data-dir hearsay-data",
         "hearsay-collector store close --window 2026-11-20 --yes",
-    )
+    ),
 )
 @click.option(
     "--window",
@@ -90,7 +91,7 @@ def _content(store: RedisStore, window: Window) -> str:
     metrics, reports = len({tally.metric for tally in tallies}), sum(sum(tally.counts) for tally in tallies)
     if not reports:
         return "it has no reports yet"
-    return f"it has {plural(reports, 'report')} of {plural(metrics, 'metric')}"
+    return f"it has {plural(reports, 'report')} of {plural(metrics, 'question')}"
 
 
 def _ask(window: Window) -> None:
@@ -113,7 +114,10 @@ def is_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-@click.command(epilog=examples("hearsay-collector store retire --before 2026-01-01 --dry-run"))
+@click.command(
+    short_help="Delete tallies before a window.",
+    epilog=examples("hearsay-collector store retire --before 2026-01-01 --dry-run"),
+)
 @click.option(
     "--before",
     "first_kept",

@@ -194,7 +194,7 @@ def test_a_window_can_be_closed_early_and_only_if_it_has_begun(registry_file: Pa
         sent = upload(report(window=today()))
         assert post(collector.url, sent) == (200, {"accepted": 1, "refused": []})
         closed = run_command([*close, today()])
-        sealed = f"closing window {today()} for good: it has 1 report of 1 metric; later reports for it are refused"
+        sealed = f"closing window {today()} for good: it has 1 report of 1 question; later reports for it are refused"
         assert (closed.returncode, closed.stdout) == (0, f"{sealed}\nwindow {today()} is closed\n")
         again = run_command([*close, today()])
         assert (again.returncode, again.stdout) == (0, f"window {today()} was closed already\n")

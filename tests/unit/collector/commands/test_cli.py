@@ -105,7 +105,7 @@ def test_a_window_is_closed_only_after_a_yes_and_only_if_a_metric_has_it(
     sealed = "closing window 2026-11-19 for good: it has no reports yet; later reports for it are refused"
     assert declined.startswith(f"{sealed}\nClose it? [y/N]: n")
     agreed = CliRunner().invoke(cli, [*close, TODAY], input="y\n")
-    assert (agreed.exit_code, "it has 1 report of 1 metric;" in agreed.output) == (0, True)
+    assert (agreed.exit_code, "it has 1 report of 1 question;" in agreed.output) == (0, True)
     assert agreed.output.endswith(f"window {TODAY} is closed\n")
     assert run(*close, TODAY).output == f"window {TODAY} was closed already\n"
 
