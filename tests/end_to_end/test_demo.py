@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 
 from tests.support.services.processes import run_command
 from tools import demo_output
+from tools.tutorial import blocks, reading
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "examples" / "health" / "demo.py"
@@ -46,6 +48,18 @@ def test_the_demo_prints_truth_beside_estimate_and_cleans_up(tmp_path: Path, sho
     assert done.stderr.splitlines() == ["devices report"]  # the bar without a terminal: no log
     assert list(short_folder.iterdir()) == []
     assert demo_output.shape(demo_output.block()) == demo_output.shape(demo_output.shown(done.stdout))
+
+
+def test_the_commands_of_its_page_read_the_tallies_of_all_years(tmp_path: Path) -> None:
+    health = tmp_path / "examples" / "health"
+    shutil.copytree(DEMO.parent, health)
+    first, second = (block.text for block in blocks(DEMO.with_name("README.md")) if block.language == "sh")
+    with reading(health) as reader:
+        printed = reader.run(first.partition("cd examples/health\n")[2])
+        reader.run(second)
+    assert "self_rated_health: The most common answer is" in printed
+    assert (tmp_path / "build" / "reports" / "index.html").is_file()
+    assert len(list((tmp_path / "build" / "reports").glob("2026-11-*/report.html"))) == 5
 
 
 def installed_by(target: str) -> set[str]:
