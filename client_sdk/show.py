@@ -153,7 +153,7 @@ def as_text(view: LedgerView, folder: str) -> Iterator[str]:
     yield from _history(view, view.history[-SHOWN:])
     if len(view.history) > SHOWN:
         yield say("show.earlier", reports=len(view.history) - SHOWN)
-    if view.budget is not None and view.budget.lifetime_ceiling >= UNREACHED:
+    if _is_trial(view.budget):
         yield say("show.trial")
     elif view.budget is not None and view.budget.lifetime_ceiling > 0:
         part = Fraction(view.budget.lifetime_spent) / Fraction(view.budget.lifetime_ceiling)
@@ -165,6 +165,11 @@ def as_text(view: LedgerView, folder: str) -> Iterator[str]:
         yield say("show.ended", metrics=", ".join(dict.fromkeys(say.code("title", name) for name, _ in view.stopped)))
     yield from _latest_problem(view)
     yield say("show.all", folder=folder)
+
+
+def _is_trial(budget: BudgetStatus | None) -> bool:
+    """Whether a budget is a trial's, whose ceilings are no limits."""
+    return budget is not None and budget.lifetime_ceiling >= UNREACHED
 
 
 def _history(view: LedgerView, entries: Sequence[HistoryEntry]) -> Iterator[str]:
@@ -192,7 +197,9 @@ def everything_as_text(view: LedgerView) -> Iterator[str]:
     say = view.say
     yield from _history(view, view.history)
     yield say("show.spent", epsilon=_loss(view.spent, say))
-    if view.budget is not None:
+    if _is_trial(view.budget):
+        yield say("show.trial")
+    elif view.budget is not None:
         yield from _ceilings(view.budget, say)
     yield say("show.waiting", reports=view.waiting)
     yield from pending_as_text(view)

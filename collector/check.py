@@ -128,7 +128,11 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
     largest = max(metric.channel.symbols for metric in registry.metrics.values())
     results = [
         CheckResult(Level.OK, "registry", f"{plural(len(registry.metrics), 'question')} of {registry.app}"),
-        CheckResult(Level.OK, "channels", f"all can be derived; the largest tally has {largest:,} symbols"),
+        CheckResult(
+            Level.OK,
+            "channels",
+            f"all probabilities can be computed; the largest tally has {largest:,} symbols",
+        ),
     ]
     results += [
         CheckResult(Level.WARNING, "registry", sentence)

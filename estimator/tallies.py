@@ -241,6 +241,8 @@ def read_file(path: Path, bounds: Bounds = EVERYTHING) -> list[Tally]:
             return decode(bounds.lines(iter(partial(file.read, PIECE_BYTES), b"")), bounds)
     except OSError as error:
         raise TalliesError(f"{path} cannot be read: {error.strerror}; name a readable file of tallies") from error
+    except TalliesError as error:
+        raise TalliesError(f"{'standard input' if path == STDIN else path}: {error}") from None
 
 
 def encode(tallies: Iterable[Tally]) -> bytes:

@@ -107,7 +107,7 @@ class Row(NamedTuple):
     high: Annotated[float, "the upper end of the interval"]
     maximum_likelihood: Annotated[float | None, "the likeliest possible estimate, or empty"]
     shrunken: Annotated[
-        float | None, "the estimate of least expected squared error, moved towards the usual size, or empty"
+        float | None, "the estimate, moved towards the others to lower its expected squared error, or empty"
     ]
     p_value: Annotated[
         float | None,

@@ -111,8 +111,8 @@ class TriedModel(Record, frozen=True):
     devices: Annotated[int, says("how many report: of a search, the fewest that lose no more AUC than is allowed.")]
     auc: Annotated[float | None, says("the mean over the rounds. None if even so many devices lose more.")]
     spread: Annotated[float | None, says("its standard deviation over the rounds.")]
-    loss: Annotated[float | None, says("of a search, how much AUC privacy costs, over the rounds.")] = None
-    loss_error: Annotated[float | None, says("the standard error of that.")] = None
+    loss: Annotated[float | None, says("of a search: the AUC lost to privacy, on average over the rounds.")] = None
+    loss_error: Annotated[float | None, says("the standard error of this loss.")] = None
 
 
 class RehearsedModel(Record, frozen=True, kw_only=True):

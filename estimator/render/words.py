@@ -339,7 +339,7 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
     largest = _with_most_devices(reported)
     if largest is None:
         is_shared = any(each.relation for each in reported)
-        schedule = "the schedule does not determine the share that is asked in a window"
+        schedule = "the schedule does not fix the share of devices that answer in a window"
         why = "apps of several releases answered, and an updated one answers twice" if is_shared else schedule
         return f"{described} How many participate is unknown: {why}." if reported else described
     estimated, taking_part = largest

@@ -189,7 +189,7 @@ class Changes(Tested, frozen=True, kw_only=True):
     ] = ()
     found: Annotated[
         tuple[Change, ...],
-        says("the figures that changed, or may have, the clearest first, by the clearest of all tests."),
+        says("the figures that changed, or may have, each by its clearest test; the clearest first."),
     ] = ()
     untested: Annotated[
         tuple[str, ...], says("the question's other figures, by their statistics. Nothing is known of their changes.")

@@ -360,7 +360,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         pooled="pooled_coordinate",
     ),
     "coefficient": Statistic(
-        "the change of a model's label as a feature rises by half its range, the others being equal",
+        "the change of a model's label if a feature rises by half its range and the others stay the same",
         "Change of the label as a feature rises by half its range",
         _coordinate,
         is_share=False,

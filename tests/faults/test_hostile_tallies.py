@@ -98,7 +98,7 @@ def test_an_answer_without_an_end_is_refused_in_bounded_memory(
 
 def test_a_file_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> None:
     status, said = report(tmp_path, "--tallies", "/dev/zero")
-    assert (status, said) == (1, "Error: line 1 is longer than any tally, 4,194,304 bytes\n")
+    assert (status, said) == (1, "Error: /dev/zero: line 1 is longer than any tally, 4,194,304 bytes\n")
 
 
 def test_a_body_that_is_shorter_than_announced_broke_off(tmp_path: Path) -> None:

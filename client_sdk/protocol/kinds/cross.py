@@ -232,7 +232,7 @@ class MeanByGroup(_Pair):
     refused: ClassVar[Mapping[str, str]] = refused(
         "unit",
         permanent_epsilon="is not for the mean of a number by group; remove it",
-        fill_in="is not for this mean-by-group; record an answer in every window instead",
+        fill_in="cannot be used with mean-by-group; record an answer in every window instead",
     )
     is_named: ClassVar[bool] = False
     shapes: ClassVar[tuple[str, ...]] = ("labels",)

@@ -181,7 +181,11 @@ def test_what_an_earlier_run_sent_is_no_news_and_the_statement_is_the_apps(
     assert cli.main(["show", "--data-dir", str(tmp_path)]) == 1
     assert capsys.readouterr().err.endswith(f", only a trial's: use --data-dir {tmp_path / 'trial'}\n")
     with contextlib.closing(show.open_copy(tmp_path / "trial" / FILE_NAME)) as connection:
-        assert "This is a developer's trial." in "\n".join(show.as_text(show.look(connection, 1.8e9), "data"))
+        view = show.look(connection, 1.8e9)
+    for shown in (show.as_text(view, "data"), show.everything_as_text(view)):
+        lines = list(shown)
+        assert any(line.startswith("This is a developer's trial.") for line in lines)
+        assert not any("1,000,000,000" in line for line in lines)
     with trial(tmp_path) as telemetry, Telemetry(PACED, collector=HERE, data_dir=None, consent=False) as ordinary:
         telemetry.flush()
         assert telemetry.statement() == ordinary.statement()
