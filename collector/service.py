@@ -113,9 +113,9 @@ def serve(config: CollectorConfig) -> None:
         # another collector may have taken it meanwhile
         require_free_address(address, config.port)
         former = f" and {plural(len(served.registry.former), 'former one')}" if served.registry.former else ""
-        questions = f"with {plural(len(served.registry.metrics), 'question')}{former}"
-        questions = f"for a trial, {questions}" if config.is_trial else questions
-        words = f"{questions}, on {place}, {_windows(running.store)}"
+        metrics = f"with {plural(len(served.registry.metrics), 'question')}{former}"
+        metrics = f"for a trial, {metrics}" if config.is_trial else metrics
+        words = f"{metrics}, on {place}, {_windows(running.store)}"
         announce_when_ready(config.host, config.port, words, config.log_format)
         run_workers(
             partial(worker_app, config, background.shared_state, running.reopen, background.counts),
