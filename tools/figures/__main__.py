@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.figures import drawings, plots
-from tools.figures.data import Row, devices_table, excess, needed_table, small_table, spent_table, tables
+from tools.figures.data import Row, devices_table, excess, needed_table, spent_table, tables
 from tools.figures.tree import tested_table
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
@@ -18,7 +18,6 @@ DRAWINGS: Final = {"overview.svg": drawings.overview, "ledger.svg": drawings.led
 
 BLOCKS: Final = {
     ("research/mechanisms.md", "excess"): excess,
-    ("how-to/small-teams.md", "small"): small_table,
     ("is-it-for-you.md", "devices"): devices_table,
     ("concepts/budget.md", "spent"): spent_table,
     ("concepts/noise.md", "needed"): needed_table,

@@ -26,8 +26,6 @@ COUNTS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 FINE: Final = 1001
 """Answers from one end of the range to the other."""
 
-FEW_REPORTS: Final = (100, 300, 1000, 3000)
-FEW_EPSILONS: Final = (0.5, 1.0, 2.0, 3.0)
 DEVICES: Final = (300, 1_000, 10_000, 100_000, 1_000_000)
 COUNTED_PLAINLY: Final = 0.25
 """The variance of a yes or no that half of all people answer, if nothing is randomized."""
@@ -164,14 +162,6 @@ def excess() -> str:
         f"In the table of this plot, the error of ours is at most {above:.1%} above the least one: at {int(values):,}\n"
         f"values and epsilon {epsilon}.\n"
     )
-
-
-def small_table() -> str:
-    """Return the rows of standard errors of a yes or no, for few reports."""
-    variances = [our_share_variance(2, epsilon) for epsilon in FEW_EPSILONS]
-    errors = [[f"{math.sqrt(variance / reports):.1%}" for variance in variances] for reports in FEW_REPORTS]
-    head = "\n| reports | epsilon 0.5 | epsilon 1 | epsilon 2 | epsilon 3 |\n| --- | --- | --- | --- | --- |\n"
-    return head + "".join(f"| {n:,} | {' | '.join(row)} |\n" for n, row in zip(FEW_REPORTS, errors, strict=True))
 
 
 def devices_table() -> str:
