@@ -6,6 +6,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import sqrt
+from os.path import commonprefix
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,9 @@ PAGE: Final = ROOT / "docs" / "privacy" / "mutation-score.md"
 SURVIVORS: Final = Path(__file__).with_name("survivors.toml")
 BEGIN: Final = "<!-- score: written by make mutants -->\n"
 END: Final = "<!-- end of score -->\n"
+SHORT: Final = 4
+"""So many words at the start of a line are shown, for they may name what is assigned."""
+
 Z: Final = 1.959964
 """The standard normal quantile of 97.5%."""
 
@@ -62,16 +66,37 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
     equivalent = sum(reason.startswith("Equivalent:") for reason in left)
     low, high = wilson(len(results) - len(left), len(results) - equivalent)
     share = (len(results) - len(left)) / (len(results) - equivalent)
-    text += (
-        f"\n{equivalent} of the survivors are equivalent: no test can tell them from the right line. Of the others\n"
-    )
-    text += f"{share:.1%} are killed (95% interval {low:.1%} to {high:.1%}).\n"
+    text += f"\n{equivalent} of the survivors are equivalent to the right line. Of all other mutants, {share:.1%}\n"
+    text += f"are killed (95% interval {low:.1%} to {high:.1%}).\n"
     text += "\n| survivor | explanation |\n| --- | --- |\n"
     for result in results:
         if result["outcome"] != "killed":
-            change = f"`{_cell(result['right'])}` became `{_cell(result['wrong'])}`"
-            text += f"| {result['file']}: {change} | {reasons.get(result['key'], 'not explained')} |\n"
+            right, wrong = map(_cell, difference(result["right"], result["wrong"]))
+            reason = reasons.get(result["key"], "not explained")
+            text += f"| {result['file']}: `{right}` became `{wrong}` | {reason} |\n"
     return text
+
+
+def difference(right: str, wrong: str) -> tuple[str, str]:
+    """Return the words in which two lines differ, and one more on either side; short starts are whole.
+
+    Example:
+        >>> difference("if a < b and c:", "if a < b or c:")
+        ('if a < b and c:', 'if a < b or c:')
+        >>> difference("x = f(a, b, c, d + 1, e)", "x = f(a, b, c, d - 1, e)")
+        ('… d + 1, …', '… d - 1, …')
+
+    """
+    one, other = right.split(), wrong.split()
+    before = len(commonprefix((one, other)))
+    after = len(commonprefix((one[before:][::-1], other[before:][::-1])))
+    first, last = before - 1 if before > SHORT else 0, max(after - 1, 0)
+
+    def part(words: Sequence[str]) -> str:
+        shown = " ".join(words[first : len(words) - last])
+        return f"{'… ' if first else ''}{shown}{' …' if last else ''}"
+
+    return part(one), part(other)
 
 
 def _cell(code: str) -> str:
