@@ -104,7 +104,7 @@ def test_a_reviewer_who_installs_what_the_page_says_can_run_its_tests() -> None:
 
 def test_every_setting_that_a_row_names_exists() -> None:
     options = set(re.findall(r"--[a-z-]+", sections()))
-    settings = {setting for row in THREATS for setting in re.findall(r"`([^`]+)`", row[3])}
+    settings = {setting for row in THREATS for setting in re.findall(r"`([^`]+)`", row[2])}
     names = {setting.split()[-1] for setting in settings}
     assert names <= options | set(EXTRAS) | set(BUDGET) | set(METRIC) | {"show"}
     assert {"epsilon", "lifetime", "--gather", "central"} <= names

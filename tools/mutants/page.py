@@ -5,8 +5,8 @@ from __future__ import annotations
 import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from math import sqrt
-from os.path import commonprefix
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,10 @@ PAGE: Final = ROOT / "docs" / "privacy" / "mutation-score.md"
 SURVIVORS: Final = Path(__file__).with_name("survivors.toml")
 BEGIN: Final = "<!-- score: written by make mutants -->\n"
 END: Final = "<!-- end of score -->\n"
+EQUIVALENT: Final = "Equivalent: "
+NO_TEST: Final = "No test: "
+"""How an explanation begins: no test can refuse the mutant, or none does."""
+
 SHORT: Final = 4
 """So many words at the start of a line are shown, for they may name what is assigned."""
 
@@ -49,7 +53,7 @@ def also_run() -> Mapping[str, list[str]]:
 
 
 def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str, str]]) -> str:
-    """Return the tables: killed mutants by package, and each survivor with its explanation."""
+    """Return the tables: killed mutants by package, and survivors that differ."""
     rows = defaultdict[str, list[bool]](list)
     for result in results:
         is_killed = result["outcome"] == "killed"
@@ -62,23 +66,24 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
         share = sum(killed) / len(killed)
         text += f"| {name} | {len(killed)} | {sum(killed)} | {share:.1%} | {low:.1%} to {high:.1%} |\n"
     reasons = explained()
-    left = [reasons.get(result["key"], "not explained") for result in results if result["outcome"] != "killed"]
-    equivalent = sum(reason.startswith("Equivalent:") for reason in left)
+    left = [result for result in results if result["outcome"] != "killed"]
+    differ = [result for result in left if not reasons.get(result["key"], "").startswith(EQUIVALENT)]
+    equivalent = len(left) - len(differ)
     low, high = wilson(len(results) - len(left), len(results) - equivalent)
     share = (len(results) - len(left)) / (len(results) - equivalent)
-    text += f"\n{equivalent} of the survivors are equivalent to the right line. Of all other mutants, {share:.1%}\n"
-    text += f"are killed (95% interval {low:.1%} to {high:.1%}).\n"
-    text += "\n| survivor | explanation |\n| --- | --- |\n"
-    for result in results:
-        if result["outcome"] != "killed":
-            right, wrong = map(_cell, difference(result["right"], result["wrong"]))
-            reason = reasons.get(result["key"], "not explained")
-            text += f"| {result['file']}: `{right}` became `{wrong}` | {reason} |\n"
+    text += f"\n{equivalent} survivors are equivalent to the right line:\n"
+    text += "[their list](../../tools/mutants/survivors.toml) says why. Of all other mutants,\n"
+    text += f"{share:.1%} are killed (95% interval {low:.1%} to {high:.1%}). These survive:\n"
+    text += "\n| survivor | why no test refuses it |\n| --- | --- |\n"
+    for result in differ:
+        right, wrong = map(_cell, difference(result["right"], result["wrong"]))
+        reason = reasons.get(result["key"], "not explained").removeprefix(NO_TEST).rstrip(".")
+        text += f"| {result['file']}: `{right}` became `{wrong}` | {reason} |\n"
     return text
 
 
 def difference(right: str, wrong: str) -> tuple[str, str]:
-    """Return the words in which two lines differ, and one more on either side; short starts are whole.
+    """Return the words in which two lines differ, one more on either side, and all of a short start.
 
     Example:
         >>> difference("if a < b and c:", "if a < b or c:")
@@ -88,8 +93,8 @@ def difference(right: str, wrong: str) -> tuple[str, str]:
 
     """
     one, other = right.split(), wrong.split()
-    before = len(commonprefix((one, other)))
-    after = len(commonprefix((one[before:][::-1], other[before:][::-1])))
+    before = _alike(one, other)
+    after = _alike(one[before:][::-1], other[before:][::-1])
     first, last = before - 1 if before > SHORT else 0, max(after - 1, 0)
 
     def part(words: Sequence[str]) -> str:
@@ -97,6 +102,10 @@ def difference(right: str, wrong: str) -> tuple[str, str]:
         return f"{'… ' if first else ''}{shown}{' …' if last else ''}"
 
     return part(one), part(other)
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _cell(code: str) -> str:

@@ -344,7 +344,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "of some vectors one axis alone is favoured": (
-        "every vector is protected alike: the same number of axes is favored, and the same number of coins drawn",
+        "every vector favors the same number of axes and draws the same number of coins",
         WrongProduct(
             AXES,
             "kept = favoured[coins.below(self.favoured)]",
@@ -353,7 +353,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "coins of an axis that is not reported are saved": (
-        "every vector is protected alike: the same number of axes is favored, and the same number of coins drawn",
+        "every vector favors the same number of axes and draws the same number of coins",
         WrongProduct(
             AXES,
             "other = self._others(favoured)[coins.below(2 * self.dimension - self.favoured)]",
@@ -362,7 +362,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "an invalid answer is lost": (
-        "whether an answer is valid changes neither the existence of a report nor its charge, time or size",
+        "an invalid answer changes neither the existence of a report nor its charge, time or size",
         WrongProduct(
             "client_sdk/answers/mistakes.py", "        return draw()\n", "        raise mistake\n", (VALIDITY,)
         ),
