@@ -160,18 +160,18 @@ def _drawn(name: str, population: str, draws: int, seed: int) -> tuple[Counts, F
     return drawn, shares_of(histogram, drawn / reports, smooth=True)
 
 
-METHOD: Final = "means over parts of the range"
-BASIS: Final = "expectation: proved; Bernstein below some hundred reports: proved; else measured"
+METHOD: Final = "parts"
+BASIS: Final = "measured"
 
 FIGURES: Final = tuple(
     Figure(name, method, BASIS, partial(_cells, compared), draws=50)
     for name, method, compared in (
-        ("a quantile", f"{METHOD}, all at a point at once, point by point (Wiens 2003)", quantiles),
+        ("a quantile", f"{METHOD}, jointly at each point (Wiens 2003)", quantiles),
         ("the band of the distribution function", f"{METHOD}, by Bonferroni", whole_band),
         ("the share of a range", METHOD, ranges),
         ("a bin", METHOD, bins),
         ("all bins together", f"{METHOD}, by Bonferroni", all_bins),
-        ("the variance", "mean square around the estimated mean, less its possible error", variance),
+        ("the variance", "mean square around the mean", variance),
         ("the mean within a range (a cluster's center)", f"{METHOD}, inverted", mean_of_range),
     )
 )

@@ -82,14 +82,14 @@ def held_by(  # noqa: PLR0917 of one cell
 FIGURES: Final = (
     Figure(
         "a mean within a group",
-        "Fieller 1954; widened to the betting interval where few people decide",
+        "Fieller 1954 or betting",
         "measured",
         lambda: of_means(differences=False),
         draws=100,
     ),
     Figure(
         "a difference between groups' means",
-        "distances of both intervals (Zou & Donner 2008)",
+        "Zou & Donner 2008",
         "measured",
         lambda: of_means(differences=True),
         draws=100,

@@ -75,14 +75,14 @@ def _held(  # noqa: PLR0917 of one cell
 FIGURES: Final = (
     Figure(
         "a share within a group, or among those who answered",
-        "Fieller 1954; widened to the betting interval where few people decide",
+        "Fieller 1954 or betting",
         "measured",
         lambda: of_groups(differences=False),
         draws=100,
     ),
     Figure(
         "a difference between groups",
-        "distances of both intervals (Zou & Donner 2008)",
+        "Zou & Donner 2008",
         "measured",
         lambda: of_groups(differences=True),
         draws=100,

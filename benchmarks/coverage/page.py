@@ -117,13 +117,16 @@ def _row(measured: Measured) -> list[str]:
 
 
 def _write_page(measured: Sequence[Measured]) -> None:
-    """Write the page with these rows; the row of a figure not measured yet stays as it was."""
+    """Write the page with these rows, without the means.
+
+    The row of a figure that is not measured yet stays as it was.
+    """
     prose, mark, shown = PAGE.read_text(encoding="utf-8").partition(MARK)
     lines = [line for line in shown.splitlines() if line.startswith("| ")]
     rows = {cells[0]: cells for cells in (line.strip("| ").split(" | ") for line in lines)}
-    rows.update((each.figure.name, _row(each)) for each in measured)
+    rows.update((each.figure.name, _row(each)[:-1]) for each in measured)
     ordered = [rows[figure.name] for figure in FIGURES if figure.name in rows]
-    PAGE.write_text(prose + mark + "\n" + table(HEADING, ordered), encoding="utf-8")
+    PAGE.write_text(prose + mark + "\n" + table(HEADING[:-1], ordered), encoding="utf-8")
 
 
 def _measured(figure: Figure) -> Measured:

@@ -94,14 +94,14 @@ def curve(of_no: Floats, of_yes: Floats) -> Floats:
 FIGURES: Final = (
     Figure(
         "how well a scale ranks (AUC)",
-        "distances of the intervals within yes and within no (Zou & Donner 2008)",
+        "Zou & Donner 2008, within yes and within no",
         "measured",
         lambda: of_rankings(points=False),
         draws=100,
     ),
     Figure(
         "a point of a scale's curve (ROC)",
-        "Fieller 1954; widened to the betting interval where few people decide",
+        "Fieller 1954 or betting",
         "measured",
         lambda: of_rankings(points=True),
         draws=100,

@@ -126,24 +126,22 @@ def _of_means(
             yield Cell(f"{name}, {reports:,} reports", population, held)
 
 
-NORMAL_OR_BETTING: Final = (
-    "normal, with the variance of the scores; betting (Waudby-Smith & Ramdas 2024) where few people decide"
-)
+NORMAL_OR_BETTING: Final = "normal or betting"
 
 FIGURES: Final = (
-    Figure("mean of numbers", NORMAL_OR_BETTING, "betting: proved; normal: measured", of_numbers),
-    Figure("mean of a scale or a count", NORMAL_OR_BETTING, "betting: proved; normal: measured", of_scales),
+    Figure("mean of numbers", NORMAL_OR_BETTING, "measured; betting: proved", of_numbers),
+    Figure("mean of a scale or a count", NORMAL_OR_BETTING, "measured; betting: proved", of_scales),
     Figure(
         "mean size of sets",
-        "binomial where scores have two values; else as other means",
-        "binomial: exact sums; else measured",
+        "as a share, or as a mean",
+        "exact sums or measured",
         of_set_sizes,
     ),
     Figure(
         "a share",
-        "binomial (Clopper & Pearson 1934; Wilson 1927, moved out); score or Bernstein for uneven designs",
-        "binomial: exact sums; Bernstein: proved; score: measured",
+        "Clopper & Pearson 1934 or Wilson 1927, moved out; score or Bernstein for uneven designs",
+        "exact sums; Bernstein: proved; score: measured",
         of_shares,
     ),
-    Figure("all shares together", "as a share, by Bonferroni", "binomial: proved; else measured", lambda: of_shares(2)),
+    Figure("all shares together", "as a share, by Bonferroni", "proved or measured", lambda: of_shares(2)),
 )

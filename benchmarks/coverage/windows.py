@@ -138,14 +138,14 @@ def _pooled_held(survey: Survey, draws: int, generator: np.random.Generator) -> 
 FIGURES: Final = (
     Figure(
         "a change between windows",
-        "distances of both intervals, with the worst correlation of the same people (Zou & Donner 2008)",
+        "Zou & Donner 2008, at the worst correlation",
         "measured",
         of_changes,
         draws=100,
     ),
     Figure(
         "all windows together",
-        "errors of the same people add up (Minkowski), widened like the windows' intervals",
+        "errors added (Minkowski)",
         "measured",
         of_pooled,
         draws=100,

@@ -83,7 +83,7 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
 
 
 def difference(right: str, wrong: str) -> tuple[str, str]:
-    """Return the words in which two lines differ, one more on either side, and all of a short start.
+    """Return the words in which lines differ, one more on either side, and all of a short start.
 
     Example:
         >>> difference("if a < b and c:", "if a < b or c:")
