@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> ExitStatus:
         if not ledger_file.exists(path) and ledger_file.exists(trial / path.name):
             return _fail(f"there is no ledger at {path}, only a trial's: use --data-dir {shlex.quote(str(trial))}")
         return _print(arguments.command(path, arguments))
-    except KeyboardInterrupt:  # the reader has seen enough
+    except KeyboardInterrupt:  # the reader has pressed Ctrl+C
         return ExitStatus.DONE
     except LanguageError as error:
         return _fail(str(error))
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> ExitStatus:
 
 
 def _end(outcome: Outcome) -> ExitStatus:
-    """Print what a command about a registry has to say."""
+    """Print the outcome of a command about a registry."""
     sys.stderr.writelines(f"{problem}\n" for problem in outcome.problems)
     return _print(outcome.text.splitlines()) or (ExitStatus.FAILED if outcome.problems else ExitStatus.DONE)
 
@@ -85,9 +85,9 @@ def _print(lines: Iterable[str]) -> ExitStatus:
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
         except OSError as error:
-            # Otherwise the interpreter would write the buffer again at its end, and fail again.
+            # Otherwise the interpreter would write the buffer again when it exits, and fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            if error.errno == errno.EPIPE:  # the reader, such as head, has seen enough
+            if error.errno == errno.EPIPE:  # the reader, such as head, has closed the pipe
                 return ExitStatus.DONE
             return _fail(f"cannot write the output: {error.strerror}; redirect it to another place")
     return ExitStatus.DONE
@@ -99,17 +99,17 @@ def _fail(sentence: str) -> ExitStatus:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports usage errors as the other programs do, which parse by click."""
+    """Reports usage errors as the other programs do, which use click."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage, where to find help, and what is wrong, with the word that comes near."""
+        """Print the usage, where to find help, and the mistake with the most similar word."""
         message += "".join(f". Did you mean {each!r}?" for each in _near(message, self))
         usage = self.format_usage().partition(": ")[2]
         self.exit(ExitStatus.USAGE, f"Usage: {usage}Try '{self.prog} --help' for help.\n\nError: {message}\n")
 
 
 def _near(message: str, parser: argparse.ArgumentParser) -> list[str]:
-    """Return the option or command that is most like the unknown one that a message ends with."""
+    """Return the option or command most similar to the unknown one at the end of a message."""
     from difflib import get_close_matches  # noqa: PLC0415 5 ms, for a mistake alone
 
     unknown = re.search(r"invalid choice: '([^']+)'|unrecognized arguments: (\S+)", message)

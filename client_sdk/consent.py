@@ -1,6 +1,6 @@
-"""Asking the user once, keeping the answer, and what overrules it.
+"""Asks the user once, stores the choice, and applies the rules that override it.
 
-`decide` is a pure function over one table of rules. Only what this module offers reads the
+`decide` is a pure function over one table of rules. Only this module's functions read the
 environment and the stored choice: an explicit ``consent=`` of a `client_sdk.Telemetry` does not.
 
 ```python
@@ -34,10 +34,10 @@ from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences, require_l
 from client_sdk.results import SUPPRESSED, Consent, Decision, Rule, warn
 
 FILE_NAME: Final = "consent.json"
-"""The file in the app's folder that keeps the choice. Opting out does not delete it."""
+"""The file in the app's folder that stores the choice. Opting out does not delete it."""
 
 OFF: Final = ("", "0", "false")
-"""What ``DO_NOT_TRACK`` or ``CI`` is set to when it is as good as not set."""
+"""The values of ``DO_NOT_TRACK`` or ``CI`` that count as unset."""
 
 CI_VARIABLES: Final = (
     "CI",
@@ -70,8 +70,8 @@ class Choice(NamedTuple):
         day: the day, such as 2026-12-01.
         host: the collector's host.
         ceilings: the app's ceilings, in billionths of epsilon; of delta, in units of 10**-18.
-        agreed: the questions that the choice is about: of each name what it meant and cost.
-        declined: the questions that were refused, of each name the same; the others go on.
+        agreed: the questions that the choice covers, by name: the meaning and cost of each then.
+        declined: the refused questions, in the same form; all others stay in use.
 
     """
 
@@ -98,15 +98,15 @@ class Terms(NamedTuple):
     attos: int
 
     def covers(self, now: Terms) -> bool:
-        """Whether an agreement to these terms covers others."""
+        """Whether an agreement to these terms also covers the present ones."""
         return self.meaning == now.meaning and now.nanos <= self.nanos and now.attos <= self.attos
 
 
 def terms(metric: Metric) -> Terms:
     """Return what a user agrees to with a question.
 
-    How it is randomized is no part of it, beyond the cost: nor are owner, expiry, unit and the
-    sentences of a language.
+    The terms do not include how it is randomized, beyond the cost, nor its owner, expiry and unit,
+    nor the sentences of a language.
     """
     meaning = {
         "kind": metric.kind.name,
@@ -138,7 +138,7 @@ def decide(
 
     Args:
         environment: the variables of the environment.
-        files: which of `machine_files` there are.
+        files: those of `machine_files` that exist.
         stored: the decision of the stored choice, as `standing` returns it.
         variable: the app's own variable; None if it has none.
 
@@ -169,11 +169,11 @@ def machine_files(platform: str = sys.platform, environment: Mapping[str, str] =
 
 
 def standing(choice: Choice | None, registry: Registry, host: str) -> Decision:
-    """Return what a stored choice decides about the questions that the app has now.
+    """Return the decision of a stored choice about the app's present questions.
 
     After a yes, a question that is new, or means or costs more than the user was told, is withheld
-    until they have been asked. If a ceiling was raised or the collector moved to another host,
-    everything is, and nothing is deleted. A no stays.
+    until the user has been asked. If a ceiling was raised or the collector moved to another host,
+    every question is withheld, and nothing is deleted. A no stays.
     """
     everything = tuple(registry.metrics)
     if choice is None:
@@ -193,7 +193,7 @@ def _is_among(known: Mapping[str, Terms], name: str, now: Terms) -> bool:
 
 
 def ceilings_of(registry: Registry) -> dict[str, int]:
-    """Return the app's ceilings; the name of the first says for which period it holds."""
+    """Return the app's ceilings by name; the first name states its period."""
     budget = registry.budget
     return {
         f"per_{budget.window}" if ceiling == "per_window" else str(ceiling): most
@@ -202,7 +202,7 @@ def ceilings_of(registry: Registry) -> dict[str, int]:
 
 
 def _is_raised(before: Mapping[str, int], now: Mapping[str, int]) -> bool:
-    """Whether a ceiling is above what it was, or is gone."""
+    """Whether a ceiling has been raised or removed."""
     return any(name not in now or now[name] > most for name, most in before.items())
 
 
@@ -213,18 +213,18 @@ def current(
     data_dir: str | Path | None,
     variable: str | None = None,
 ) -> Decision:
-    """Return what is decided now, without asking.
+    """Return the present decision, without asking.
 
     Args:
         registry: the app's questions, or the path of their file.
         collector: the collector's URL.
         data_dir: the app's folder, as a `client_sdk.Telemetry` gets it; None stores no choice.
         variable: the app's own variable, such as ``NOTES_TELEMETRY``: 1 agrees to everything for a
-            run, and anything else suppresses it.
+            run, and any other value suppresses the run.
 
     Raises:
-        RegistryError: if ``registry`` is the path of a file with mistakes, or of none.
-        ValueError, TypeError: if ``data_dir`` is no path of a folder.
+        RegistryError: if ``registry`` is the path of a file with mistakes, or of no file.
+        ValueError, TypeError: if ``data_dir`` is not the path of a folder.
 
     """
     registry = registry_of(registry)
@@ -249,7 +249,7 @@ def choose(
 ) -> None:
     """Store what the user chose, for all questions or, if they have agreed before, some of them.
 
-    It decides from the next start on; give it to ``telemetry.consent``, too.
+    The choice applies from the next start on; set ``telemetry.consent``, too, to apply it now.
 
     Args:
         registry: as `current` takes it.
@@ -261,7 +261,7 @@ def choose(
 
     Raises:
         OSError: if the choice cannot be stored.
-        RegistryError, ValueError, TypeError: as `current` does; if the consent is none.
+        RegistryError, ValueError, TypeError: as for `current`; or if the consent is invalid.
 
     """
     registry = registry_of(registry)
@@ -286,7 +286,7 @@ def _host(collector: str) -> str:
 
 
 def _read(folder: Path | None) -> Choice | None:
-    """Return the stored choice; None if there is none, or none that can be read."""
+    """Return the stored choice; None if there is none, or if it cannot be read."""
     try:
         text = (folder / FILE_NAME).read_text(encoding="utf-8") if folder and (folder / FILE_NAME).is_file() else "{}"
         document: dict[str, Any] = json.loads(text)
@@ -344,20 +344,20 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
     language: str = ENGLISH,
     prompt: Prompt | None = None,
 ) -> Decision:
-    """Return what is decided, after asking the user about what nobody has decided yet.
+    """Return the decision, after asking the user about everything that is still undecided.
 
-    They are asked once, on a terminal, and never without one. Yes and no are typed in full, and
-    none is preset. What they choose is stored.
+    The user is asked once, on a terminal, and never without one. Yes and no are typed in full, and
+    there is no default. The choice is stored.
 
     Args:
         registry: as `current` takes it.
         collector: as `current` takes it.
         data_dir: as `current` takes it.
         variable: as `current` takes it.
-        language: that of the sentences: one that ships, or that the registry has sentences in.
+        language: the sentences' language: one that ships, or that the registry has sentences in.
         prompt: asks in the app's own way, such as in a window. It gets the names of the questions
-            and the lines to show, and returns what the user agrees to of them; None if they did not
-            choose, when they are asked again at the next start.
+            and the lines to show, and returns the consent; None if the user did not choose, and is
+            asked again at the next start.
 
     Raises:
         LanguageError: if there are no sentences in the language.
@@ -380,7 +380,7 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
     about = decision.undecided if decision.rule is Rule.CHOICE else None
     try:
         choose(registry, consent=answer, collector=collector, data_dir=data_dir, about=about)
-    except OSError as error:  # which must not end the app
+    except OSError as error:  # an error that must not end the app
         warn("cannot store the user's choice, so they will be asked again: %s", error.strerror)
     return current(registry, collector=collector, data_dir=data_dir, variable=variable)
 
@@ -388,7 +388,7 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
 def words(registry: Registry, decision: Decision, collector: str, say: Sentences) -> Iterator[str]:
     """Yield the lines of a request: what is asked and why, where it goes, how much a report says.
 
-    It says, too, why somebody who has agreed is asked again.
+    It also says why a user who has already agreed is asked again.
     """
     from client_sdk.protocol.statement import evidence  # noqa: PLC0415 1 ms, for those who are asked
 
@@ -405,7 +405,7 @@ def words(registry: Registry, decision: Decision, collector: str, say: Sentences
 
 
 def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[str]:
-    """Yield in words what is decided: the rule that applies, and which questions are withheld."""
+    """Yield the decision in words: the rule that applies, and which questions are withheld."""
     consent, rule, by, withheld, _ = decision
     keys = {
         Rule.DO_NOT_TRACK: "suppressed",

@@ -1,7 +1,7 @@
-"""What the user agrees to, from the start on, and what follows if they decide otherwise.
+"""The user's consent, from the start of the program, and the effects of changing it.
 
-It sets the consent that `client_sdk.telemetry` and `client_sdk.recorder` ask for before they take
-an answer. It sees no answer and no report.
+It sets the consent that `client_sdk.telemetry` and `client_sdk.recorder` check before they take an
+answer. It sees no answer and no report.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     import sqlite3
 
 FORGET_DEADLINE_S = 30.0
-"""How long wiping may take: it rewrites the file, and the user wants it done."""
+"""How long wiping may take: it rewrites the file, and the user expects it to succeed."""
 
 
 READY_DEADLINE_S = 1.0
-"""How long making a `Telemetry` waits for the secret, if questions need it: so that their first
-answer need not. Opening a ledger takes 30 ms on an idle machine."""
+"""How long making a `Telemetry` waits for the secret, if questions need it, so that their first
+answer does not have to. Opening a ledger takes 30 ms on an idle machine."""
 
 
 class Consenting(Disclosure):
-    """The part of a `client_sdk.Telemetry` that knows what its user agrees to."""
+    """The part of a `client_sdk.Telemetry` that manages its user's consent."""
 
     _recorder: Recorder
     _head_start_s: float
@@ -45,18 +45,18 @@ class Consenting(Disclosure):
     def consent(self) -> Consent:
         """The user's consent: True, False, or a set of purposes; false for good after `forget`.
 
-        Set it, also to a `client_sdk.consent.Decision`, when the user decides otherwise. To set it
-        to False, or to an empty set, is to `forget`. Of a purpose that is not in a new set,
-        everything that waits is dropped, as `forget` does for all. A purpose that is added takes
-        part at once, and in what is drawn or filled in from the next window on. A suppressed run
-        has ``SUPPRESSED``, which is false.
+        Set it, also to a `client_sdk.consent.Decision`, when the user decides otherwise. Setting it
+        to False, or to an empty set, is the same as `forget`. Everything that waits for a purpose
+        that is not in a new set is dropped, as `forget` does for all. An added purpose is recorded
+        at once, and its drawn or filled-in questions from the next window on. A suppressed run has
+        ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent
         True
 
         Raises:
-            LedgerError: on setting it, as `forget` does; the new consent holds all the same.
-            TypeError: on setting it to what is neither a bool nor a set of texts.
+            LedgerError: when it is set, as `forget` does; the new consent applies all the same.
+            TypeError: when it is set to a value that is neither a bool nor a set of texts.
             ValueError: on agreeing again after `forget`, or on suppressing a run that has begun:
                 make a new `Telemetry`.
 
@@ -88,10 +88,10 @@ class Consenting(Disclosure):
             provider.look()
 
     def forget(self) -> None:
-        """Opt out: wipe queue, history, counts and secret; what was spent stays spent.
+        """Opt out: wipe queue, history, counts and secret; spent budget stays spent.
 
-        Of windows that are over, the file then holds only what they cost in sum, without the
-        questions and the days. From now on this object has no consent, even if an error is raised.
+        For windows that are over, the file then contains only their total cost, without questions
+        and days. From now on this object has no consent, even if an error is raised.
 
         >>> telemetry.forget()
         >>> telemetry.consent
@@ -127,16 +127,16 @@ class Consenting(Disclosure):
                 helper.end(self._path)
             return
         if self._path is not None:
-            with contextlib.suppress(LedgerError):  # `problem` says it
+            with contextlib.suppress(LedgerError):  # `problem` reports it
                 self._agree_at_start(self._path, agreed)
         if agreed:
             self._begin()
 
     def _agree_at_start(self, path: Path, agreed: Consent) -> None:
-        """Let the ledger know what the user agrees to, before anything that follows from it.
+        """Store the user's consent in the ledger, before any of its consequences.
 
-        What is withdrawn by it is withdrawn when this returns, unless another process or the disk
-        is slow; then it is before anything else is written.
+        Withdrawn data is deleted when this returns, unless another process or the disk is slow;
+        then it is deleted before anything else is written.
         """
         is_there, ledger_thread = ledger_file.exists(path), self._processes.current.ledger_thread
         if agreed or is_there:
@@ -146,13 +146,13 @@ class Consenting(Disclosure):
             ledger_thread.prepare(erase.empty_log, begin=BARE)
 
     def _withdraws(self, agreed: Consent) -> bool:
-        """Whether a consent may withdraw anything that a ledger holds."""
+        """Whether a consent may withdraw anything that the ledger stores."""
         return agreed is not True or bool(self._schedule.agreement.declined)
 
     def _begin(self) -> None:
-        """Do what is due, and send what is left, now that the user agrees to something."""
+        """Do what is due, and send what waits, now that the user agrees to something."""
         if self._path is not None or self._schedule.dues.looks_ahead:
-            with contextlib.suppress(LedgerError):  # `problem` says it
+            with contextlib.suppress(LedgerError):  # `problem` reports it
                 self._prepare()
         if self._path is not None:
             self._processes.current.uploader.start(self._head_start_s)
@@ -160,7 +160,7 @@ class Consenting(Disclosure):
             self._processes.current.uploader.expect()
 
     def _prepare(self) -> None:
-        """Open the ledger soon and do what is first and due; a brief program takes part."""
+        """Open the ledger soon and do what is first and due, so that a brief program can report."""
         ledger_thread = self._processes.current.ledger_thread
         ledger_thread.prepare(begin=WRITE)
         if self._schedule.dues.looks_ahead:
@@ -183,4 +183,4 @@ class Consenting(Disclosure):
 
 
 def _nothing(_: object) -> None:
-    """Do nothing in a transaction: what is to be done first is done before it."""
+    """Do nothing in a transaction, which first runs the work that precedes every other."""

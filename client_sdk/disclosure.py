@@ -1,6 +1,6 @@
-"""What may be asked of a device: to send now or close, what left it, what it spent, what is wrong.
+"""A device's controls for its user: send now, close, and show reports, spending and problems.
 
-None of it sees an answer or a report before it leaves.
+This code sees no answer, and no report before it leaves.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ class Disclosure:
     _strict: bool
 
     def flush(self, timeout_s: float = 5.0) -> Flushed:
-        """Send now what waits, instead of in the background; the result says what failed.
+        """Send waiting reports now instead of in the background; the result says what failed.
 
-        New reports are sent in uploads of their own. If there are none, the back-off of one upload
-        that was not answered is cut short; only one, because several at once would be seen to come
-        from one device. A pause that the collector asked for still holds, and a report that was
-        refused for now keeps its own time.
+        New reports are sent in separate uploads. If there are none, the back-off of one unanswered
+        upload is cut short; only one, because several at once would reveal that they come from one
+        device. A pause that the collector asked for still applies, and a temporarily refused report
+        keeps its own schedule.
 
         >>> telemetry.flush().outcome
         <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
 
         Returns:
-            As soon as nothing more can be sent at once, or ``timeout_s`` seconds are over: how it
-            ended, and when the next attempt is due. The result is true only if nothing is left to
-            deliver, other than for its window to end.
+            As soon as nothing more can be sent at once, or ``timeout_s`` seconds are over: the
+            outcome, and the time of the next attempt. The result is true only if nothing is left to
+            deliver, except reports that wait for their window to end.
 
         Raises:
-            TypeError: if this is strict, and ``timeout_s`` is no number. Otherwise it counts as 0.
+            TypeError: if this is strict, and ``timeout_s`` is not a number; otherwise it counts as 0.
 
         """
         if self._strict and not isinstance(timeout_s, SupportsFloat):
@@ -70,7 +70,7 @@ class Disclosure:
         try:
             # NaN is not above 0
             timeout_s = float(min(timeout_s, threading.TIMEOUT_MAX)) if timeout_s > 0 else 0.0
-        except Exception:  # noqa: BLE001 what is no number may raise anything
+        except Exception:  # noqa: BLE001 what is not a number may raise anything
             timeout_s = 0.0
         if self._schedule.agreement.consent and not self._closed:
             return self._processes.current.uploader.flush(timeout_s)
@@ -86,7 +86,7 @@ class Disclosure:
 
     @property
     def problem(self) -> str | None:
-        """What went wrong at the latest use or upload, and what to do; None if nothing did.
+        """The problem at the latest use or upload, and what to do about it; None if all went well.
 
         >>> telemetry.problem is None
         True
@@ -95,10 +95,10 @@ class Disclosure:
         return self._clock.problem or process.ledger_thread.problem or process.uploader.problem
 
     def close(self) -> None:
-        """End the background work; what waits stays in the file for the next run.
+        """End the background work; waiting reports stay in the file for the next run.
 
-        A request under way gets 0.3 s to end; nothing waits for a jitter. So does a program that
-        ends without closing.
+        A request in progress gets 0.3 s to end; nothing waits for a jitter. The same applies to a
+        program that ends without closing.
 
         >>> telemetry.close()
         >>> telemetry.record("dark_mode", True)
@@ -124,7 +124,7 @@ class Disclosure:
         []
 
         Args:
-            language: that of the labels: one that ships, or that the registry has sentences in.
+            language: the labels' language: one that ships, or that the registry has sentences in.
 
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.
@@ -141,7 +141,7 @@ class Disclosure:
         return Labeler(packed, self._registry).label(entries, say)
 
     def statement(self, language: str = ENGLISH) -> str:
-        """Return a page for users in Markdown: what is asked, why, and what it can reveal at worst.
+        """Return a page for users in Markdown: what is asked, why, and the most it can reveal.
 
         It is the page of ``hearsay-estimator plan --statement``.
 
@@ -189,13 +189,13 @@ class Disclosure:
         ``out_of_budget``, ``not_asked``, ``stopped``, ``expired``, ``busy`` or ``unavailable``; a
         process that is killed loses those counts of its last minute. ``unknown`` counts the calls
         for a question that the registry does not define, and ``invalid`` the answers outside their
-        domain, whose reports hold a random answer: both since this process began, because what
-        stays on the device must not tell of a mistake. The reasons of reports are
-        ``queue_full``; ``no_longer_asked`` (a new registry arrived before the report was sent);
-        ``stopped`` (the collector has stopped the question for all devices); ``too_late``
-        (refused for now, until its window closed); ``unanswered`` (sent repeatedly, even after its
-        window closed); ``rejected`` (with its whole upload); and the codes of refusals that were
-        final or came too often.
+        domain, whose reports contain a random answer: both since this process began, because data
+        on the device must not reveal a mistake. The reasons for reports are ``queue_full``;
+        ``no_longer_asked`` (a new registry arrived before the report was sent); ``stopped`` (the
+        collector has stopped the question for all devices); ``too_late`` (refused for now, until
+        its window closed); ``unanswered`` (sent repeatedly, even after its window closed);
+        ``rejected`` (with its whole upload); and the codes of refusals that were final or came too
+        often.
 
         >>> telemetry.dropped()
         {}

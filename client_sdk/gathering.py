@@ -1,6 +1,6 @@
-"""What an app adds up, and what it lets the SDK ask for: counts, days of use, and states.
+"""Counts, days of use and states: answers that the SDK adds up or asks the app for.
 
-No other answer comes here.
+No other answer passes through here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Gathering(Disclosure):
-    """The part of a `client_sdk.Telemetry` for answers that come about over time, or on demand."""
+    """The part of a `client_sdk.Telemetry` for answers that build up over time, or on demand."""
 
     _coins: Coins
     _recorder: Recorder
@@ -46,24 +46,24 @@ class Gathering(Disclosure):
         """Add to the count of this window; when it has ended, the sum is reported as by `record`.
 
         The count lives in memory and is lost with the process, unless the registry says
-        ``persist``. Then it stands in the ledger's file until it is reported, and several processes
-        add up to one sum.
+        ``persist``. Then it is stored in the ledger's file until it is reported, and several
+        processes add up to one sum.
 
         >>> telemetry.count("taps", 3)
         <Recorded.COUNTED: 'counted'>
 
         Args:
             metric: the name of a metric of kind ``count``.
-            by: how many to add, at least 0; the sum is capped at the metric's ``max``. What is no
-                whole number is replaced by a random one, as in `record`.
+            by: how many to add, at least 0; the sum is capped at the metric's ``max``. A value that
+                is not a whole number is replaced by a random one, as in `record`.
 
         Returns:
-            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` it may have been counted or not.
+            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` the outcome is unknown.
 
         Raises:
             UnknownMetricError: if this is strict, and the registry defines no such metric.
-            OutsideDomainError: if this is strict, and the metric is no count, or ``by`` is no whole
-                number.
+            OutsideDomainError: if this is strict, and the metric is not a count, or ``by`` is not a
+                whole number.
 
         """
         if self._strict and (mistake := self._mistake(metric, by, "count")):
@@ -81,8 +81,8 @@ class Gathering(Disclosure):
     def active(self, metric: str) -> Recorded:
         """Remember today (UTC) as a day of use; the number of days is reported after the window.
 
-        The days stand in the ledger's file for as long as a report may count them. Calling it more
-        often on a day changes nothing.
+        The days are stored in the ledger's file for as long as a report may count them. Further
+        calls on the same day change nothing.
 
         >>> telemetry.active("days_of_use")
         <Recorded.COUNTED: 'counted'>
@@ -91,11 +91,11 @@ class Gathering(Disclosure):
             metric: the name of a metric of kind ``activity``.
 
         Returns:
-            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` it may have been counted or not.
+            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` the outcome is unknown.
 
         Raises:
             UnknownMetricError: if this is strict, and the registry defines no such metric.
-            OutsideDomainError: if this is strict, and the metric is no activity.
+            OutsideDomainError: if this is strict, and the metric is not an activity.
 
         """
         if self._strict and (mistake := self._mistake(metric, 1, "active")):
@@ -113,15 +113,15 @@ class Gathering(Disclosure):
         """Call a function for the answer to a question, once in each window in which it is due.
 
         The calendar fixes when: at once if the window lacks its report, and within six hours after
-        a later window has begun. Of several processes one calls. The function runs in a thread of
-        its own. What it returns is recorded as by `record`, and its report leaves within a minute;
-        a `flush` sends none in the first seven seconds.
+        a later window has begun. If there are several processes, one of them calls. The function
+        runs in a separate thread. Its return value is recorded as by `record`, and its report
+        leaves within a minute; a `flush` does not send it in the first seven seconds.
 
         A report leaves at the same instant whatever the function does. If it returns None, raises,
-        or takes more than 5 s, the report is that of no answer if the question has ``fill_in``;
-        otherwise that of a random answer, as of an invalid one. The log names the type of what was
-        raised, and nothing else of it. The function is not called, and what it returns is not used,
-        without consent, after `forget` and after `close`.
+        or takes more than 5 s, the report is of no answer if the question has ``fill_in``;
+        otherwise it is of a random answer, as for an invalid one. The log names the type of the
+        exception and nothing else about it. Without consent, after `forget` and after `close`, the
+        function is not called and its return value is not used.
 
         >>> telemetry.provide("dark_mode", lambda: True)
 
@@ -130,8 +130,8 @@ class Gathering(Disclosure):
             function: returns the true answer. Another one for the same metric replaces it.
 
         Returns:
-            When the function has returned, or is not due; within 100 ms, and if the disk is slow,
-            within a second.
+            When the function has returned, or if it is not due; within 100 ms, or if the disk is
+            slow, within a second.
 
         Raises:
             UnknownMetricError: if this is strict, and the registry defines no such metric.
@@ -148,7 +148,7 @@ class Gathering(Disclosure):
             self._processes.current.mistakes.unknown(definition)
 
     def _provider(self) -> Provider:
-        """Return what calls functions in this process."""
+        """Return the object that calls functions in this process."""
         from client_sdk.answers.provider import Provider  # noqa: PLC0415 5 ms, and most apps do without
 
         process = self._processes.current

@@ -1,4 +1,4 @@
-"""What reports say, in words: by the registry that asked, also if a later one has replaced it."""
+"""Reports in words, by the registry that asked, even if a later one has replaced it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 
 
 class Labeler:
-    """Finds the question of a report in registries, and reads no more of them than it needs."""
+    """Finds the question of a report in registries, and reads no more of them than necessary."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
-        """Take the registries that a ledger keeps, one to ask before them, and the ledger's app."""
+        """Take the ledger's stored registries, one to search before them, and the ledger's app."""
         self._app = app
         self._unread = iter(packed)
         self._metrics: dict[tuple[str, str], Metric] = {}
@@ -28,7 +28,7 @@ class Labeler:
             self._learn(registry)
 
     def label(self, entries: Iterable[Entry], say: Sentences) -> list[Entry]:
-        """Return the entries with their labels; an unknown question's is its symbol."""
+        """Return the entries with their labels; an unknown question's label is its symbol."""
         return [entry._replace(label=self._label(entry, say)) for entry in entries]
 
     def sentences(self, language: str = ENGLISH) -> Sentences:
@@ -43,7 +43,7 @@ class Labeler:
         return sentences_in(language, {}) if self.latest is None else self.latest.sentences(language)
 
     def metric(self, entry: HistoryEntry | PendingReport) -> Metric | None:
-        """Return the question of an entry; None if no registry that is left knows it."""
+        """Return the question of an entry; None if no remaining registry defines it."""
         key = entry.metric, entry.edition
         while key not in self._metrics and self.read():
             pass
@@ -77,6 +77,6 @@ class Labeler:
 def reported(metric: Metric, symbol: int, say: Sentences) -> str:
     """Return in words what the report of a symbol says: the answers that make it likeliest.
 
-    That says nothing about the answer that was given, beyond what the report itself reveals.
+    This reveals nothing about the given answer beyond what the report itself reveals.
     """
     return metric.kind.reported(metric.channel.last_step, symbol, metric.labels, say)

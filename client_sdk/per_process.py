@@ -1,6 +1,6 @@
-"""What belongs to one process, because threads and connections do not survive a fork.
+"""The objects of a single process, because threads and connections do not survive a fork.
 
-It ends when the interpreter exits, while its daemon threads still run.
+They end when the interpreter exits, while its daemon threads still run.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from client_sdk.sending.helper import Helper
 
 REQUEST_DEADLINE_S = 0.3
-"""How long a program that ends waits for a request that is under way; it waits for no jitter. A
-request that takes longer is sent again by the next program, with the same id."""
+"""How long a program that ends waits for a request in progress; it waits for no jitter. A request
+that takes longer is sent again by the next program, with the same id."""
 
 LEDGER_DEADLINE_S = 1.0
-"""How long it waits, in addition, for the ledger to take the answers that still wait in memory, and
-to close. Only a hanging disk takes so long."""
+"""How long it waits, in addition, for the ledger to store the answers that still wait in memory,
+and to close. Only a hanging disk takes so long."""
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class Process:
 class Processes:
     """Makes the `Process` of the present process when it is first needed.
 
-    Threads hold this object and not the `Telemetry`, which could otherwise never be dropped.
+    Threads refer to this object and not to the `Telemetry`, which otherwise could never be freed.
 
     """
 
@@ -72,7 +72,7 @@ class Processes:
         watch: BudgetWatch | None = None,
         helper: Helper | None = None,
     ) -> None:
-        """Remember what each process needs, and this process: a ledger in memory is its own."""
+        """Store what each process needs, and this process's id: only it has a ledger in memory."""
         self._path = path
         self._app = app
         self._transport = transport
@@ -86,18 +86,18 @@ class Processes:
 
     @property
     def current(self) -> Process:
-        """What belongs to this process. It takes no lock, which a fork could leave locked."""
+        """The objects of this process. It takes no lock, which a fork could leave locked."""
         this = forks.this_process()
         return self._by_process.get(this) or self._by_process.setdefault(this, self._new())
 
     @property
     def is_finished(self) -> bool:
-        """Whether this process's threads have ended, or will without taking anything more."""
+        """Whether this process's threads have ended, or will without taking any more work."""
         process = self._by_process.get(forks.this_process())
         return process is not None and process.is_finished
 
     def end(self) -> None:
-        """Let this process's threads end after what is under way, without waiting for them."""
+        """Tell this process's threads to end after their current work, without waiting for them."""
         process = self._by_process.get(forks.this_process())
         if process is not None and not process.is_finished:
             # unless the ledger says otherwise; a helper sends all that it finds
@@ -108,7 +108,7 @@ class Processes:
             process.uploader.stop(lambda: process.ledger_thread.stop(LEDGER_DEADLINE_S, self._last(process)))
 
     def finish(self) -> None:
-        """End this process's threads; wait a moment for an answer or a request under way."""
+        """End this process's threads; wait a moment for an answer or a request in progress."""
         self.end()
         process = self._by_process.get(forks.this_process())
         if process is not None:
@@ -116,18 +116,18 @@ class Processes:
             process.ledger_thread.close(LEDGER_DEADLINE_S, self._last(process))
 
     def exit(self) -> None:
-        """Finish because the program exits, and leave what remains to a helper, if there is one."""
+        """Finish because the program exits, and leave the rest to a helper, if there is one."""
         self.finish()
         if self._helper is not None and self._schedule.agreement.consent and self._leaves_soon:
             self._helper.start()
 
     def _last(self, process: Process) -> Callable[[sqlite3.Connection], None] | None:
-        """Return what the ledger thread has to do last; None if nothing."""
+        """Return the last job of the ledger thread; None if there is none."""
         has_work = process.losses or process.ledger_thread.has_left or self._helper is not None
         return partial(self._do_last, process) if has_work else None
 
     def _do_last(self, process: Process, connection: sqlite3.Connection) -> None:
-        """Store what is known in memory only, and look for what a helper would have to do."""
+        """Store what only memory has, and check whether a helper would have anything to do."""
         process.losses.store(connection)
         self._schedule.withdraw(connection)
         if self._helper is not None:
@@ -135,7 +135,7 @@ class Processes:
                 self._expect_to_leave(self._helper.leaves_soon(connection, self._clock()))
 
     def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 what it says
-        """Remember whether a helper is needed at the exit, also if the app holds this no longer."""
+        """Remember whether a helper is needed at the exit, even if the app drops this object."""
         self._leaves_soon = leaves_soon
         (keep if leaves_soon else let_go)(self)
 
@@ -154,10 +154,10 @@ class Processes:
 
 
 def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[float]) -> BudgetWatch | None:
-    """Return what calls back when fractions of the budget are spent; None if nobody wants to know.
+    """Return the watch that calls back when fractions of the budget are spent; None without one.
 
     Raises:
-        TypeError, ValueError: if the fractions are none.
+        TypeError, ValueError: if the fractions are invalid.
 
     """
     if on_budget is None:

@@ -1,4 +1,4 @@
-"""From a true answer to a queued report: by the calendar, coins and the budget.
+"""The path from a true answer to a queued report: the calendar, randomness and the budget.
 
 Imports the ledger, the host, results and the protocol. Nothing here touches the network.
 """

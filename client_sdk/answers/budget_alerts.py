@@ -26,7 +26,7 @@ def _fractions(warn_at: Sequence[float]) -> list[float]:
     """Return the fractions in rising order, as floats: `look` reads their digits.
 
     Raises:
-        TypeError: if they are no list of numbers.
+        TypeError: if they are not a list of numbers.
         ValueError: if one is not above 0, or is above 1.
 
     """
@@ -46,7 +46,7 @@ class BudgetWatch:
         """Take the callback and its fractions.
 
         Raises:
-            TypeError: if the fractions are no list of numbers.
+            TypeError: if the fractions are not a list of numbers.
             ValueError: if a fraction is not above 0, or is above 1.
 
         """
@@ -64,7 +64,7 @@ class BudgetWatch:
             return
         for fraction in self._warn_at:
             key = (forks.this_process(), fraction)
-            # By its digits: 0.8 as a float is a little above four fifths.
+            # Compare the decimal digits: 0.8 as a float is slightly above four fifths.
             if key not in self._announced and spent_nanos >= Fraction(repr(fraction)) * self._budget.lifetime_nanos:
                 self._announced.add(key)
                 self._call_back(fraction, status)

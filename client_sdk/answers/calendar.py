@@ -1,6 +1,6 @@
-"""What the calendar asks of a device at an instant: decisions, without a clock or a ledger.
+"""Decides what a device must do at an instant, by the calendar; without a clock or a ledger.
 
-No answer decides any of it. `client_sdk.answers.schedule` carries it out.
+No answer affects these decisions. `client_sdk.answers.schedule` carries them out.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def consent_of(value: object) -> Consent:
-    """Return what a host says that the user has agreed to.
+    """Return the user's consent from the value that the host passed.
 
     Raises:
-        TypeError: if it is neither a bool nor a set of texts nor a decision; a text is no set of
-            its letters.
+        TypeError: if it is neither a bool, nor a set of strings, nor a decision. A single string is
+            not read as a set of its letters.
 
     """
     if isinstance(value, Decision):
@@ -38,22 +38,22 @@ def consent_of(value: object) -> Consent:
 
 
 def covers(consent: Consent, metric: Metric | None) -> bool:
-    """Whether the user has agreed to a question; None is one that the registry does not define."""
+    """Whether the user has agreed to a question; None is a question that the registry lacks."""
     if not isinstance(consent, frozenset):
         return bool(consent)
     return metric is not None and bool(metric.consent) and metric.consent <= consent
 
 
 def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
-    """Return the purposes of the questions that have any, as a text."""
+    """Return each question's purposes as one text, for the questions that have any."""
     return {name: " ".join(sorted(metric.consent)) for name, metric in metrics.items() if metric.consent}
 
 
 class Agreement:
-    """The user's consent, and the purposes of all questions that a ledger has anything of.
+    """The user's consent, and the purposes of all questions with data in the ledger.
 
-    The purposes, as a text, are the ``groups`` of reports that travel together. Nothing new is
-    recorded for ``withheld`` questions; those ``declined`` among them are withdrawn, too.
+    Reports with the same text of purposes, their ``groups``, travel together. Nothing new is
+    recorded for ``withheld`` questions; the ``declined`` ones among them are also withdrawn.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -71,12 +71,12 @@ class Agreement:
         self.declined = decided.declined if isinstance(decided, Decision) else frozenset()
 
     def is_covered(self, name: str, consent: Consent | None = None) -> bool:
-        """Whether a consent covers a question, by its name; None stands for the present consent."""
+        """Whether a consent (None: the present one) covers the question with this name."""
         definition = self._registry.metrics.get(name) or self._former.get(name)
         return name not in self.declined and covers(self.consent if consent is None else consent, definition)
 
     def takes(self, name: str) -> bool:
-        """Whether a question takes new answers, by its name."""
+        """Whether the question with this name takes new answers."""
         return name not in self.withheld and self.is_covered(name)
 
     def asked(self, name: str, edition: str, window: str) -> Metric | None:
@@ -90,7 +90,7 @@ class Agreement:
         return definition if self.takes(name) else None
 
     def learn_former(self, connection: sqlite3.Connection) -> None:
-        """Look up earlier registries' questions: an update that ends one withdraws no purpose."""
+        """Look up earlier registries' questions: ending one does not withdraw its purpose."""
         unknown = registries.metrics(connection) - self._registry.metrics.keys() - self._former.keys()
         if unknown:
             definitions = registries.definitions(connection, unknown)

@@ -1,14 +1,14 @@
 """Counts that are added up over a window and reported once, when the window has ended.
 
 In memory a count lives as long as its process. If the registry says ``persist``, the running count,
-which is a true answer, stands in the ledger's file until its window has ended.
+which is a true answer, is stored in the ledger's file until its window has ended.
 
-Days of use take the same course. The file holds them, too, for as long as a report may count them.
-A row of its table of counts stands for each day. It has no edition, because a day stays a day of
-use when the question is asked with another epsilon, and the day as its window. The report of a
-window counts the days of use among those of its period, which ends with the last day of the window.
-It is made after that day, when the app next runs, if the window itself had a day of use; a
-filled-in question is reported for every window in which the app ran at all.
+Days of use work the same way. The file also stores them, for as long as a report may count them, as
+one row per day in its table of counts. The row has the day as its window and no edition, because a
+day remains a day of use when the question's epsilon changes. The report of a window counts the days
+of use in its period, which ends with the last day of the window. It is made after that day, when
+the app next runs, if the window itself had a day of use; a filled-in question is reported for every
+window in which the app ran at all.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class RunningCounts:
         self._counts: dict[tuple[object, str, str], int] = {}
 
     def add(self, definition: Metric, window: Window, by: int) -> None:
-        """Add to the count of a window, up to the metric's max; a child process counts by itself.
+        """Add to the count of a window, up to the metric's max; a child process has its own count.
 
-        It is called in the ledger thread only, and takes no lock, which a fork could leave locked.
+        Only the ledger thread calls it. It takes no lock, because a fork could leave one locked.
         """
         key = (forks.this_process(), definition.name, window.text)
         self._counts[key] = min(self._counts.get(key, 0) + by, _most(definition))
@@ -56,7 +56,7 @@ class RunningCounts:
         self._counts.clear()
 
     def keep(self, is_covered: Callable[[str], bool]) -> None:
-        """Forget the counts of questions that are not covered, by their names."""
+        """Forget the counts of questions whose names are not covered."""
         for key in [key for key in list(self._counts) if not is_covered(key[1])]:
             del self._counts[key]
 
@@ -80,10 +80,10 @@ class RunningCounts:
 
 
 def addend(definition: Metric, by: object) -> int:
-    """Return what is added to a count, from 0 to its ``max``.
+    """Return the number to add to a count, from 0 to its ``max``.
 
     Raises:
-        OutsideDomainError: if it is no whole number; the error does not hold it.
+        OutsideDomainError: if it is not a whole number; the error does not contain the value.
 
     """
     return definition.read(lambda: int(cast("Count", definition.kind).within(by)))
@@ -115,7 +115,7 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
 
 
 def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
-    """Return the file's counts of ended windows that are still defined, one of each window."""
+    """Return the file's counts of ended windows that are still defined, one per window."""
     sums: dict[tuple[str, str], int] = {}  # a device that moves counts in each of its strata
     for name, edition, text, count in _ended_rows(connection, instant_s):
         if name in registry.metrics and edition in registry.metrics[name].editions:
@@ -198,7 +198,7 @@ class CountReports(NamedTuple):
 
 
 NO_EDITION: Final = ""
-"""What a day of use has instead of an edition."""
+"""The edition in the rows of days of use."""
 
 
 def mark_day(connection: sqlite3.Connection, definition: Metric, instant_s: float) -> None:
@@ -216,7 +216,7 @@ def forget_days(connection: sqlite3.Connection, registry: Registry, instant_s: f
 
 
 def number_of(days: Iterable[date], last: date, period: int) -> int:
-    """Return how many days are among the ``period`` ones that end with a last day."""
+    """Return how many of the days are among the ``period`` days that end with ``last``."""
     return sum(0 <= (last - day).days < period for day in days)
 
 
@@ -234,7 +234,7 @@ def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s:
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
     """Yield windows with a day of use or a filled-in report, but no report of any edition."""
     used = {Window.on(definition.window, day.first_day).text for day in days}
-    # a device that moved to another stratum has them in the one where it was
+    # after a move, these reports remain in the device's former stratum
     filled = (_filled_windows(connection, definition.name, edition) for edition in definition.editions)
     for window in sorted(used.union(*filled)):
         if not _is_reported(connection, definition.name, window):
@@ -247,7 +247,7 @@ def _days(connection: sqlite3.Connection, definition: Metric) -> list[Window]:
 
 
 def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
-    """Whether neither a day's window nor the last period that holds it can still be reported."""
+    """Whether neither a day's window nor the last period that contains it can still be reported."""
     if definition is None or definition.kind.call != "active":
         return True
     period_s = definition.kind.most * DAY_S
@@ -256,12 +256,12 @@ def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
 
 
 def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -> list[str]:
-    """Return the windows of a metric whose report says so far that nothing was recorded."""
+    """Return the windows of a metric whose report still says that nothing was recorded."""
     query = "SELECT window FROM charges WHERE metric = ? AND edition = ? AND reported = 2"
     return [window for (window,) in connection.execute(query, (metric, edition)).fetchall()]
 
 
 def _is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
-    """Whether any edition of a metric has its report of a window, or needs none any more."""
+    """Whether some edition of a metric has its report of a window, or no longer needs one."""
     query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
     return connection.execute(query, (metric, window)).fetchone() is not None

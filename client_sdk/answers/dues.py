@@ -4,15 +4,15 @@ A slot is a charge that is made because its window began, whether or not anythin
 A metric with a slot is paid for when its window begins. If the metric is filled in, the slot gets
 its report in that same transaction. Counts are reported when their window has ended.
 
-The law of filled-in questions: whatever order of registries a device sees, what it sends for a
-window is the same whether or not anything was recorded. *What* means which metric, edition and
-window, and the instant from which the report may leave. *Whether or not* compares two devices whose
-apps run and look at the clock at the same instants.
+The law of filled-in questions: for any order of registries that a device sees, it sends the same
+for a window whether or not anything was recorded. *The same* means the same metric, edition and
+window, and the same instant from which the report may leave. *Whether or not* compares two devices
+whose apps run and look at the clock at the same instants.
 
-The law holds because no answer decides anything. A metric with a slot is paid for when its window
-begins, and gets its report, of no answer, in that same transaction. An answer can only replace the
-symbol in a report that waits already; registries, clocks and opting out meet the same reports on
-every device.
+The law is true because no answer decides anything. A metric with a slot is paid for when its window
+begins, and its report, of no answer, is queued in that same transaction. An answer can only replace
+the symbol in a report that is already waiting; registries, clocks and opting out meet the same
+reports on every device.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Dues:
-    """Carries out what the calendar asks, within a transaction of the ledger.
+    """Does what is due by the calendar, within a transaction of the ledger.
 
     Attributes:
         looks_ahead: whether anything can become due by the calendar alone, without being recorded.
@@ -72,9 +72,9 @@ class Dues:
         """Do all that is due at an instant."""
         randomize = partial(self._randomize, connection)
         drop_held(connection, lambda *key: self._agreement.asked(*key) is not None)
-        # Slots come before counts that have ended: if a ceiling does not allow both, whether a
-        # filled-in question reports must not tell whether anything was counted. `feasibility` finds
-        # such ceilings.
+        # Slots come before counts that have ended: if a ceiling does not allow both, a filled-in
+        # question's report must not reveal whether anything was counted. `feasibility` finds such
+        # ceilings.
         for window in calendar.due(self._registry, instant_s).windows:
             participation.open_slots(
                 connection, self._registry, secret, window, instant_s, is_covered=self._agreement.takes
@@ -93,13 +93,13 @@ def fill_in(
     coins: Coins,
     randomize: Callable[[Metric, object], Randomized],
 ) -> None:
-    """Give open slots that are filled in their report.
+    """Queue the reports of open slots whose metrics are filled in.
 
     Args:
         connection: within a write transaction.
         asked: returns the metric of a slot, by its key; None if it is not asked.
         coins: the source of randomness.
-        randomize: returns the randomized form of the answer that stands for none.
+        randomize: returns the randomized form of the input that stands for "no answer".
 
     """
     for key in open_slots(connection):
@@ -118,7 +118,7 @@ def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
 
 
 def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
-    """Note that the report of a charge waits, and says so far that nothing was recorded."""
+    """Note that the report of a charge waits and, so far, says that nothing was recorded."""
     charges.set_slot(connection, key, Slot.FILLED)
 
 
@@ -134,7 +134,7 @@ def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str]
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
         if not is_asked(metric, edition, window):
-            # what is asked in a window was asked in all before it
+            # a metric that is asked in a window was asked in all earlier ones
             _drop_held_of(connection, metric, edition, is_asked)
 
 

@@ -1,9 +1,9 @@
-"""What an app gets wrong in a call, and how little comes of it.
+"""An app's mistakes in its calls, and how the SDK keeps their effects small.
 
-An answer outside its domain is replaced by an input that coins draw, and a name that the registry
-does not define is left alone. Nothing is raised: a host that ended, or a report that was missing,
-would tell of the answer. Mistakes are counted in memory only, for the same reason: what stays on
-the device must not depend on whether an answer was valid.
+An answer outside its domain is replaced by an input that coins draw, and a call with a name that
+the registry does not define has no effect. Nothing is raised: a host that ended, or a missing
+report, would reveal something about the answer. Mistakes are counted in memory only, for the same
+reason: data on the device must not depend on whether an answer was valid.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from client_sdk.results import Recorded, warn
 T = TypeVar("T")
 
 INVALID: Final = "invalid"
-"""The reason under which replaced answers are counted. Their results are those of valid ones."""
+"""The reason under which replaced answers are counted. They have the results of valid ones."""
 
 
 class Mistakes:
@@ -34,13 +34,13 @@ class Mistakes:
         self._logged = set[str | None]()
 
     def valid(self, definition: Metric, read: Callable[[], T], draw: Callable[[], T]) -> T:
-        """Return what is read of an answer; of one outside its domain, what is drawn instead.
+        """Return the value read from an answer; for one outside its domain, a drawn value instead.
 
-        What is drawn is uniform among all that could be read.
+        The drawn value is uniform among all values that could be read.
         """
         with contextlib.suppress(OutsideDomainError):
             return read()
-        del read  # it holds the answer, of which nothing reaches a log
+        del read  # it refers to the answer, no part of which may reach a log
         mistake = OutsideDomainError(definition.name, definition.kind.expected)
         self._note(INVALID, mistake, "a random answer is reported instead")
         return draw()
@@ -52,7 +52,7 @@ class Mistakes:
 
     @property
     def counts(self) -> Counter[str]:
-        """How often each was met."""
+        """The number of times each mistake occurred."""
         with self._lock:
             return self._counts.copy()
 

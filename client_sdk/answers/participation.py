@@ -1,8 +1,8 @@
 """Which questions this device answers in a window.
 
-The calendar, the ledger and the device's secret decide that, never an answer. What is drawn is paid
-for when its window begins, whether or not anything is recorded. So neither the device's silence nor
-its spending says anything about the answers.
+The calendar, the ledger and the device's secret decide that, never an answer. A drawn question is
+paid for when its window begins, whether or not anything is recorded. Neither the device's silence
+nor its spending therefore says anything about the answers.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     import sqlite3
 
 UNIFORM_BITS = 53
-"""Bits of a uniform fraction: as many as a float holds."""
+"""Bits of a uniform fraction: the precision of a float."""
 
 NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
-"""The first instant after all windows: no clock is believed that shows it."""
+"""The first instant after all windows. A clock that shows it is not believed."""
 
 
 def window_nanos(registry: Registry, day: Window) -> int:
-    """Return the most billionths that a device spends in a window of a day in which it answers."""
+    """Return the maximum that an answering device spends in a day's window, in billionths."""
     unexpired = (
         metric
         for metric in registry.metrics.values()
@@ -59,9 +59,9 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
         secret: the device's key.
         window: the window that has begun.
         instant_s: an instant within the periods that pay for the slots.
-        is_covered: returns whether the user has agreed to a question, by its name. Consent leaves
-            out what was drawn, and draws nothing else in its place: a user who changes it often is
-            not asked more often.
+        is_covered: returns whether the user has agreed to a question, by its name. A drawn question
+            without consent is left out and not replaced: a user who changes consent often is not
+            asked more often.
 
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
@@ -126,7 +126,7 @@ def _is_paced(
 def _stratum_length(
     connection: sqlite3.Connection, metrics: list[Metric], registry: Registry, window: Window, secret: bytes
 ) -> int | None:
-    """Return the number of windows per window that can be paid for; None if none can be.
+    """Return how many windows a stratum has, of which one can be paid for; None if none can be.
 
     A fraction is rounded up with the probability of its fractional part.
     """
@@ -143,7 +143,7 @@ def _stratum_length(
 
 
 def _starts_at(window: Window, windows: int) -> int:
-    """Return when a later window begins; if no collector takes its reports, when none does."""
+    """Return when a later window begins; `NEVER_S` if no collector takes its reports."""
     try:
         return later(window, windows).starts_at
     except WindowError:

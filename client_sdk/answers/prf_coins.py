@@ -16,7 +16,7 @@ SCHEME = "hearsay prf 1"
 """The first label of all pseudo-random coins. Another version of the scheme has another label."""
 
 PARTICIPATION = "participation"
-"""The purpose of the coins that draw who takes part; permanent answers have others."""
+"""The purpose of the coins that draw who takes part. Permanent answers use other labels."""
 
 _WORD_BYTES = 8
 
@@ -34,7 +34,7 @@ class PrfCoins:
     __slots__ = ("_key", "_tossed")
 
     def __init__(self, secret: bytes, *labels: str) -> None:
-        """Derive the key of the labels."""
+        """Derive the key for the labels."""
         self._key = derive(secret, *labels)
         self._tossed = 0
 

@@ -1,14 +1,14 @@
 """State questions: functions of the app that are called for an answer, once in each window.
 
 The calendar fixes the instant of a call: the window begins, or the program starts in it. Before the
-call, one transaction charges and queues a report that stands for the answer: that of no answer if
-the question is filled in, otherwise that of a random answer. So whatever the function does, even if
-it ends the process, a report of this window leaves at the same instant. The transaction is also the
-claim: no other process calls for this window.
+call, one transaction charges and queues a report that stands in for the answer: of no answer if the
+question is filled in, otherwise of a random answer. Whatever the function does, even if it ends the
+process, a report of this window leaves at the same instant. The transaction is also the claim: no
+other process calls for this window.
 
-What the function returns is randomized at once. `CALL_S` after the claim, or when the program ends,
-a second transaction replaces the symbol. It does so for every outcome of the call, at an instant
-that the function does not decide, so that neither the file nor its times tell of the outcome.
+The return value is randomized at once. `CALL_S` after the claim, or when the program ends, a second
+transaction replaces the symbol. It does so for every outcome of the call, at an instant that the
+function does not decide, so that neither the file nor its times reveal the outcome.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CALL_S = 5.0
 """How long a function may take: long enough for a slow disk or a local database."""
 
 HELD_S = CALL_S + 2.0
-"""For how long no flush sends the report: until the answer is in the ledger."""
+"""How long every flush holds the report back, until the answer is in the ledger."""
 
 CLAIM_S = 1.0
 """How long an app that provides a function waits for its claim: opening a ledger takes 30 ms on an
@@ -56,20 +56,20 @@ PATIENCE_S = 0.1
 """How long it then waits for the function."""
 
 LEDGER_DEADLINE_S = 5.0
-"""How long a claim waits for the ledger. Nobody waits for the claim, but for a moment."""
+"""How long a claim waits for the ledger. The app itself waits only `CLAIM_S` for the claim."""
 
 LOOK_AGAIN_S = 60.0
 """The pause after the ledger or the clock could not be used."""
 
 LONGEST_REST_S = 3600.0
-"""The longest time between looks at the clock: the one that waits stops while a computer sleeps."""
+"""The longest time between looks at the clock: the waiting clock stops while a computer sleeps."""
 
 _RELEASE = "UPDATE queue SET release = ? WHERE metric = ? AND edition = ? AND window = ? AND release = 0"
 
 
 @dataclass(slots=True, eq=False)
 class _Asked:
-    """A call under way; ``is_over`` when nothing that it returns is used any more."""
+    """A call in progress; ``is_over`` means that its return value is no longer used."""
 
     key: SlotKey
     until_s: float
@@ -83,7 +83,7 @@ class _Provided:
     """A function, and what is next: a look at the ledger, or the end of its call.
 
     Attributes:
-        due_s: the Unix seconds before which there is nothing to call for.
+        due_s: the Unix seconds before which no call is due.
         look_s: the instant of the next look, by the monotonic clock.
         is_running: whether the function still runs, perhaps since an earlier window.
 
@@ -123,7 +123,7 @@ class Provider:
         coins: Coins,
         leave: Callable[[float, float], None],
     ) -> None:
-        """Prepare; ``leave`` is told in how many seconds a report leaves, and the present time."""
+        """Prepare; ``leave`` gets the seconds until a report leaves, and the present time."""
         self._ledger_thread = ledger_thread
         self._schedule = schedule
         self._mistakes = mistakes
@@ -137,9 +137,9 @@ class Provider:
         self._thread: threading.Thread | None = None
 
     def provide(self, definition: Metric, function: Callable[[], object]) -> None:
-        """Call a function now if its question is due, and from now on; wait a moment for it.
+        """Call a function now if its question is due, and when it is due later; wait a moment.
 
-        A command that is over in a moment then has its answer.
+        A short-lived command thus records its answer, too.
         """
         with self._changed:
             provided = self._provided.setdefault(definition.name, _Provided(definition, function))
@@ -156,7 +156,7 @@ class Provider:
                 self._changed.wait_for(lambda: provided.is_settled or self._has_ended, PATIENCE_S)
 
     def look(self) -> None:
-        """Look at all questions anew, because the user agrees to others."""
+        """Check all questions again, because the user's consent has changed."""
         with self._changed:
             for provided in self._provided.values():
                 provided.due_s, provided.look_s = 0.0, -math.inf
@@ -214,7 +214,7 @@ class Provider:
         if not self._schedule.agreement.takes(definition.name):
             wait_s = LONGEST_REST_S
         elif (clock_s := self._clock.instant_or_zero()) >= each.due_s:
-            with contextlib.suppress(LedgerError):  # `problem` says it
+            with contextlib.suppress(LedgerError):  # `problem` reports it
                 clock_s = self._clock.instant()
                 key = self._claim(definition, clock_s)
                 each.due_s = calendar.release_s(Window.at(definition.window, clock_s), self._coins)
@@ -237,11 +237,11 @@ class Provider:
             each.is_running = True
 
     def _claim(self, definition: Metric, clock_s: float) -> SlotKey | None:
-        """Charge and queue what stands for an answer; None if there is nothing to call for."""
+        """Charge and queue the report that stands in for an answer; None if no call is due."""
         leaves_in_s = jitter(HELD_S, SPREAD_S)
         work = partial(self._stand_in, clock_s=clock_s, definition=definition, leaves_s=clock_s + leaves_in_s)
         key: SlotKey | None = self._ledger_thread.run(work, LEDGER_DEADLINE_S)
-        if key is not None and definition.fill is None:  # what is filled in leaves after its window
+        if key is not None and definition.fill is None:  # a filled-in report leaves after its window
             self._leave(leaves_in_s, clock_s)
         return key
 
@@ -292,7 +292,7 @@ class Provider:
         return self._ledger_thread.run(self._schedule.learn_secret, LEDGER_DEADLINE_S, begin=READ)
 
     def _conclude(self, each: _Provided) -> None:
-        """Let what a call has returned replace the symbol, or nothing."""
+        """Replace the symbol by that of the return value, if the call has returned one."""
         with self._changed:
             if each.call is None:
                 return
@@ -308,7 +308,7 @@ class Provider:
             self._ledger_thread.run_or_leave(work, timeout_s, lambda _: None)
 
     def _over(self, each: _Provided) -> tuple[Metric, _Asked]:
-        """End a call: nothing that it returns from now on is used."""
+        """End a call: its return value is not used from now on."""
         call, each.call = each.call, None
         assert call is not None  # noqa: S101 the callers have looked
         call.is_over = True
@@ -331,5 +331,5 @@ class Provider:
 
 
 def _none(definition: Metric) -> Callable[[Coins], Any]:
-    """Return what makes the input of no answer: what fills silence in, otherwise a random input."""
+    """Return the function that makes the input for no answer: the fill value, or a random one."""
     return definition.draw if definition.fill is None else partial(definition.encode, definition.fill.answer)

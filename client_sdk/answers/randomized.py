@@ -4,13 +4,12 @@ Permanent answers are drawn once by a PRF of the device's secret. Each edition o
 its own, and so does each secret: opting out and in again makes a new one. What all reports of an
 answer that never changes reveal is bounded by the permanent epsilon for one edition and one secret.
 What several of them reveal adds up, within the lifetime ceiling, because every report is charged.
+Different answers have independent permanent answers. Histories with changing answers become more
+distinguishable over time, because an observer can learn which windows report the same permanent
+answer. Only the charged epsilon bounds that.
 
-Different answers have independent permanent answers. Histories in which answers change are
-distinguished more and more, because one can find out in time in which windows one permanent answer
-speaks. Only what is charged bounds that.
-
-A true answer becomes a permanent one before the ledger sees it. The ledger's file holds the secret
-beside the reports: a reader of both can find out in time which answers occurred.
+A true answer becomes a permanent one before the ledger sees it. The ledger's file stores the secret
+beside the reports: a reader of both can learn over time which answers occurred.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class PermanentAnswer(NamedTuple):
-    """What stands for a true answer for good.
+    """The permanent replacement of a true answer.
 
     Attributes:
         symbol: the permanent answer.
@@ -46,7 +45,7 @@ class PermanentAnswer(NamedTuple):
 
 
 class SymbolOfWindow(NamedTuple):
-    """A symbol with a meaning in one window only: its rotations turned the vector."""
+    """A symbol that is valid in one window only, whose rotations turned the vector."""
 
     symbol: int
     window: Window
@@ -59,7 +58,7 @@ Randomized = int | SymbolOfWindow | PermanentAnswer
 def symbol_of_window(
     definition: Metric, encode: Callable[[Coins], Any], coins: Coins, instant_s: float
 ) -> SymbolOfWindow:
-    """Return the symbol of a vector in the window that holds an instant."""
+    """Return the symbol of a vector in the window that contains an instant."""
     window = Window.at(definition.window, instant_s)
     return SymbolOfWindow(definition.randomize(encode, coins, window.text), window)
 
@@ -72,8 +71,8 @@ def permanent_answer(
     Args:
         definition: the metric.
         channel: its channel.
-        encode: from coins to the input symbol of the answer. Of an invalid answer it is drawn with
-            these coins. One input therefore stands for all invalid answers of a device.
+        encode: returns the answer's input symbol, given coins. For an invalid answer, these coins
+            draw it. One input therefore stands for all invalid answers of a device.
         secret: the device's.
 
     """
@@ -90,7 +89,7 @@ def check_secret(connection: sqlite3.Connection, answer: PermanentAnswer) -> Non
 
 
 def symbol_of(connection: sqlite3.Connection, definition: Metric, randomized: Randomized, coins: Coins) -> int:
-    """Return the symbol of a report; of a permanent answer, perturbed once more."""
+    """Return the symbol of a report; a permanent answer is perturbed once more."""
     if isinstance(randomized, int):
         return randomized
     if isinstance(randomized, SymbolOfWindow):

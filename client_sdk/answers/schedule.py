@@ -1,4 +1,4 @@
-"""Records answers within a transaction of the ledger, after all that was due before."""
+"""Records answers within a transaction of the ledger, after everything that was due earlier."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
     OR EXISTS (SELECT 1 FROM charges WHERE reported = 0) OR EXISTS (SELECT 1 FROM counts)"""
-"""Whether earlier registries left reports that are held back, open slots or counts."""
+"""Whether earlier registries left held-back reports, open slots or counts."""
 
 
 class Schedule:
@@ -41,7 +41,7 @@ class Schedule:
         self._latest_s = 0.0
 
     def agree(self, connection: sqlite3.Connection, consent: Consent) -> None:
-        """Carry out what the user has said, although they may have said something else since."""
+        """Carry out the user's decision, although they may have made another one since."""
         if device.note_agreement(connection, agrees=bool(consent)) and consent:
             self._name(connection)
         if consent is False:
@@ -50,10 +50,10 @@ class Schedule:
             self.withdraw(connection, consent)
 
     def withdraw(self, connection: sqlite3.Connection, consent: Consent | None = None) -> None:
-        """Drop all that is left of the questions that the user does not agree to, beside others.
+        """Drop everything left of the questions that the user does not agree to, and nothing else.
 
         Whatever the user agrees to, learn the purposes of what an earlier registry left: they also
-        say which reports travel together. None stands for the present consent.
+        decide which reports travel together. A consent of None means the present one.
         """
         self.agreement.learn_former(connection)
         agreed = self.agreement.consent if consent is None else consent
@@ -63,7 +63,7 @@ class Schedule:
             self.dues.has_leftovers |= erase.withdraw(connection, is_covered)
 
     def _name(self, connection: sqlite3.Connection) -> None:
-        """Keep the registry, and name the editions that a collector may stop."""
+        """Store the registry, and name the editions that a collector may stop."""
         if registries.keep(connection, self._registry.source):
             metrics = self._registry.metrics.values()
             registries.name_metrics(
@@ -77,7 +77,7 @@ class Schedule:
         read_secret: Callable[[], Secret],
         clock: Callable[[], float] = lambda: 0.0,
     ) -> Randomized:
-        """Return the randomized form of a true answer, of which ``encode`` makes an input.
+        """Return the randomized form of a true answer; ``encode`` makes its input.
 
         The secret is read only for a permanent answer, and only if this process does not know it
         yet; a `LedgerError` says that it cannot be read. The device's clock decides the window of a
@@ -145,7 +145,7 @@ class Schedule:
             self.forget()
             raise
         if self._secret is not None and self._secret.generation != secret.generation:
-            self.dues.counts.clear()  # the user opted out and in again, which forgot what was counted
+            self.dues.counts.clear()  # the user opted out and in again, which discarded all counts
         self._secret = secret
         return secret
 
@@ -155,7 +155,7 @@ class Schedule:
         self._secret = None
 
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
-        """Return the next instant at which something will be due; None if there is none."""
+        """Return the next instant at which something will be due; None if nothing will."""
         return calendar.due(self._registry, clock_s, queue.next_release_s(connection, clock_s)).next_s
 
     def _randomize_now(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Randomized:

@@ -1,4 +1,4 @@
-"""The commands of hearsay-client that need no app's device: on registries, completion, self-test.
+"""The commands of hearsay-client that need no device: for registries, completion, self-test.
 
 All but the self-test import the vocabulary only. Each module turns arguments into an `Outcome`.
 """

@@ -75,7 +75,7 @@ class Metrics:
 
 
 _CLASSES = "class Metric(Generic[Answer]):"
-"""Where classes begin: type aliases come before."""
+"""Where classes begin; type aliases come before it."""
 
 
 def codegen(path: Path, output: Path | None) -> Outcome:

@@ -1,11 +1,11 @@
 """``hearsay-client compile``: the questions as a module for the SDK of browsers and Node.
 
-A browser reads no TOML and derives no law: it gets integers. What a target cannot keep its promises
-for is refused here, before anything ships.
+A browser reads no TOML and derives no law: it gets integers. A question is refused here, before
+anything ships, if a target cannot keep its promises.
 
-The module is JavaScript with types. Integers of a law and charges are texts, because they may
-exceed 2**53. It imports the mechanisms that its questions need, so that a bundler leaves out the
-others.
+The module is JavaScript with types. Integers of a law and charges are strings, because they may
+exceed 2**53. It imports only the mechanisms that its questions need, so that a bundler leaves out
+the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from client_sdk.protocol.statement import evidence
 from client_sdk.protocol.wire.verdict import encode_stopped
 
 FORMAT: Final = 1
-"""The form of the module, which the SDK checks."""
+"""The version of the module's format, which the SDK checks."""
 
 MECHANISMS: Final = (
     "randomized-response",
@@ -47,17 +47,17 @@ MECHANISMS: Final = (
     "hierarchical",
     "one-of",
 )
-"""What the SDK can draw from."""
+"""The mechanisms that the SDK can draw from."""
 
 SENTENCES: Final = ("consent", "history", "number", "outcome", "reported")
-"""With what the keys of sentences begin that the SDK says."""
+"""The prefixes of the keys of sentences that the SDK shows."""
 
 EVIDENCE: Final = "evidence"
 UNKNOWN: Final = "evidence.unknown"
-"""The sentences on how much a report says: of the questions here, and of others."""
+"""The sentences on how much a report reveals: for the questions here, and for others."""
 
 HOW: Final = "statement.how"
-"""The sentence on randomizing, with which users are asked."""
+"""The sentence that explains randomizing when users are asked."""
 
 TRIAL: Final = "this is a trial, for `hearsay-collector serve --trial` only; to ship, compile without --trial\n"
 
@@ -74,7 +74,7 @@ class Target(StrEnum):
 def compile_registry(
     path: Path, target: Target, output: Path | None, *, check: bool, is_trial: bool = False
 ) -> Outcome:
-    """Write the module and its types, or compare them with what is there.
+    """Write the module and its types, or compare them with the existing files.
 
     Without a file, return the module. That of a trial asks everything in every window, tells of
     each step, and is refused for no ceiling or strategy: those are not the trial's.
@@ -113,7 +113,7 @@ def _write(files: dict[Path, str], registry: Path, promise: str) -> Outcome:
 
 
 def refusals(registry: Registry, target: Target) -> Iterator[str]:
-    """Yield a sentence for everything that a target cannot keep its promises for."""
+    """Yield a sentence for each promise that a target cannot keep."""
     if registry.budget.strategy is not Strategy.SPLIT:
         yield f'[budget] strategy = "{registry.budget.strategy}" needs a secret, which this SDK cannot store; remove it'
     yield from refused_metrics(registry)
@@ -130,7 +130,7 @@ def refused_metrics(registry: Registry) -> Iterator[str]:
 
 
 def refusal(metric: Metric) -> str | None:
-    """Return why the SDK does not take a question, and what to do about it; None if it takes it."""
+    """Return why the SDK refuses a question, and what to do about it; None if it takes it."""
     mechanism = metric.channel.name.removeprefix("permanent ")
     reasons = {
         metric.kind.browser_refusal: bool(metric.kind.browser_refusal),
@@ -154,7 +154,7 @@ def _unstated_year(budget: Budget) -> Iterator[str]:
 
 
 def _year_nanos(budget: Budget) -> int:
-    """Return the most of a calendar year without a ledger that outlives a window."""
+    """Return the maximum cost of a calendar year if no ledger outlives a window."""
     return IN_YEAR[budget.window] * budget.per_window_nanos
 
 
@@ -199,7 +199,7 @@ def kinds_of(kind: Kind) -> tuple[str, ...]:
 
 
 def document_of(registry: Registry, target: str) -> dict[str, Any]:
-    """Return all of the module but its functions; what is not said is left out."""
+    """Return the module's content except its functions; unset keys are left out."""
     document: dict[str, Any] = {
         "format": FORMAT,
         "target": target,
@@ -216,7 +216,7 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
 
 
 def sentences_for(registry: Registry, language: str) -> dict[str, str]:
-    """Return the sentences that the SDK says to users, with one on how much a report says."""
+    """Return the sentences that the SDK shows to users, one of them on how much a report says."""
     say = registry.sentences(language)
     used = {key: text for key, text in say.texts.items() if key.partition(".")[0] in SENTENCES}
     purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in registry.metrics.items()}
@@ -226,7 +226,7 @@ def sentences_for(registry: Registry, language: str) -> dict[str, str]:
 
 
 def compiled(metric: Metric) -> dict[str, Any]:
-    """Return a question as the SDK reads it; what is not said is left out."""
+    """Return a question as the SDK reads it; unset keys are left out."""
     parts = {
         "purpose": metric.purpose,
         "kind": metric.kind.name,

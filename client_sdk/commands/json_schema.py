@@ -1,7 +1,7 @@
 """``hearsay-client schema``: a JSON Schema of metrics.toml for editors such as those with taplo.
 
-It knows what a single table may hold, and says so while one types. What several tables or numbers
-decide together only the reader knows: ``hearsay-client check``.
+It knows what a single table may contain, and reports mistakes while the author types. Rules across
+several tables or numbers are known only to the reader: ``hearsay-client check``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from client_sdk.protocol.wire.verdict import MAX_STOPPED
 KIND_CLASSES = tuple(map(kind_named, KINDS))
 
 OF_KINDS: Mapping[str, Key] = {key.name: key for kind in KIND_CLASSES for key in kind.keys}
-"""The keys of any kind; what is said of a key is the same for each kind that has it."""
+"""The keys of any kind; a key has the same description in each kind that has it."""
 
 
 def schema() -> Outcome:
@@ -158,7 +158,7 @@ def _metric() -> Schema:
 
 
 def _rule_of_kind(kind: type[Kind]) -> Schema:
-    """Return which keys a kind must have, and which it must not have or narrows."""
+    """Return the keys that a kind requires, forbids or narrows."""
     own = {key.name: key for key in kind.keys}
     foreign: Schema = dict.fromkeys([*(name for name in OF_KINDS if name not in own), *kind.refused], False)
     narrower = {name: key.narrower for name, key in own.items() if key.narrower is not None}

@@ -1,8 +1,8 @@
 """The arguments of the commands that need no device, and the work of the short ones.
 
-``hearsay-client check`` names every mistake of a registry, and whether it can work. ``init`` writes
-a registry to begin with, which a reviewer would sign. ``release`` puts it into its history, whose
-questions go on counting. ``completion`` completes commands and options when Tab is pressed in a
+``hearsay-client check`` names every mistake of a registry, and says whether it can work. ``init``
+writes a starter registry that a reviewer would accept. ``release`` adds it to its history, so that
+its questions keep counting. ``completion`` completes commands and options when Tab is pressed in a
 shell.
 """
 
@@ -32,7 +32,7 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  #
 _REGISTRY = Path("metrics.toml")
 
 STARTER = Path(__file__).with_name("starter.toml")
-"""The registry of the README, too."""
+"""The starter registry, which is also the README's."""
 
 _APP = '"acme-notes"'
 _LAST_DAY = "2027-12-31"
@@ -42,7 +42,7 @@ Words = Mapping[str, tuple[str, ...]]
 
 
 def add_to(commands: Subparsers) -> None:
-    """Add the commands to a parser; ``work`` of the parsed arguments does what was asked."""
+    """Add the commands to a parser; calling ``work`` of the parsed arguments runs the command."""
     checking = _add(
         commands,
         "check",
@@ -188,9 +188,9 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
 
 
 def init(path: Path, app: str | None, today: date) -> Outcome:
-    """Write the starter under the name of an app, unless there is a file already.
+    """Write the starter with an app's name, unless the file exists.
 
-    Its questions expire with the next year. Change `expires` to ask for longer.
+    Its questions expire at the end of next year. Change `expires` to ask for longer.
     """
     text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
     if app is not None:
@@ -208,10 +208,10 @@ def init(path: Path, app: str | None, today: date) -> Outcome:
 
 
 def _write_new(path: Path, content: bytes) -> None:
-    """Write a file that did not exist; one that cannot be filled would block the next attempt.
+    """Write a file that did not exist; a partly written one would block the next attempt.
 
     Raises:
-        OSError: if there is a file, or it cannot be written; then none was made.
+        OSError: if the file exists or cannot be written; then none was made.
 
     """
     path.open("xb").close()
@@ -274,18 +274,18 @@ def _cases(words: Words, before: str, name: str = "words") -> str:
 
 
 SHELLS: Mapping[str, Callable[[Words], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-"""How each shell's script is written."""
+"""The function that writes each shell's script."""
 
 
 def release(path: Path, into: Path | None, day: date | None, today: date, *, only_checks: bool) -> Outcome:
-    """Put a registry into its history, unless a release asks the same questions already.
+    """Add a registry to its history, unless a release already asks the same questions.
 
     Args:
         path: the registry.
         into: the history; None for the one beside the registry.
         day: the day of the release; None for today.
         today: the present day.
-        only_checks: whether to write nothing, and only say if the registry is in its history.
+        only_checks: whether to write nothing and only say if the registry is in its history.
 
     Raises:
         RegistryError: if the registry or the history cannot be used.
@@ -331,7 +331,7 @@ def _replace(file: Path, text: str) -> None:
     beside = file.with_name(f"{file.name}.new")
     try:
         beside.write_text(text, encoding="utf-8")
-        os.replace(beside, file)  # noqa: PTH105 as one step
+        os.replace(beside, file)  # noqa: PTH105 in one atomic step
     except BaseException:
         beside.unlink(missing_ok=True)
         raise

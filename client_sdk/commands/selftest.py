@@ -1,7 +1,7 @@
-"""``hearsay-client selftest``: whether this system and this disk do what the SDK relies on.
+"""``hearsay-client selftest``: checks that this system and disk do what the SDK relies on.
 
 Every check uses the SDK's own code, as an app does, in a folder that is removed afterwards. Nothing
-is sent. A power cut cannot be tried: that a commit survives one is the disk's word.
+is sent. A power cut cannot be tried: only the disk promises that a commit survives one.
 """
 
 from __future__ import annotations
@@ -41,34 +41,34 @@ PATIENCE_S: Final = 10.0
 """How long a check waits for a process or a disk."""
 
 AFFORDABLE: Final = 200
-"""So many of the questions a device can pay for, and no more."""
+"""The number of the questions that a device can pay for."""
 
 EACH: Final = 60
-"""So many reports a process would write if it were not killed."""
+"""The number of reports that a process would write if it were not killed."""
 
 KILLED_AFTER: Final = (5, 20, 40)
-"""How many reports each process that is killed has acknowledged; it is then writing the next."""
+"""How many reports each killed process has acknowledged; it is then writing the next."""
 
 LOOKS: Final = 100_000
-"""How often the clock is read, to see whether it goes back: some hundredths of a second."""
+"""How often the clock is read to see whether it goes back: takes some hundredths of a second."""
 
 SET_S: Final = 1.0
-"""By more than this no clock and no scheduler is off meanwhile."""
+"""No clock and no scheduler deviates by more than this during the check."""
 
 DESCRIPTORS: Final = 256
-"""A child looks at so many descriptors for what it inherited; a self-test opens a dozen."""
+"""The number of descriptors that a child checks for inheritance; a self-test opens a dozen."""
 
 INSTANT_S: Final = 1_782_907_200.0
-"""The instant of all reports, 2026-07-01 at noon: no midnight comes between two of them."""
+"""The instant of all reports, 2026-07-01 at noon, so that no midnight falls between two."""
 
 FIRST_YEAR: Final = 2026
-"""No clock that is set stands before the year of this program."""
+"""A correctly set clock shows at least the year of this program."""
 
 MOUNTS: Final = Path("/proc/mounts")
 
 
 class Clocks(NamedTuple):
-    """The two clocks of a system, in seconds: of the date, and one that nobody sets."""
+    """The two clocks of a system, in seconds: the wall clock, and one that nobody can set."""
 
     now: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
@@ -104,7 +104,7 @@ def selftest(data_dir: Path | None, clocks: Clocks = Clocks()) -> Outcome:  # no
                 passed += 1
             except _AbsentError as error:
                 lines.append(f"absent   {check}: {error}")
-            except Exception as error:  # noqa: BLE001 whatever breaks is what was to be found
+            except Exception as error:  # noqa: BLE001 finding what breaks is the purpose
                 sentence = str(error) if isinstance(error, _BrokenError) else f"{type(error).__name__}: {error}"
                 lines.append(f"FAILED   {check}: {sentence}")
                 failed.append(check)
@@ -117,7 +117,7 @@ def _named(failed: list[str]) -> str:
 
 
 def _about(folder: Path) -> str:
-    """Return what to know about this system; nothing in it tells who runs it."""
+    """Return facts about this system; none of them identifies who runs it."""
     try:
         number = version("hearsay-ldp-client")
     except PackageNotFoundError:  # it was copied into an app
@@ -127,7 +127,7 @@ def _about(folder: Path) -> str:
 
 
 def _disk(folder: Path) -> str:
-    """Return the type of a folder's file system, where that is cheap to know."""
+    """Return the type of a folder's file system, where it is cheap to find out."""
     try:
         mounts = [line.split()[1:3] for line in MOUNTS.read_text(encoding="utf-8").splitlines()]
     except OSError:
@@ -182,7 +182,7 @@ def _check_locks(path: Path, _: Clocks) -> str:
             with contextlib.suppress(LedgerBusyError):
                 _record(ledger, 1)
                 raise _BrokenError("two processes wrote to one ledger at the same time")
-            ledger.run(charges.lifetime_nanos, PATIENCE_S, begin="")  # reading waits for nobody
+            ledger.run(charges.lifetime_nanos, PATIENCE_S, begin="")  # readers do not wait
             with detached.alone(_lock_of(path)) as held:
                 if held is not None:
                     raise _BrokenError("two processes locked the same file")
@@ -261,7 +261,7 @@ CHECKS: Final[dict[str, Callable[[Path, Clocks], str]]] = {
     "kill": _check_kill,
     "machine id": _check_machine,
 }
-"""What is checked, in this order; each gets the path of a ledger that is not there yet."""
+"""The checks, in this order; each gets the path of a ledger that does not exist yet."""
 
 
 @cache
@@ -304,7 +304,7 @@ def _expect(result: Recorded, *results: Recorded) -> None:
 
 
 def _sound(path: Path, acknowledged: set[int]) -> None:
-    """Check that a ledger is whole: no charge without a report, and all that it acknowledged."""
+    """Check that a ledger is intact: each charge has a report, and no acknowledged one is lost."""
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         damage = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         charged = {name for (name,) in connection.execute("SELECT metric FROM charges")}
@@ -318,7 +318,7 @@ def _sound(path: Path, acknowledged: set[int]) -> None:
 
 
 def _origin(path: Path) -> str | None:
-    """Return the number of the file that a ledger was made as; None where files have none."""
+    """Return the inode number that a ledger's file was made with; None where files have none."""
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         inode: str | None = connection.execute("SELECT inode FROM device").fetchone()[0]
     return inode
@@ -337,7 +337,7 @@ def _lock_of(path: Path) -> Path:
 
 
 class _Child:
-    """A process that tells this one what it does."""
+    """A process that sends messages to this one."""
 
     def __init__(self, method: str, work: Callable[..., None], *arguments: object) -> None:
         """Start it by one of the methods of `multiprocessing`."""
@@ -350,7 +350,7 @@ class _Child:
         there.close()
 
     def receive(self) -> Any:  # noqa: ANN401 whatever the process tells
-        """Return the next that it tells."""
+        """Return the next message."""
         with contextlib.suppress(EOFError, OSError):
             if self.told.poll(PATIENCE_S):
                 received = self.told.recv()
@@ -361,12 +361,12 @@ class _Child:
         raise _BrokenError("a child process ended too early")
 
     def kill(self) -> None:
-        """Kill it, if it still runs, as the system kills a process that takes too much memory."""
+        """Kill it if it still runs, as the system kills a process that takes too much memory."""
         self._process.kill()
         self._process.join(PATIENCE_S)
 
     def rest(self) -> Iterator[Any]:
-        """Yield what it told before it was killed."""
+        """Yield the messages that it sent before it was killed."""
         with contextlib.suppress(EOFError, OSError):
             while True:
                 yield self.told.recv()
@@ -384,7 +384,7 @@ def _process(method: str, work: Callable[..., None], *arguments: object) -> Iter
 
 
 def _is_open(path: Path, descriptor: int) -> bool:
-    """Whether a descriptor of this process is that of a file."""
+    """Whether a descriptor of this process refers to a file."""
     with contextlib.suppress(OSError):
         status = os.fstat(descriptor)
         return (status.st_dev, status.st_ino) == files.identify(path)
@@ -392,7 +392,7 @@ def _is_open(path: Path, descriptor: int) -> bool:
 
 
 def hold(told: Connection, path: Path) -> None:
-    """Hold a ledger and the lock of a file, in a process of its own, until it is told not to."""
+    """Hold a ledger and the lock of a file, in a separate process, until told to let go."""
     with (
         detached.alone(_lock_of(path)),
         contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection,
@@ -405,7 +405,7 @@ def hold(told: Connection, path: Path) -> None:
 
 
 def write(told: Connection, path: Path, numbers: range) -> None:
-    """Record questions, in a process of its own, and acknowledge each once it is committed."""
+    """Record questions, in a separate process, and acknowledge each once it is committed."""
     if any(_is_open(path, descriptor) for descriptor in range(DESCRIPTORS)):
         told.send(_BrokenError("a child process inherited the open ledger, whose locks it would break"))
         return

@@ -1,4 +1,4 @@
-"""The host's clock, which may give anything, and what is wrong with it."""
+"""The host's clock, which may return anything, and its problems."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Clock:
         self._now = now
 
     def __call__(self) -> float:
-        """Return what the host says.
+        """Return the time according to the host.
 
         Raises:
-            ClockError: if that is no number.
+            ClockError: if it is not a number.
 
         """
         try:
@@ -51,7 +51,7 @@ class Clock:
         return instant_s
 
     def instant_or_zero(self) -> float:
-        """Return the present instant; 0 if the clock cannot be believed, as recording then says."""
+        """Return the present instant; 0 if the clock is not believed, which recording reports."""
         try:
             return self.instant()
         except ClockError:

@@ -22,10 +22,10 @@ job = json.load(sys.stdin)
 sys.path[:] = job["path"]
 importlib.import_module(job["module"]).main(**job["arguments"])
 """
-"""The job comes by standard input: it may hold a secret, and anybody may read a command line."""
+"""The job is passed by standard input: it may contain a secret, and command lines are public."""
 
 _DIGITS, _BEHIND = 20, 1 << 20
-"""The most digits of a process's id, and where Windows locks a file."""
+"""The maximum number of digits of a process's id, and the offset that Windows locks in a file."""
 
 _WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
 """DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP and CREATE_NO_WINDOW of CreateProcess."""
@@ -66,11 +66,11 @@ def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 an
         assert process.stdin is not None  # noqa: S101 a pipe, as said above
         with process.stdin:
             process.stdin.write(json.dumps(job).encode())
-        process.returncode = 0  # otherwise the object warns that the process still runs, as it shall
+        process.returncode = 0  # otherwise the object warns that the process still runs, which is intended
 
 
 def _options() -> list[str]:
-    """Return options that let a new Python import nothing from where this one would not."""
+    """Return options that keep a new Python from importing from places that this one would not."""
     if sys.flags.isolated:
         return ["-I"]
     options = {"-E": sys.flags.ignore_environment, "-s": sys.flags.no_user_site, "-S": sys.flags.no_site}
@@ -81,7 +81,7 @@ def _options() -> list[str]:
 def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iterator[int | None]:
     """Hold the lock of a file, which is made; yield its descriptor, None if another one holds it.
 
-    The lock ends with the last process that has the descriptor, however that ends.
+    The lock ends with the last process that has the descriptor, however that process ends.
 
     Args:
         path: the file.
@@ -139,7 +139,7 @@ def end(path: Path) -> None:
 
 
 def _lock(descriptor: int, *, is_shared: bool) -> bool:
-    """Take the lock without waiting. It is shared by those that only look whether it is held."""
+    """Take the lock without waiting. Processes that only check whether it is held share it."""
     try:
         if sys.platform == "win32":  # where a lock keeps others from reading; no byte is so far behind
             os.lseek(descriptor, _BEHIND, os.SEEK_SET)

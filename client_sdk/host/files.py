@@ -1,6 +1,6 @@
-"""What a file system says of names, and the folder that an app gives the SDK.
+"""File names and their durability on a file system, and the folder that an app gives the SDK.
 
-A file system says which file has a name, who takes a free one, and for how long.
+The functions find the file with a name, claim a free name, and make names durable.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def identify(path: Path) -> tuple[int, int] | None:
 
 
 def rename_if_free(file: Path, path: Path) -> None:
-    """Give a file another name in its folder, unless that is taken, as one process at a time."""
+    """Rename a file within its folder, unless the name is taken; one process at a time."""
     with _locked(path.parent):
         if not path.exists():
             file.rename(path)
@@ -61,7 +61,7 @@ def app_folder(data_dir: object) -> Path | None:
 
     Raises:
         TypeError: if it is neither None nor a path.
-        ValueError: if it would be another folder wherever the program is started, or none at all.
+        ValueError: if the folder would depend on where the program is started, or is missing.
 
     """
     if data_dir is None:

@@ -1,8 +1,8 @@
-"""What must not be under way while a process forks: an open ledger, and an import.
+"""Two things that must not be in progress while a process forks: an open ledger and an import.
 
 SQLite keeps a table of the files and locks of its process. A child inherits that table and takes
-the parent's locks for its own. Even a connection that the child opens itself then holds no lock,
-and what it commits is lost when the parent closes ("How to corrupt an SQLite database file",
+the parent's locks for its own. Even a connection that the child opens itself then has no lock, and
+what it commits is lost when the parent closes ("How to corrupt an SQLite database file",
 section 2.6). Therefore connections are closed before a fork and opened again after it. A child that
 inherited an open connection (forked behind Python's back, or while a disk hung) does not use that
 file.
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Protocol
 
 PAUSE_DEADLINE_S = 1.0
-"""How long a fork waits for connections to close: making a ledger may take so long on a busy disk.
-After that, the child's ledger is unavailable."""
+"""How long a fork waits for connections to close: making a ledger may take this long on a busy
+disk. After that, the child's ledger is unavailable."""
 
 IMPORT_DEADLINE_S = 10.0
 """How long a fork waits for an import. From a cold disk an import takes seconds, and a hanging one
@@ -57,12 +57,12 @@ _generation = 0
 
 
 def register(holder: Holder) -> None:
-    """Let a holder take part in pauses."""
+    """Include a holder in pauses."""
     _holders.add(holder)
 
 
 def unregister(holder: Holder) -> None:
-    """Let a holder take part in pauses no longer."""
+    """Exclude a holder from pauses."""
     _holders.discard(holder)
 
 
@@ -74,7 +74,7 @@ def inherited_open(path: Path) -> bool:
 
 
 def this_process() -> tuple[int, int]:
-    """Return what distinguishes this process from its ancestors, whose ids may be reused."""
+    """Return an id that distinguishes this process from its ancestors, whose ids may be reused."""
     return os.getpid(), _generation
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from os import urandom
 
 BACKOFF_BASE_S = 1.0
-"""The first retry comes within a second: most failures are a lost packet or a restart."""
+"""The first retry is made within a second: most failures are a lost packet or a restart."""
 
 BACKOFF_CEILING_S = 3600.0
-"""An hour: a million devices that come back at random within it make three hundred requests a
-second. Each upload has its own back-off: a device with four failing uploads makes eight requests an
+"""An hour: a million devices that return at random within it make three hundred requests a second.
+Each upload has its own back-off: a device with four failing uploads makes eight requests an
 hour."""
 
 Uniform = Callable[[float, float], float]
@@ -25,8 +25,8 @@ def jitter(low: float, high: float) -> float:
 def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:
     """Return the seconds to wait after a number of failures in a row.
 
-    It is full jitter on top of what the server asked for. Full jitter spreads devices that failed
-    together (Brooker 2015, "Exponential backoff and jitter").
+    It adds full jitter to the delay that the server asked for. Full jitter spreads devices that
+    failed together (Brooker 2015, "Exponential backoff and jitter").
     """
-    doublings = min(failures, 32)  # beyond 32 the ceiling holds, and 2.0**failures would overflow
+    doublings = min(failures, 32)  # beyond 32 the ceiling applies, and 2.0**failures would overflow
     return least_s + uniform(0.0, min(BACKOFF_CEILING_S, BACKOFF_BASE_S * 2.0**doublings))

@@ -1,9 +1,9 @@
 """The budget ledger: what this device has spent, in billionths of epsilon and 10**-18 of delta.
 
-A charge records its day and no period. What was spent within a period is the sum over its days,
+A charge records its day but no period. The amount spent within a period is the sum over its days,
 whatever kind of period the registry named at the time, so that a new kind renews no budget. If the
-day is no longer known, a first and a last possible day stand for it, and the charge counts towards
-every period that it may belong to.
+day is no longer known, the charge has a first and a last possible day, and counts towards every
+period that it may belong to.
 
 A charge and its report become durable together or not at all. The key of a charge, (metric,
 edition, window), limits reports to one per metric and window. A charge that is made because its
@@ -24,19 +24,18 @@ if TYPE_CHECKING:
     import sqlite3
 
 CLOCK_BACK_S = 86_400
-"""How far a clock may be set back without harm: meanwhile it counts as standing still. A day is
-more than any correction of a sound clock. Farther back, days whose budget is spent would be lived
-through again."""
+"""How far a clock may be set back without harm: meanwhile it counts as stopped. A day is more than
+any correction of a correct clock. Farther back, days whose budget is spent would be repeated."""
 
 NOTED_S = 3600
-"""The time is written once an hour: no window begins between, and each write waits for the disk."""
+"""The time is written once an hour: no window begins within one, and writes wait for the disk."""
 
 SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""
 
 
 class Slot(IntEnum):
-    """The state of a charge: whether it has a report, and whether the report holds an answer."""
+    """The state of a charge: whether it has a report, and whether the report has an answer."""
 
     OPEN = 0
     REPORTED = 1
@@ -55,7 +54,7 @@ class Periods(NamedTuple):
 
     @classmethod
     def at(cls, budget: Budget, instant_s: float) -> Periods:
-        """Return the periods that hold an instant."""
+        """Return the periods that contain an instant."""
         return cls(*(Window.at(kind, instant_s) for kind in (WindowKind.DAY, budget.window, WindowKind.MONTH)))
 
 
@@ -63,8 +62,8 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     """Return the present instant as the ledger counts time, which never goes back.
 
     Raises:
-        ClockError: if the clock was set back by more than a day, so that days would be lived
-            through and paid for again; or if it names an instant that no collector takes.
+        ClockError: if the clock was set back by more than a day, so that days would be repeated and
+            paid for again; or if it names an instant that no collector takes.
 
     """
     seen_s = latest_s(connection)
@@ -103,7 +102,7 @@ def slot(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
 
 
 def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
-    """Return what was spent within the budget's period, the month, and the life of the device."""
+    """Return the amounts spent in the budget's period, the month, and the life of the device."""
     within_window, within_month = (
         _within_nanos(connection, period) for period in (periods.budget_window, periods.month)
     )
@@ -111,7 +110,7 @@ def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, 
 
 
 def lifetime_nanos(connection: sqlite3.Connection) -> int:
-    """Return what was spent within the life of the device."""
+    """Return the amount spent in the life of the device."""
     return int(connection.execute("SELECT COALESCE(SUM(nanos), 0) FROM charges").fetchone()[0])
 
 

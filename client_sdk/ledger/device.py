@@ -1,7 +1,7 @@
-"""The row of the device: its secret, and whether the user agrees to anything; its latest problem.
+"""The row of the device: its secret, whether the user agrees to anything, and its latest problem.
 
-The program that started or was told last says whether the user agrees. A helper looks here whenever
-it takes something to send: it belongs to an earlier program, which knows nothing of a later start.
+The latest program to start, or to change consent, decides whether the user agrees. A helper checks
+this before it sends anything: it belongs to an earlier program, which knows no later start.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 CLOCK, UPLOAD = "clock", "upload"
-"""What has a problem: the device's clock, or the latest upload."""
+"""The sources of problems: the device's clock, or the latest upload."""
 
 
 class Secret(NamedTuple):
@@ -39,7 +39,7 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
 
 
 def note_agreement(connection: sqlite3.Connection, *, agrees: bool) -> bool:
-    """Note whether the user agrees; return False if they have opted out, when nothing is noted."""
+    """Note whether the user agrees; if they have opted out, note nothing and return False."""
     is_in, before = connection.execute("SELECT secret IS NOT NULL, agrees FROM device").fetchone()
     if is_in and before != agrees:
         connection.execute("UPDATE device SET agrees = ?", (agrees,))
@@ -52,7 +52,7 @@ def agrees(connection: sqlite3.Connection) -> bool:
 
 
 def note_problem(connection: sqlite3.Connection, about: str, sentence: str | None) -> None:
-    """Note a problem, met when the ledger last saw the time; None if it is over.
+    """Note a problem, with the latest time that the ledger knows; None if it is over.
 
     After opting out, when there is no secret, nothing is noted any more.
     """

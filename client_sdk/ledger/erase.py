@@ -1,13 +1,13 @@
-"""Opting out: what is wiped from a ledger's file, and what is kept so that no budget is renewed.
+"""Opting out: the data wiped from a ledger's file, and the data kept so no budget is renewed.
 
-What was spent is kept. When it was spent, and for which question, is kept only as far as a window
-needs it that can still be charged. The charges of windows that were over when the ledger last saw
-the time become sums, one for each part of the past that a ceiling may tell from another.
+The amount spent is kept. When it was spent, and for which question, is kept only if a window that
+can still be charged needs it. The charges of windows that were over when the ledger last saw the
+time become sums, one for each part of the past that a ceiling may distinguish.
 
 After opting out, no window that is over can be charged. The parts are today, the present week, the
 present month and all time before. After a purpose was withdrawn, counts and days of use of the
-other questions are still charged to windows that ended within the grace. So its days, and the weeks
-and months that hold them, are parts, too.
+other questions are still charged to windows that ended within the grace. The days of the grace, and
+the weeks and months that contain them, are therefore parts, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 OVER = ""
-"""Stands for a day of no present period, and for the question in a sum over several."""
+"""Marks a day in no present period, and replaces the question in a sum over several."""
 
 WIPED = (
     "queue",
@@ -42,9 +42,8 @@ WIPED = (
     "problems",
     "editions",
 )
-"""The tables that opting out empties. Editions are among them, for the sake of their stops: a
-collector that sent one device another list has marked it, and the mark must not outlive the user's
-consent.
+"""The tables that opting out empties. They include editions because of their stops: a collector may
+have marked one device by sending it another list, and the mark must not outlive the user's consent.
 """
 
 
@@ -67,7 +66,7 @@ def forget(path: Path) -> None:
 
 
 def wipe(connection: sqlite3.Connection) -> None:
-    """Delete all but what was spent and the present windows' charges, which hold no answer."""
+    """Delete all but the amounts spent and the present windows' charges, which have no answer."""
     for table in WIPED:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
     connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in after opting out
@@ -80,7 +79,7 @@ def wipe(connection: sqlite3.Connection) -> None:
 
 
 def _forget_participation(connection: sqlite3.Connection) -> None:
-    """Of a paced device that took part, keep only from when it may take part again."""
+    """For a paced device that answered, keep only the instant from which it may answer again."""
     connection.execute("DELETE FROM stratum WHERE done = 0 OR end_s <= ?", (charges.latest_s(connection),))
     connection.execute("UPDATE stratum SET chosen_s = end_s")
 
@@ -93,7 +92,7 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
 
     Args:
         connection: within a write transaction.
-        is_covered: returns whether a question keeps what it has, by its name.
+        is_covered: returns whether a question keeps its data, by its name.
 
     """
     outbox.withdraw(connection, is_covered)
@@ -122,20 +121,20 @@ def may_have_erased(connection: sqlite3.Connection) -> bool:
 
 
 def wipe_counts(connection: sqlite3.Connection) -> None:
-    """Delete running counts and days of use: they are true values, and the user agrees no more."""
+    """Delete running counts and days of use: true values to which the user no longer agrees."""
     connection.execute("DELETE FROM counts")
 
 
 def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collection[str] | None = None) -> None:
     """Replace the charges of windows that are over by one sum per day that still matters.
 
-    Those are the days on which a period begins that can still be charged. What was spent on another
-    day counts as spent on the latest of them before it, which lies within the same such periods.
+    Those are the days on which a period begins that can still be charged. The amount spent on
+    another day is moved to the latest of them before it, which lies within the same such periods.
 
     Args:
         connection: within a write transaction.
         grace_days: how many days before today can still be charged.
-        metrics: those whose charges are summed up; None stands for all.
+        metrics: the metrics whose charges are summed up; None means all.
 
     """
     now_s = charges.latest_s(connection)
@@ -159,14 +158,14 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
 
 
 def _marks(now_s: int, grace_days: int) -> set[str]:
-    """Return the first days of all periods that hold today or a day of the grace."""
+    """Return the first days of all periods that contain today or a day of the grace."""
     today = Window.at(WindowKind.DAY, now_s).first_day
     days = [today - timedelta(days=back) for back in range(grace_days + 1)]
     return {Window.on(kind, day).first_day.isoformat() for kind in WindowKind for day in days}
 
 
 def _goes_on(window: str, now_s: int) -> bool:
-    """Whether a text names a window that is not over; earlier sums name none."""
+    """Whether a text names a window that is not over; the text of an earlier sum names none."""
     try:
         return Window.parse(window).ends_at > now_s
     except WindowError:
@@ -174,7 +173,7 @@ def _goes_on(window: str, now_s: int) -> bool:
 
 
 def scrub(connection: sqlite3.Connection) -> None:
-    """Overwrite what was deleted, in the file and in its write-ahead log.
+    """Overwrite deleted data, in the file and in its write-ahead log.
 
     Raises:
         LedgerBusyError: if another process is reading or writing, so that the log must stay; call
@@ -202,7 +201,7 @@ def remove_leftovers(path: Path) -> None:
 
 
 def empty_log(connection: sqlite3.Connection) -> None:
-    """Empty the write-ahead log, which holds what was deleted until it is overwritten.
+    """Empty the write-ahead log, which contains deleted data until it is overwritten.
 
     Raises:
         LedgerBusyError: if another process is reading or writing; call again.

@@ -1,4 +1,4 @@
-"""What is wrong with a ledger's file, and what to do: sentences for people."""
+"""Problems of a ledger's file and their solutions: sentences for people."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def explain(error: BaseException, path: Path | None) -> LedgerError:
 
 
 def missing(path: Path) -> LedgerError:
-    """Return the error of a file that is not there."""
+    """Return the error of a missing file."""
     return LedgerError(f"there is no ledger at {path}; nothing has been recorded there")
 
 
 def damaged(path: Path | None) -> LedgerError:
-    """Return the error of a file that is no sound ledger."""
+    """Return the error of a file that is not a valid ledger."""
     return LedgerError(
         f"{path} is damaged or not a ledger; nothing is recorded, and the file was not changed: restore it, or delete "
         "it by hand, which also deletes the record of what was spent"

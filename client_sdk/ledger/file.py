@@ -27,8 +27,8 @@ APPLICATION_ID = 0x48727361
 SCHEMA_VERSION = 1
 
 BUSY_TIMEOUT_S = 0.05
-"""How long one statement waits for another process: less than `record` has, more than a commit's
-fsync takes."""
+"""How long one statement waits for another process: less than the time of `record`, more than a
+commit's fsync."""
 
 SECRET_BYTES = 32
 """As long as the digest of the PRF (`client_sdk.answers.prf_coins`)."""
@@ -38,9 +38,9 @@ TEMPORARY_SUFFIX = ".new"
 
 # device.agrees: whether the user agrees to anything; without that, no ledger is made.
 # queue.leaves: the Unix seconds from which on any process may send a report.
-# retries: an upload without a row there is due.
+# retries: an upload without a row in it is due.
 # registries, problems: for people who look at the ledger.
-# editions: those that registries name; those that a collector has stopped are marked.
+# editions: those in registries; those that a collector has stopped are marked.
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
@@ -116,7 +116,7 @@ def open_memory(app: str) -> sqlite3.Connection:
 def open_own(path: Path | None, app: str, maker: tuple[int, int], agrees: Callable[[], bool]) -> sqlite3.Connection:
     """Open the ledger for this process, in the ledger thread's thread, as `open_file` does.
 
-    A ledger in memory has no path and stays with its maker. Without consent nothing is made.
+    A ledger in memory has no path and stays with its maker. Without consent none is made.
     """
     if path is None:
         if forks.this_process() != maker:
@@ -133,12 +133,12 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     Args:
         path: the file.
         app: the app that it must belong to. None accepts any app, and also a copy, for people who
-            look at it.
-        create: whether to make what is missing: the directory (mode 0700), the file (0600) and the
-            device's secret.
+            inspect it.
+        create: whether to make whatever is missing: the directory (mode 0700), the file (0600) and
+            the device's secret.
 
     Raises:
-        LedgerError: if there is no such file, or it is not a sound ledger of this app.
+        LedgerError: if there is no such file, or it is not a valid ledger of this app.
         sqlite3.Error: if the file cannot be read.
         OSError: if it cannot be made.
 
@@ -160,7 +160,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
 
 def check(connection: sqlite3.Connection, path: Path, app: str | None) -> Origin:
-    """Return the noted origin of an app's sound ledger; None accepts any app, and a copy."""
+    """Return the noted origin of an app's valid ledger; None accepts any app, and a copy."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise explanations.damaged(path)
     if _pragma(connection, "user_version") != SCHEMA_VERSION:
@@ -213,7 +213,7 @@ def uri_of(path: PurePath) -> str:
 
 
 def connect(place: str) -> sqlite3.Connection:
-    """Return a connection whose commits are durable and which overwrites what it deletes."""
+    """Return a connection with durable commits that overwrites deleted data."""
     import sqlite3  # noqa: PLC0415 importing the SDK must stay quick
 
     uri = place.startswith("file:")
@@ -227,7 +227,7 @@ def connect(place: str) -> sqlite3.Connection:
 
 
 def make(path: Path, app: str) -> None:
-    """Make a whole ledger under a temporary name, then give it its own.
+    """Make a whole ledger under a temporary name, then rename it.
 
     Any file under the final name was therefore complete once: an empty or truncated file is
     damaged, never unfinished.
@@ -265,7 +265,7 @@ def _give_name(temporary: Path, path: Path) -> None:
         os.link(temporary, path)
     except FileExistsError:
         raise
-    except OSError:  # as on FAT: no lasting inodes either, and a POSIX rename would replace
+    except OSError:  # as on FAT, which has no lasting inodes either; a POSIX rename would replace
         with contextlib.closing(connect(uri_of(temporary))) as connection:
             connection.execute("UPDATE device SET inode = NULL, birth = NULL, file_system = NULL")
         files.rename_if_free(temporary, path)

@@ -1,7 +1,7 @@
 """Answers that were lost before they became reports: counted in memory, then in the ledger's file.
 
-They are counted by reason only, without the question. An app may ask a thousand times a day what
-the budget does not allow, so that the file is written once a minute at most.
+They are counted by reason only, without the question. An app may record far more often than the
+budget allows, a thousand times a day, so that the file is written once a minute at most.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 STORE_EVERY_S = 60.0
-"""The least time between writes: counts matter less than the life of a disk."""
+"""The minimum time between writes: counts matter less than the life of a disk."""
 
 LOST = frozenset(
     {
@@ -30,7 +30,7 @@ LOST = frozenset(
         Recorded.UNAVAILABLE,
     }
 )
-"""The results of answers that are lost and counted; one that its window already has is not."""
+"""The results of answers that are lost and counted; a repeated answer of a window is not lost."""
 
 
 class Losses:
@@ -53,7 +53,7 @@ class Losses:
     def store(self, connection: sqlite3.Connection) -> Counter[str]:
         """Write the counts into the file, within a write transaction; return them for `stored`.
 
-        After opting out, when there is no secret, nothing is written any more.
+        After opting out, when there is no secret, nothing is written.
         """
         with self._lock:
             counts = self._counts.copy()
@@ -64,7 +64,7 @@ class Losses:
         return counts
 
     def stored(self, counts: Counter[str] | LedgerError | None) -> None:
-        """Forget counts that stand in the file now, after the transaction was committed."""
+        """Forget the counts that are now in the file, after the transaction was committed."""
         if isinstance(counts, Counter):
             with self._lock:
                 self._counts -= counts

@@ -1,12 +1,12 @@
-"""What distinguishes a ledger's file from a copy: inode, birth, file system, and the machine.
+"""The origin of a ledger's file, unlike a copy's: inode, birth, file system, and the machine.
 
-On a fresh disk a copy may get the inode number that the original has elsewhere, but its birth is
+On a fresh disk a copy may get the same inode number as the original on its disk, but its birth is
 the time of copying. A snapshot of a disk keeps inode and birth; if the snapshot's file system has
-an id of its own, that id shows it. All three survive a reboot and a new mount. What is unknown is
+an id of its own, that id differs. All three survive a reboot and a new mount. An unknown value is
 None and proves nothing.
 
-Linux and the BSDs are asked for the machine by file (machine-id(5)), macOS by gethostuuid(2), and
-Windows by the value ``MachineGuid`` that its set-up writes. A ledger that was made without an id
+Linux and the BSDs provide the machine's id in a file (machine-id(5)), macOS by gethostuuid(2), and
+Windows in the value ``MachineGuid`` that its set-up writes. A ledger that was made without an id
 belongs to any machine; one that was made with an id does not belong to a machine without one.
 """
 
@@ -40,7 +40,7 @@ _WAIT_S = 1
 
 
 class Origin(NamedTuple):
-    """Where a file was made.
+    """The origin of a file.
 
     Attributes:
         inode: the file's number on its file system.

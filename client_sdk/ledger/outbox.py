@@ -1,10 +1,10 @@
-"""Uploads that are under way: made of waiting reports, sent again, settled, in the ledger's file.
+"""Uploads in progress: made of waiting reports, sent again, settled, in the ledger's file.
 
 A report waits in the `queue`. It is then put into an upload, whose body is stored before it is
-first sent, so that every attempt sends the same bytes with the same id. The upload is forgotten
-once it is settled. Settling twice (two processes may send one upload) changes nothing.
+first sent, so that every attempt sends the same bytes with the same id. The upload is deleted once
+it is settled. Settling twice (two processes may send one upload) changes nothing.
 
-The collector's answer to an upload decides only when that upload is sent again and what becomes of
+The collector's answer to an upload decides only when that upload is sent again and what happens to
 its own reports. A report that was refused for now never joins others again: it would identify its
 device to the collector.
 """
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     import sqlite3
 
 MAX_UNDER_WAY = 512
-"""The most unsettled uploads: two of the largest, refused report by report, or a hundred thousand
-bytes. Each ends by its own time, so that only a fault reaches the bound. New uploads are never held
-back for it: an answer would then decide when they leave and what they hold."""
+"""The maximum number of unsettled uploads: two of the largest, refused report by report, or a
+hundred thousand bytes. Each ends by its own time, so that only a fault reaches the bound. The bound
+never delays new uploads: an answer would then decide when they leave and what they contain."""
 
 MAX_SENT_ALONE = 4
-"""How often a report that was refused for now is sent again: about once on each of the four days
-that a day's report has. A collector that gets its registry a day or two late then receives most
-reports, and one that always refuses sees each report four more times, alone."""
+"""How often a report that was refused for now is sent again: about once on each of the four days in
+which a daily report is accepted. A collector that gets its registry a day or two late then receives
+most reports, and one that always refuses sees each report four more times, alone."""
 
 STARVED_S = 86_400
-"""After a day, an upload that is due takes the turn of a new one. A program that runs for a second
+"""After a day, an upload that is due is sent instead of a new one. A program that runs for a second
 at a time, with new reports every time, would otherwise never send it."""
 
 MAX_LATE_ATTEMPTS = 40
-"""The most attempts to deliver an upload after its windows have closed by the device's clock, which
-may be wrong for a while. With the back-off they take most of a day."""
+"""The maximum number of attempts to deliver an upload after its windows have closed by the device's
+clock, which may be wrong for a while. With the back-off they take most of a day."""
 
 ALL_TOGETHER: Final[Mapping[str, str]] = MappingProxyType({})
 """The groups of a registry without purposes."""
@@ -67,9 +67,9 @@ def new_parcel(
     """Make an upload of waiting, unsent reports; if hurried, also before their random instant.
 
     The reports are chosen and ordered at random, so that their order says nothing. Only those of
-    questions with the same ``groups`` share an upload: a user can withdraw one purpose, and what
-    was agreed to must not be lost with it. None if no such report waits, or if an upload that was
-    sent before has been due for a day and takes its turn.
+    questions with the same ``groups`` share an upload: if a user withdraws one purpose, the reports
+    of the others must not be lost with it. None if no such report waits, or if an upload that was
+    sent before has been due for a day and is sent instead.
     """
     _give_up(connection, now_s)
     waiting = queue.due(connection, now_s, hurried=hurried)
@@ -97,7 +97,7 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
 
     The collector says whether a window is closed, because this device's clock may be wrong. The
     device's clock decides only about reports that the collector refuses for another reason, and
-    would otherwise refuse permanently.
+    would otherwise refuse forever.
     """
     refused = dict(verdict.refused)
     before, has_dropped = retry_times.refusals(connection, upload_id), False
@@ -123,17 +123,17 @@ def reject(connection: sqlite3.Connection, upload_id: str) -> None:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> None:
-    """Delete the uploads under way with a report of a question that is not covered, by its name."""
+    """Delete the uploads in progress with a report of a question whose name is not covered."""
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
         if not all(is_covered(report.metric) for report in reports_in(body)):
             _take(connection, upload_id)
 
 
 def drop_stopped(connection: sqlite3.Connection) -> None:
-    """Drop and count what waits of stopped questions.
+    """Drop and count the waiting reports of stopped questions.
 
-    An upload under way that holds other reports, too, stays as it is: it has left once, and the
-    collector counts the same bytes once.
+    An upload in progress that also contains other reports stays as it is: it has already left, and
+    the collector counts the same bytes once.
     """
     metrics = set(registries.stopped(connection))
     if not metrics:
@@ -176,7 +176,7 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
     """
     share_s = (deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
     parcel = _put_under_way(connection, (report,))
-    due_s = now_s + uniform(0.0, share_s)  # nothing hurries it
+    due_s = now_s + uniform(0.0, share_s)  # not urgent
     retry_times.begin(connection, Retry(parcel.id, due_s, due_s, None), refusals + 1)
 
 
@@ -207,6 +207,6 @@ def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
 
 
 def _drop(connection: sqlite3.Connection, reason: str, query: str, parameters: tuple[object, ...]) -> None:
-    """Drop the uploads that a query names, and count their reports."""
+    """Drop the uploads that a query selects, and count their reports."""
     for (upload_id,) in connection.execute(query, parameters).fetchall():
         queue.count_dropped(connection, reason, len(_take(connection, upload_id)))

@@ -1,6 +1,6 @@
-"""Reports that wait and were never sent, and what became of others, in the ledger's file.
+"""Reports that wait and were never sent, and the outcomes of others, in the ledger's file.
 
-A report that is held back until its window has ended waits here, too.
+A report that is held back until its window has ended also waits here.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import Refusal
 
 MAX_WAITING = 1000
-"""The most reports in the queue. Ten daily metrics fill it in a hundred days, and after three days
-offline their windows are closed anyway. More mean that something is wrong, and the host's disk must
-not pay for it. Reports held back until their window has ended have as much room of their own:
-recorded reports must not push out filled-in ones."""
+"""The maximum number of reports in the queue. Ten daily metrics fill it in a hundred days, and
+after three days offline their windows are closed anyway. More reports mean that something is wrong,
+and must not fill the host's disk. Reports held back until their window has ended have a separate
+bound of the same size: recorded reports must not push out filled-in ones."""
 
 SPREAD_S = 60.0
 """A report leaves at a random instant within a minute, so that its arrival does not reveal when the
-user did something. An instant farther ahead is due: the clock was set back since it was drawn."""
+user did something. An instant farther ahead counts as due: the clock was set back since."""
 
 
 REJECTED = "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
 STOPPED = "stopped"
-"""Reasons for dropping a report, beside the codes of refusals."""
+"""Reasons for dropping a report, in addition to the codes of refusals."""
 
 
 class Leaving(NamedTuple):
-    """When the next report leaves: in how many seconds, and the instant kept for all that do."""
+    """The next report's departure: the seconds until then, and the instant that all share."""
 
     in_s: float
     leaves_s: float
 
 
 def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, leaves_s: float = 0.0) -> None:
-    """Put a report into the queue, not to leave before ``release_s``, in Unix seconds.
+    """Put a report into the queue; it does not leave before ``release_s``, in Unix seconds.
 
     At ``leaves_s`` it leaves by itself; only a flush sends it earlier. Above the queue's bound, the
     reports whose windows close first are dropped and counted.
@@ -71,7 +71,7 @@ def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[
 
 
 def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None:
-    """Return the earliest random instant to come at which a report leaves; None without one."""
+    """Return the earliest future random instant at which a report leaves; None without one."""
     earliest = "SELECT MIN(leaves) FROM queue WHERE leaves > ?"
     leaves_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
     return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)
@@ -84,7 +84,7 @@ def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
 
 
 def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
-    """Give a report that waits, and has never left, another symbol; return whether there is one.
+    """Give a waiting report that has never left another symbol; return whether there is one.
 
     A report that has left keeps its symbol when it comes back into the queue. Otherwise two
     reports of one window would leave, and only one would be paid for.
@@ -104,7 +104,7 @@ def deadline(report: Report) -> int:
 
 
 def note_outcome(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:
-    """Note what became of a report that has left the device, or that it has left."""
+    """Note the outcome of a report that has left the device, or that it has left."""
     connection.execute(
         "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?)",
         (report.metric, report.edition, report.window, report.symbol, outcome.value),

@@ -1,11 +1,11 @@
-"""The registries that wrote to this ledger: what reports mean, and which questions are stopped.
+"""The registries that wrote to this ledger: the meaning of reports, and the stopped questions.
 
 A registry ships inside the app and is the same on every device: it says nothing about a user. It is
-kept packed, and is wiped by opting out.
+stored compressed, and is wiped by opting out.
 
-A stop holds for one edition of a metric, and is remembered until the user opts out. Nothing that a
-collector says ends it. Only a registry names an edition, and a collector can only stop what is
-named. No answer therefore takes up room, however many come. So the stops that a device keeps say
+A stop applies to one edition of a metric, and is remembered until the user opts out. No message
+from a collector ends it. Only a registry names an edition, and a collector can only stop named
+ones. Its messages therefore take up no room, however many arrive. The stops on a device thus say
 nothing about what its user has answered, or whether.
 """
 
@@ -34,9 +34,9 @@ _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
 
 
 def keep(connection: sqlite3.Connection, source: str) -> bool:
-    """Keep the text of a registry as the latest; return False if it was that already.
+    """Store the text of a registry as the latest; return False if it was the latest already.
 
-    The oldest of too many is forgotten. A registry without a text is never kept.
+    Above the maximum number, the oldest is forgotten. A registry without a text is never stored.
     """
     digest = hashlib.sha256(source.encode()).hexdigest()
     latest = connection.execute("SELECT digest FROM registries ORDER BY turn DESC LIMIT 1").fetchone()
@@ -54,18 +54,18 @@ def keep(connection: sqlite3.Connection, source: str) -> bool:
 
 
 def kept(connection: sqlite3.Connection) -> list[bytes]:
-    """Return the registries that are kept, packed, the latest first."""
+    """Return the stored registries, compressed, the latest first."""
     return [source for (source,) in connection.execute("SELECT source FROM registries ORDER BY turn DESC")]
 
 
 def metrics(connection: sqlite3.Connection) -> set[str]:
-    """Return the names of the questions of which a ledger has anything."""
+    """Return the names of the questions with data in a ledger."""
     query = " UNION ".join(f"SELECT metric FROM {table}" for table in _WITH_METRICS)  # noqa: S608 names from above
     return {name for (name,) in connection.execute(query).fetchall()} - {""}  # sums over several
 
 
 def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, Metric]:
-    """Return each question that a kept registry has, as the latest registry with it defines it."""
+    """Return each question in a stored registry, as the latest registry with it defines it."""
     latest: dict[str, Metric] = {}
     for packed in kept(connection):
         if len(latest) == len(names):
@@ -77,7 +77,7 @@ def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[
 
 
 def unpacked(source: bytes) -> str:
-    """Return the text of a registry that was kept."""
+    """Return the text of a stored registry."""
     return zlib.decompress(source).decode()
 
 
@@ -87,7 +87,7 @@ def name_metrics(connection: sqlite3.Connection, metrics: Iterable[MetricEdition
 
 
 def learn_stops(connection: sqlite3.Connection, metrics: Iterable[MetricEdition]) -> None:
-    """Remember stopped questions; leave out what no registry has named."""
+    """Remember stopped questions; leave out those that no registry has named."""
     connection.executemany("UPDATE editions SET stopped = 1 WHERE metric = ? AND edition = ? AND stopped = 0", metrics)
 
 

@@ -1,7 +1,7 @@
-"""When an upload under way is sent again: at a random time of its own, kept in the ledger's file.
+"""The times at which uploads in progress are sent again: random, stored in the ledger's file.
 
 An answer to an upload moves only the time of that upload. If it moved another upload's time, or
-sent two together, the collector could tell that both come from one device.
+caused two to be sent together, the collector could tell that both come from one device.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 EXCHANGE_S = 60
 """An upload that is being sent is due again after the longest exchange,
-`client_sdk.sending.timing.DEADLINE_S`. Meanwhile no other process sends it, unless somebody
-flushes there: it is counted once all the same. A process that is killed leaves a time behind."""
+`client_sdk.sending.timing.DEADLINE_S`. Meanwhile no other process sends it, except in a flush: it
+is counted once all the same. A process that is killed leaves a time behind."""
 
 
 class Retry(NamedTuple):
     """An upload under way, by its id, and when it is tried again, in Unix seconds.
 
-    ``not_before_s`` is when the collector takes it again at the earliest, or when a report that was
-    refused is tried again; ``tried_s`` is None before the first attempt.
+    ``not_before_s`` is the earliest time at which the collector takes it again, or when a refused
+    report is tried again; ``tried_s`` is None before the first attempt.
     """
 
     upload: str
@@ -48,7 +48,7 @@ def pending(connection: sqlite3.Connection) -> list[Retry]:
 
 
 def begin(connection: sqlite3.Connection, new: Retry, refusals: int = 0) -> None:
-    """Note when a new upload is tried again, whose report may have been refused before."""
+    """Note when a new upload is tried again; its report may have been refused before."""
     connection.execute("INSERT INTO retries VALUES (?, ?, ?, ?, 0, ?)", (*new, refusals))
 
 
@@ -67,7 +67,7 @@ def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
 def fail(connection: sqlite3.Connection, upload_id: str, now_s: float, retry_after_s: float, uniform: Uniform) -> None:
     """Note that an attempt failed: the same bytes are sent again after this upload's own back-off.
 
-    The upload may be settled by now. ``retry_after_s`` is what the collector asked to wait.
+    The upload may be settled by now. ``retry_after_s`` is the delay that the collector asked for.
     """
     row = connection.execute("SELECT failures FROM retries WHERE upload = ?", (upload_id,)).fetchone()
     if row is not None:

@@ -1,4 +1,4 @@
-"""What a ledger holds, and what is spent and left of the budget, for the host and its users."""
+"""The contents of a ledger, and the spent and remaining budget, for the host and its users."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 
 def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
-    """Return the present instant in the ledger's time, to look: nothing is noted or refused."""
+    """Return the present instant in the ledger's time, read-only: nothing is noted or refused."""
     return max(clock_s, float(latest_s(connection)))
 
 
 def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return what is spent and left of all ceilings.
+    """Return the spent and remaining amounts of all ceilings.
 
     Args:
         connection: within a transaction.
         budget: the ceilings.
         periods: the present periods.
-        window_nanos: the cost of all questions of one period, which tells how long the rest lasts.
+        window_nanos: the cost of all questions in one period, which tells how long the rest lasts.
 
     """
     return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
 
 
 def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return the status for given sums; a ceiling below what is spent leaves 0."""
+    """Return the status for given sums; a ceiling below the amount spent leaves 0."""
     in_window, in_month, in_life = spent
     month_ceiling = budget.per_month_nanos
     left = max(0, budget.lifetime_nanos - in_life)

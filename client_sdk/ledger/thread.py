@@ -1,11 +1,11 @@
 """The ledger thread: it owns its process's connection to the ledger and does one job at a time.
 
-A caller chooses how long to wait for its job. Either the caller who gives up or the thread
-about to commit is first, and decides whether the job counts. If a commit itself hangs, the caller
-does not know its outcome, but the job is done either completely or not at all.
+A caller chooses how long to wait for its job. Either the caller who gives up or the thread about to
+commit is first, and decides whether the job is done. If a commit itself hangs, the caller does not
+know its outcome, but the job is done either completely or not at all.
 
-A caller may also leave its job behind instead of giving up. Such a job stays in memory, where a
-bounded number of them wait, and is tried again while another process holds the ledger.
+A caller may also leave its job behind instead of giving up. Such jobs stay in memory, up to a
+maximum number, and are tried again while another process holds the ledger.
 
 The connection lives in the thread's own frame. After a fork the child has neither the thread nor a
 way to reach, close or finalize the connection, any of which would harm the parent's.
@@ -39,15 +39,15 @@ WRITE, READ, BARE = "BEGIN IMMEDIATE", "BEGIN", ""
 T = TypeVar("T")
 
 MAX_LEFT = 64
-"""The most jobs that wait in memory although their callers have gone on: more than any app asks in
-the seconds for which a disk hangs."""
+"""The maximum number of jobs that wait in memory although their callers have gone on: more than any
+app requests in the seconds for which a disk hangs."""
 
 AGAIN_S = 0.1
 """The pause before jobs that wait in memory are tried again. Each try waits for the other process,
 too."""
 
 LAST_TRY = 0.8
-"""After this part of the time that a caller waits for the thread to end, nothing is tried again."""
+"""After this part of the time that a caller waits for the thread to end, there are no retries."""
 
 
 class _AbandonedError(Exception):
@@ -69,21 +69,21 @@ class _Job(Generic[T]):
         self.result: Future[T] = Future()
 
     def decide(self) -> bool:
-        """Let the result run, if its caller has not cancelled it; return whether it runs."""
+        """Start the result's run unless its caller has cancelled it; return whether it runs."""
         return self.result.running() or (not self.result.cancelled() and self.result.set_running_or_notify_cancel())
 
     def is_done(self, timeout_s: float) -> bool:
-        """Wait up to ``timeout_s`` seconds; return whether the result, or an error, is there."""
+        """Wait up to ``timeout_s`` seconds; return whether there is a result or an error."""
         return bool(wait((self.result,), timeout_s).done)
 
     def value(self) -> T:
-        """Return the result that is there, or raise its error."""
+        """Return the available result, or raise its error."""
         if (error := self.result.exception()) is not None:
             raise error
         return self.result.result()
 
     def tell(self, late: Callable[[T | LedgerError], None]) -> None:
-        """Let ``late`` be told the result, or the error, as soon as it is there."""
+        """Call ``late`` with the result, or the error, as soon as it is available."""
         self.result.add_done_callback(
             lambda result: late(cast("LedgerError | None", result.exception()) or result.result())
         )
@@ -92,7 +92,7 @@ class _Job(Generic[T]):
 class LedgerThread:
     """Does jobs on one ledger, in one process; the ledger is in memory if it has no path.
 
-    ``problem`` says what was wrong at the latest job and what to do; None if nothing was.
+    ``problem`` describes the problem of the latest job and what to do; None if all went well.
     """
 
     def __init__(self, path: Path | None, open_ledger: Callable[[], sqlite3.Connection]) -> None:
@@ -115,11 +115,11 @@ class LedgerThread:
         self._warned: set[str] = set()
 
     def run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, *, begin: str = WRITE) -> T:
-        """Return what the work returns, done within a transaction of its own.
+        """Return the return value of work that is done within a separate transaction.
 
         Raises:
             LedgerBusyError: if it was not done in time, or another process holds the ledger. A job
-                that was not done in time is not done at all, unless its commit was under way.
+                that was not done in time is not done at all, unless its commit was in progress.
             LedgerError: if the ledger cannot be used; ``problem`` says the same.
 
         """
@@ -132,10 +132,10 @@ class LedgerThread:
     def run_or_leave(
         self, work: Callable[[sqlite3.Connection], T], timeout_s: float, late: Callable[[T | LedgerError], None]
     ) -> T | None:
-        """Return what the work returns; None if it takes longer, and ``late`` gets its result.
+        """Return the work's return value; None if it takes longer, and ``late`` gets its result.
 
-        ``late`` is mostly called in this thread, with the result or an error. It is not called if
-        the process is killed before. A `LedgerBusyError` says that too many jobs wait in memory.
+        ``late`` is usually called in this thread, with the result or an error. It is not called if
+        the process is killed before. A `LedgerBusyError` means that too many jobs wait in memory.
         """
         job = self._put(_Job(work, WRITE, is_patient=True))
         if job.is_done(timeout_s):
@@ -159,13 +159,13 @@ class LedgerThread:
         *,
         begin: str = READ,
     ) -> None:
-        """Open the ledger soon and do a job without waiting for it; ``late`` is told its result."""
+        """Open the ledger soon and do a job without waiting for it; ``late`` gets its result."""
         job = _Job(work, begin)
         job.tell(late)
         self._put(job)
 
     def do_first(self, work: Work) -> None:
-        """Do work in a write transaction of its own before any other, once the next one is due.
+        """Do work in a separate write transaction before any other, once the next one is due.
 
         While it cannot be done, no job writes anything.
         """
@@ -176,7 +176,7 @@ class LedgerThread:
         self._jobs.put(pause)
 
     def reopen(self, timeout_s: float = 0.0) -> None:
-        """Close the connection after the jobs so far; the next job opens the ledger anew."""
+        """Close the connection after the jobs so far; the next job reopens the ledger."""
         if self._thread is not None and not self._is_stopped:
             pause = forks.Pause()
             pause.over.set()
@@ -186,8 +186,8 @@ class LedgerThread:
     def stop(self, patience_s: float, last: Work | None = None) -> None:
         """Finish the jobs queued so far, close the connection and end.
 
-        Jobs that wait in memory are tried again for ``patience_s``. What comes last is done in a
-        write transaction after all jobs, if the thread has started.
+        Jobs that wait in memory are tried again for ``patience_s``. The last job is done in a write
+        transaction after all others, if the thread has started.
         """
         job = None if last is None else _Job(last, WRITE, is_patient=True)
         with self._starting:
@@ -222,7 +222,7 @@ class LedgerThread:
             forks.register(self)
         while not isinstance(job := self._next(), _End):
             if isinstance(job, forks.Pause):
-                with contextlib.suppress(Exception):  # what does not close stays marked as open: no child uses it
+                with contextlib.suppress(Exception):  # one that does not close stays marked as open: no child uses it
                     self._close(connection)
                 connection = None
                 job.closed.set()
@@ -237,7 +237,7 @@ class LedgerThread:
         forks.unregister(self)
 
     def _do_again(self, until_s: float, connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
-        """Do what waits in memory; try again, until an instant, what another process prevents."""
+        """Do the jobs that wait in memory; retry, until an instant, the blocked ones."""
         while self._again:
             time.sleep(max(0.0, min(self._again_at_s, until_s) - time.monotonic()))
             self._ends = time.monotonic() >= until_s
@@ -273,7 +273,7 @@ class LedgerThread:
         return connection if self.is_open else None
 
     def _can_try_again(self, job: _Job[Any]) -> bool:
-        """Keep a job that another process has prevented, if anybody still waits for it."""
+        """Keep a job that another process has blocked, if anybody still waits for it."""
         if self._ends or not job.is_patient or job.result.running() or job.result.cancelled():
             return False
         self._again.append(job)

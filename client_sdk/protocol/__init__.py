@@ -1,8 +1,8 @@
 """The shared vocabulary of client, collector and estimator.
 
-It imports the standard library only. Its sub-packages, from the roof down: ``registry``
-(metrics.toml), ``mechanisms`` (laws and perturbation), ``kinds`` (what may be answered; ``texts``,
-``vectors`` and ``models`` have packages of their own) and ``wire`` (bodies that travel).
+It imports the standard library only. Its sub-packages, from the top down: ``registry``
+(metrics.toml), ``mechanisms`` (laws and perturbation), ``kinds`` (possible answers; ``texts``,
+``vectors`` and ``models`` have packages of their own) and ``wire`` (bodies that are sent).
 
 Compatibility policy, for as long as a ``schema`` and ``/v1`` are served:
 

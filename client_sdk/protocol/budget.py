@@ -9,12 +9,12 @@ from typing import NamedTuple
 from client_sdk.protocol.window import WindowKind
 
 ATTOS = 10**18
-"""Units per delta of 1. Deltas are rounded up to whole units, so that their sums are exact for
-ever."""
+"""Units per delta of 1. Deltas are rounded up to whole units, so that their sums are always
+exact."""
 
 
 class Strategy(StrEnum):
-    """Which questions a device answers in a window; none looks at an answer."""
+    """Which questions a device answers in a window; none depends on an answer."""
 
     SPLIT = "split"
     """All of them."""
@@ -28,14 +28,14 @@ class Strategy(StrEnum):
 
 
 class Cost(NamedTuple):
-    """What is charged: billionths of epsilon, and units of 10**-18 of delta."""
+    """The charge: billionths of epsilon, and units of 10**-18 of delta."""
 
     nanos: int
     attos: int = 0
 
 
 class Spent(NamedTuple):
-    """What was charged before, as each ceiling counts it."""
+    """The amounts charged before, as each ceiling counts them."""
 
     window_nanos: int = 0
     month_nanos: int = 0
@@ -44,7 +44,7 @@ class Spent(NamedTuple):
 
 
 class Ceiling(StrEnum):
-    """A key of ``[budget]`` that limits what is charged."""
+    """A key of ``[budget]`` that limits charges."""
 
     PER_WINDOW = "per_window"
     PER_MONTH = "per_month"
@@ -57,17 +57,17 @@ class Budget(NamedTuple):
 
     Attributes:
         window: the period of the first ceiling; also the window of metrics that name none.
-        per_window_nanos: the most that all reports made within one such period may cost.
-        lifetime_nanos: the most that all reports of a device may ever cost.
-        per_month_nanos: the most that all reports made within a calendar month (UTC) may cost; None
-            if there is no such ceiling.
-        lifetime_attos: the most that the deltas of all reports may add up to, in units of 10**-18.
+        per_window_nanos: the maximum total cost of all reports made within one such period.
+        lifetime_nanos: the maximum total cost of all reports of a device.
+        per_month_nanos: the maximum total cost of all reports made within a calendar month (UTC);
+            None if there is no such ceiling.
+        lifetime_attos: the maximum sum of the deltas of all reports, in units of 10**-18.
         strategy: which questions a device answers in a window.
         answers: how many questions are drawn per window; None if none are drawn.
-        web_year_nanos: the most that the app states for a year in a browser that wipes its storage
-            again and again; None if the app is none for browsers.
-        accept: why the registry may reveal more than the limits of `registry.limits`; empty if
-            nobody gives a reason.
+        web_year_nanos: the maximum that the app states for a year in a browser that wipes its
+            storage repeatedly; None if the app is not for browsers.
+        accept: why the registry may reveal more than the limits of `registry.limits`; empty if no
+            reason is given.
 
     """
 
@@ -83,23 +83,23 @@ class Budget(NamedTuple):
 
     @property
     def may_be_wiped(self) -> bool:
-        """Whether a browser may delete the ledger: then nothing holds for longer than a window."""
+        """Whether a browser may delete the ledger: then no limit outlasts a window."""
         return self.web_year_nanos is not None
 
     @property
     def ceilings(self) -> dict[Ceiling, int]:
-        """The ceilings that there are, in billionths of epsilon or units of delta."""
+        """The existing ceilings, in billionths of epsilon or units of delta."""
         month = {} if self.per_month_nanos is None else {Ceiling.PER_MONTH: self.per_month_nanos}
         window, life = {Ceiling.PER_WINDOW: self.per_window_nanos}, {Ceiling.LIFETIME: self.lifetime_nanos}
         return window | month | life | {Ceiling.DELTA: self.lifetime_attos}
 
     @property
     def least_ceiling_nanos(self) -> int:
-        """The most that a single report may cost."""
+        """The maximum cost of a single report."""
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
-        """Return the ceilings that a cost exceeds after what was spent; none if it is allowed."""
+        """Return the ceilings that a cost exceeds after previous spending; none if it is allowed."""
         totals = {
             Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
             Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,
@@ -110,5 +110,5 @@ class Budget(NamedTuple):
 
 
 def attos_ceiling(delta: Fraction) -> int:
-    """Return a delta in units of 10**-18, rounded up: what a report is charged."""
+    """Return a delta in units of 10**-18, rounded up: the charge for a report."""
     return -(-delta * ATTOS // 1)

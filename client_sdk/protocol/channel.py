@@ -1,10 +1,10 @@
 """A mechanism is a finite channel: an input symbol in, a distribution over output symbols out.
 
-Everything follows from that. A report is one output symbol. The tally of n reports holds all that
-they say. Estimation inverts the channel. Privacy is a property of the channel's integers (Dwork &
-Roth 2014, definition 2.4, for a finite alphabet).
+Everything follows from that. A report is one output symbol. The tally of n reports contains all
+their information. Estimation inverts the channel. Privacy is a property of the channel's integers
+(Dwork & Roth 2014, definition 2.4, for a finite alphabet).
 
-Coins are the random decisions of a channel. They are an argument, and never drawn in here.
+Coins are the random decisions of a channel. They are an argument, and never drawn here.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class Coins(Protocol):
 
 
 MOST_LIKELIEST: Final = 4
-"""Of the many inputs that a symbol may make likeliest, at least so many are named."""
+"""If a symbol makes more inputs likeliest, at least this many of them are named."""
 
 
 class Channel(ABC):
     """The law of a mechanism.
 
-    The number of coins that ``perturb`` draws depends on the symbol alone, which is reported. So
-    neither its running time nor the state of a generator reveals more of the input.
+    The number of coins that ``perturb`` draws depends on the symbol alone, which is reported. Its
+    running time and the state of a generator therefore reveal no more of the input.
 
     Attributes:
-        inputs: the number of input symbols, k; they are the integers 0..k-1. Of a channel for
+        inputs: the number of input symbols, k; they are the integers 0..k-1. For a channel for
             vectors it is their dimension: an input is a vector of k integers.
-        says_truth: whether a symbol names one input, and names the true one with one chance,
-            whichever it is.
+        says_truth: whether a symbol names one input, and names the true one with the same
+            probability for each input.
         turns: whether the law of a vector changes from window to window.
 
     """
@@ -98,12 +98,12 @@ class Channel(ABC):
 
     @property
     def last_step(self) -> Channel:
-        """The channel that draws the report: of a permanent answer, or of a set's drawn member."""
+        """The channel that draws the report: from a permanent answer, or a set's drawn member."""
         return self
 
     @property
     def permanent_nanos(self) -> int:
-        """The most that all reports of one answer reveal, in billionths; 0 if they add up."""
+        """The maximum that all reports of one answer reveal, in billionths; 0 if they add up."""
         return 0
 
     @abstractmethod
@@ -115,9 +115,9 @@ class Channel(ABC):
         """Return the symbol to report for the input ``value``, from 0 to k-1. Run on the device."""
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs that give a symbol its greatest probability, in rising order.
+        """Return the inputs that give a symbol its largest probability, in rising order.
 
-        Of more than `MOST_LIKELIEST` inputs the last ones may be left out.
+        If there are more than `MOST_LIKELIEST` inputs, the last ones may be left out.
         """
         if self.says_truth:
             return (symbol,)
@@ -126,7 +126,7 @@ class Channel(ABC):
         return [given for given, chance in enumerate(chances) if chance == greatest]
 
     def in_window(self, window: str) -> Self:  # noqa: ARG002 of vectors
-        """Return the channel of a window, by its name."""
+        """Return the channel of a window, given the window's name."""
         return self
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 
 class ExitStatus(IntEnum):
-    """What a command tells the program that started it."""
+    """The result that a command reports to the program that started it."""
 
     DONE = 0
     FAILED = 1
@@ -40,15 +40,15 @@ MEANINGS: Final[dict[ExitStatus, str]] = {
         "judges a window again."
     ),
 }
-"""A sentence or two for each, as the reference page shows them."""
+"""A sentence or two for each, as shown on the reference page."""
 
 
 HEAD_BYTES = 4096
-"""How much of a file its kind is read from."""
+"""How many bytes of a file determine its kind."""
 
 
 def is_same_file(path: Path, other: Path) -> bool:
-    """Whether two paths name one file, through whatever links; it may not exist yet."""
+    """Whether two paths name one file, even through links; it may not exist yet."""
     try:
         return path.samefile(other)
     except OSError:
@@ -56,7 +56,7 @@ def is_same_file(path: Path, other: Path) -> bool:
 
 
 def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
-    """Return a file that is read and would be replaced by what is written; None if none would."""
+    """Return a file that is read and that the output would replace; None if there is none."""
     written = tuple(written)
     return next((path for path in read if any(is_same_file(path, target) for target in written)), None)
 
@@ -64,8 +64,8 @@ def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
 def replaces_another_kind(path: Path, is_own: Callable[[bytes], bool]) -> bool:
     """Whether writing to a path would destroy a file that the writer cannot have written.
 
-    A path without a file, an empty file, and anything that is no regular file destroy nothing. A
-    file that cannot be read counts as one of another kind.
+    A path without a file, an empty file, and anything that is not a regular file count as safe to
+    write to. A file that cannot be read counts as one of another kind.
 
     Args:
         path: the path to write to.

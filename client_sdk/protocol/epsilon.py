@@ -17,15 +17,15 @@ NANOS = 10**9
 """Units per epsilon of 1. Charges are whole billionths, so that their sums stay exact."""
 
 PURE = Fraction(0)
-"""The delta of a mechanism whose epsilon holds without exception."""
+"""The delta of a mechanism whose epsilon applies without exception."""
 
 
 @lru_cache(maxsize=256)
 def nanos_ceiling(ratio: Fraction) -> int:
     """Return ln(ratio) in billionths, rounded up: the charge for a worst ratio of probabilities.
 
-    It is remembered: a ledger needs it for each new permanent answer, and an exact logarithm takes
-    twenty times as long as the look-up.
+    The result is cached: a ledger needs it for each new permanent answer, and an exact logarithm
+    takes twenty times as long as the look-up.
     """
     return -(-ln_ceiling(ratio) * NANOS // 1)
 
@@ -36,7 +36,7 @@ def as_float(nanos: int) -> float:
 
 
 PRECISION_DIGITS = 50
-"""Decimal digits: 64-bit numerators need 20; the rest is room for the steps between."""
+"""Decimal digits: 64-bit numerators need 20; the rest is margin for intermediate steps."""
 
 DOWN = Context(prec=PRECISION_DIGITS, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _UP = Context(prec=PRECISION_DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -64,6 +64,6 @@ def ln_ceiling(ratio: Fraction) -> Fraction:
 
 
 def float_ceiling(value: Fraction) -> float:
-    """Return the least float that is not below the value, so that a privacy loss rounds up."""
+    """Return the smallest float that is not below the value, so that a privacy loss rounds up."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else nextafter(nearest, float("inf"))

@@ -1,7 +1,7 @@
 """The errors of the vocabulary, with messages for people.
 
 Every error says what is wrong and what to do about it, and carries both as data. No error ever
-carries a user's answer. The base class is there to be caught, never to be raised.
+carries a user's answer. The base class exists only to be caught, never to be raised.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class RegistryError(HearsayError):
     """
 
     def __init__(self, place: str, problem: str) -> None:
-        """Say what is wrong and where in the registry."""
+        """Store the problem and its place in the registry."""
         super().__init__(f"{place}: {problem}")
         self.mistakes: tuple[tuple[str, str], ...] = ((place, problem),)
 
@@ -49,11 +49,11 @@ class RegistryError(HearsayError):
 
 
 class LanguageError(HearsayError, ValueError):
-    """A language in which there are no sentences for users. The message names those with some."""
+    """A language without sentences for users. The message names the available ones."""
 
 
 class WindowError(HearsayError):
-    """A text that names no window."""
+    """A text that does not name a window."""
 
 
 class UnknownMetricError(HearsayError):
@@ -63,7 +63,7 @@ class UnknownMetricError(HearsayError):
     the registry defines no metric 'drak_mode'; it defines: dark_mode
 
     Attributes:
-        metric: the unknown name; None from ``Telemetry``, because an answer may stand in its place.
+        metric: the unknown name; None from ``Telemetry``, because the argument may be an answer.
 
     """
 
@@ -96,5 +96,5 @@ class OutsideDomainError(HearsayError):
 class DomainError(ValueError):
     """An answer outside a domain; it carries neither the answer nor the metric.
 
-    Its text is empty, or says in words which part of the answer is to be what.
+    Its text is empty, or states a requirement for a part of the answer.
     """

@@ -1,7 +1,7 @@
-"""The most that a device reports and reveals within a window, a month, a year and its life.
+"""The maximum that a device reports and reveals in a window, a month, a year and its life.
 
-With a day, everything counts from that day on, for a device that begins then. Without one it holds
-for every device, however long it has been reporting.
+With a day, everything counts from that day on, for a device that begins then. Without a day it
+applies to every device, however long it has been reporting.
 
 Everything here adds up: sums are exact integers, bounded by the ceilings as the ledger keeps them.
 """
@@ -59,7 +59,7 @@ IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 12
 
 
 class MetricReports(NamedTuple):
-    """A metric and the most reports of it within a horizon.
+    """A metric and the maximum number of its reports within a horizon.
 
     Attributes:
         metric: the definition.
@@ -92,10 +92,10 @@ def windows_left(metric: Metric, today: date | None) -> int | None:
 
 
 def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
-    """Return the most reports of each metric, ignoring the ceilings.
+    """Return the maximum number of reports of each metric, ignoring the ceilings.
 
-    If questions are drawn, those of the largest epsilon stand for all: the drawn questions of a
-    window reveal no more than they do.
+    If questions are drawn, only those with the largest epsilon are counted: the drawn questions of
+    a window reveal no more than these.
     """
     metrics = list(registry.metrics.values())
     if registry.budget.strategy is Strategy.SAMPLE:
@@ -108,16 +108,16 @@ def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = No
 
 
 def most_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int | None:
-    """Return the most reports of a metric in a horizon. None if only ceilings limit them."""
+    """Return the maximum reports of a metric in a horizon. None if only ceilings limit them."""
     return _least(windows_left(metric, today), _limit(registry, metric, horizon))
 
 
 def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> int:
-    """Return the most reports of a metric that a device pays for within a calendar year.
+    """Return the maximum reports of a metric that a device pays for in a calendar year.
 
     Under `Strategy.PACE` a device answers in a window only if it can pay for all questions that
-    have not expired, and answers them all. So questions that are left out, because they are stopped
-    or because the user agrees to fewer, leave more for others.
+    have not expired, and answers them all. Questions that are left out, because they are stopped or
+    because the user agrees to fewer, therefore leave more for others.
 
     Args:
         registry: the questions and the ceilings.
@@ -151,7 +151,7 @@ def _paid_in_life(registry: Asked, metric: Metric, *, alone: bool) -> int:
 def _pays_whole_windows(registry: Asked) -> bool:
     """Whether a device that answers in a window pays for all questions or for none.
 
-    That is so under `Strategy.PACE`, unless another ceiling than that of its life may refuse some.
+    This is true under `Strategy.PACE`, unless a ceiling other than the lifetime one may refuse any.
     """
     budget, metrics = registry.budget, registry.metrics.values()
     together, month = sum(metric.epsilon_nanos for metric in metrics), budget.per_month_nanos
@@ -179,11 +179,11 @@ def _least(*bounds: int | None) -> int | None:
 
 
 def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
-    """Return the most that all charges within a horizon add up to, in billionths.
+    """Return the maximum sum of all charges within a horizon, in billionths.
 
     Where browsers may wipe the ledger, only the ceiling of a window outlives it: a new ledger
     reports nothing in the windows in which it was made. Its month and year are those of a browser
-    that wipes it again and again, and its life is that of one storage.
+    that wipes it repeatedly, and its life is that of one storage.
     """
     budget = registry.budget
     most = sum(
@@ -214,7 +214,7 @@ def most_nanos(registry: Asked, horizon: Horizon, today: date | None = None) -> 
 def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) -> Fraction:
     """Return the chance that reports of a horizon reveal more than `most_nanos`, rounded up.
 
-    It is the sum of the chances that single reports reveal more than they are charged. It is 0
+    It is the sum of the probabilities that a single report reveals more than it is charged. It is 0
     unless a question has a delta, and may be above 1.
     """
     return sum(
@@ -228,7 +228,7 @@ def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) 
 
 
 def paid_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int:
-    """Return the most reports of a metric within the ceiling on epsilon."""
+    """Return the maximum reports of a metric within the ceiling on epsilon."""
     paid = ceiling(registry, horizon, today) // metric.epsilon_nanos
     reports = most_reports(registry, metric, horizon, today)
     return paid if reports is None else min(paid, reports)
