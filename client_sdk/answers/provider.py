@@ -292,7 +292,7 @@ class Provider:
         return self._ledger_thread.run(self._schedule.learn_secret, LEDGER_DEADLINE_S, begin=READ)
 
     def _conclude(self, each: _Provided) -> None:
-        """Replace the symbol by that of the return value, if the call has returned one."""
+        """Replace the symbol: by that of the return value, or else by a new one for no answer."""
         with self._changed:
             if each.call is None:
                 return

@@ -50,7 +50,7 @@ class Schedule:
             self.withdraw(connection, consent)
 
     def withdraw(self, connection: sqlite3.Connection, consent: Consent | None = None) -> None:
-        """Drop everything left of the questions that the user does not agree to, and nothing else.
+        """Drop everything left of the questions that the user does not agree to; keep the others.
 
         Whatever the user agrees to, learn the purposes of what an earlier registry left: they also
         decide which reports travel together. A consent of None means the present one.

@@ -99,7 +99,7 @@ class Budget(NamedTuple):
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
-        """Return the ceilings that a cost exceeds after previous spending; none if it is allowed."""
+        """Return the ceilings that a cost exceeds after earlier spending; none if it is allowed."""
         totals = {
             Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
             Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,

@@ -1,4 +1,4 @@
-"""One question: its purpose, what may be answered, and how the answer is perturbed."""
+"""One question: its purpose, its possible answers, and how the answer is perturbed."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ class Metric:
         window: how long a window is; there is one report per window.
         owner: the person or team responsible; may be empty.
         expires: the last day on which a window of the question may begin; it is asked until that
-            window ends. None if there is none.
-        fill: what is reported for a window in which nothing was recorded; None if nothing is.
-        has_no_answer: whether the last input stands for no answer, as which silence is reported.
+            window ends. None if there is no such day.
+        fill: the answer that is reported if nothing was recorded in a window; None for no report.
+        has_no_answer: whether the last input stands for no answer, which is reported for silence.
         persist: whether the count of a window, or the days of use, are kept on disk.
         retention_days: for how many days the collector keeps a closed tally; None for good.
         unit: what its numbers count or measure, such as ms; empty if nothing is named.
-        consent: the purposes that the user must all have agreed to; empty if only an agreement to
-            everything will do.
-        is_sensitive: whether a stricter limit holds for its epsilon (`registry.limits`).
-        title: what people read in place of the name, which it is by default.
+        consent: the purposes, all of which the user must have agreed to; empty if only an agreement
+            to everything is sufficient.
+        is_sensitive: whether a stricter limit applies to its epsilon (`registry.limits`).
+        title: the name that people read; by default the question's name.
         is_public: whether its figures may be published.
         strata: the names of its public strata, such as "platform=ios"; empty if it has none.
-        stratum: that of the reports of this definition, sent in the clear; empty for all others.
-        is_trial: whether its reports are those of a trial (`registry.trial`).
-        edition: hex digest of what a report means.
+        stratum: the stratum of this definition's reports, sent in the clear; empty for all others.
+        is_trial: whether its reports belong to a trial (`registry.trial`).
+        edition: hex digest of the meaning of a report.
         editions: the editions of all strata: that of the others, then in the order of ``strata``.
-        epsilon_nanos: the most that one report reveals, whatever was reported before, in
+        epsilon_nanos: the maximum that one report reveals, whatever was reported before, in
             billionths, rounded up.
 
     """
@@ -90,12 +90,12 @@ class Metric:
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answer that each input stands for; None for no answer. Empty if inputs do not."""
+        """The answer that each input stands for; None for no answer. Empty if inputs are others."""
         return (*self.kind.labels, None) if self.has_no_answer else self.kind.labels
 
     @property
     def size(self) -> int | None:
-        """The number of answers with a share, with no answer if that is one; None if none has."""
+        """The number of answers with a share, including "no answer" if it exists; None without."""
         size = self.kind.size
         return size if size is None else size + self.has_no_answer
 
@@ -110,19 +110,19 @@ class Metric:
         return Cost(self.epsilon_nanos, attos_ceiling(self.delta))
 
     def has_expired(self, window: Window) -> bool:
-        """Whether a window begins after the metric's last day; the one that holds it has not."""
+        """Whether a window begins after the metric's last day; the one that contains it does not."""
         return self.expires is not None and window.first_day > self.expires
 
     def for_strata(self, strata: Mapping[str, str]) -> Metric:
         """Return the definition for a device with these values of public variables.
 
-        A device with a value that the registry does not list is one of the others.
+        A device whose value is not in the registry belongs to the others.
         """
         own = {f"{variable}={value}" for variable, value in strata.items()}
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
     def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return the input symbol of a true answer, of a vector its integers; raise as `read`."""
+        """Return a true answer's input symbol, or a vector's integers; raise as `read` does."""
         if answer is None and self.has_no_answer:
             return self.channel.inputs - 1
         return self.read(self.kind.encode, answer, self.channel.inputs, coins)
@@ -136,23 +136,23 @@ class Metric:
     def draw(self, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
         """Return an input drawn uniformly, in place of an answer that `encode` refuses.
 
-        The law of its report is a mixture of those of all inputs. It therefore has the channel's
-        epsilon, beside any answer.
+        The law of its report is a mixture of the laws of all inputs. It therefore has the channel's
+        epsilon relative to any answer.
         """
         return self.kind.draw(self.channel.inputs, coins)
 
     def read(self, read: Callable[..., T], *arguments: object) -> T:
-        """Return what a kind reads of an answer, whose own methods may raise anything.
+        """Return what a kind reads from an answer, whose own methods may raise anything.
 
         Raises:
-            OutsideDomainError: if the answer is outside the domain; the error does not hold it.
+            OutsideDomainError: if the answer is outside the domain; the error does not contain it.
 
         """
         try:
             return read(*arguments)
         except DomainError as error:
             expected = str(error)
-        except Exception:  # noqa: BLE001 as above: such an answer is none of any kind
+        except Exception:  # noqa: BLE001 as above: such an answer is invalid for every kind
             expected = ""
         raise OutsideDomainError(self.name, expected or self.kind.expected)
 
@@ -163,7 +163,7 @@ class Metric:
     def randomize(self, encode: Callable[[Coins], Any], coins: Coins, window: str | None = None) -> int:
         """Return the symbol to report for the input that ``encode`` makes with coins.
 
-        The same coins then perturb it. The window's name decides the rotations of a vector.
+        The same coins then perturb it. The window's name determines the rotations of a vector.
         """
         channel = self.channel if window is None else self.channel.in_window(window)
         return channel.perturb(encode(coins), coins)
@@ -175,7 +175,7 @@ def _delta(channel: Channel) -> Fraction:
 
 
 def definition(metric: Metric) -> dict[str, object]:
-    """Return the edition's part on what may be answered, and on what fills silence."""
+    """Return the edition's part on the possible answers, and on the fill for silence."""
     meaning = metric.kind.definition | ({"fill_in": True} if metric.has_no_answer else {})
     if metric.fill is None or metric.fill.answer is None:
         return meaning
@@ -183,12 +183,12 @@ def definition(metric: Metric) -> dict[str, object]:
 
 
 def _edition(metric: Metric, stratum: str) -> str:
-    """Return the digest of what a report means.
+    """Return the digest of the meaning of a report.
 
     Texts for people, owner, expiry, consent, sensitivity, publication and the list of strata are
-    not part of it: editing them must not redraw anything. The stratum of a report is, so that each
-    has tallies of its own; so is a trial. Consent decides whether there is a report, not what it
-    says.
+    not included: editing them must not redraw anything. The stratum of a report is included, so
+    that each has separate tallies; so is a trial. Consent decides whether there is a report, not
+    its meaning.
     """
     meaning: dict[str, object] = {
         "schema": 1,

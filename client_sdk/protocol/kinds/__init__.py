@@ -1,4 +1,4 @@
-"""What may be answered: one class per kind of question, with its keys, its encoding and its words.
+"""The kinds of questions, one class each, with its keys, its encoding and its words.
 
 The plain kinds live here; texts, vectors and models have packages of their own. A device imports
 only the kinds that its registry names.
@@ -26,7 +26,7 @@ KINDS: Final[Mapping[str, str]] = {
     "text": "client_sdk.protocol.text:Text",
     "model": "client_sdk.protocol.model:Model",
 }
-"""The kinds that a registry may name, and where their classes are."""
+"""The kinds that a registry may name, with the modules of their classes."""
 
 
 def kind_named(name: str) -> type[Kind]:

@@ -15,7 +15,7 @@ TRUTH_VALUES: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("true", "yes", "1"), True),
     **dict.fromkeys(("false", "no", "0"), False),
 }
-"""How cells of tables spell yes and no."""
+"""The spellings of yes and no in the cells of tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Boolean(Labels):
         """Return the truth value that a cell states.
 
         Raises:
-            DomainError: if it states none.
+            DomainError: if it does not state one.
 
         """
         stated = cell.strip().lower()
@@ -59,5 +59,5 @@ class Boolean(Labels):
         return TRUTH_VALUES[stated]
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield that yes or no is answered."""
+        """Yield a sentence that the answer is yes or no."""
         yield say("statement.boolean")

@@ -20,7 +20,7 @@ class Category(Labels):
 
     Attributes:
         values: at least two different texts, in the registry's order.
-        other: the value for every text that is not listed; None if such a text is no answer.
+        other: the value for every text that is not listed; None if such a text is not an answer.
 
     """
 
@@ -50,7 +50,7 @@ class Category(Labels):
     def definition(self) -> dict[str, object]:
         """The part of the edition that describes what may be answered.
 
-        Reports of ``other`` mean more if it takes what is new.
+        Reports of ``other`` have another meaning if it includes unlisted texts.
         """
         return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
 
@@ -58,7 +58,7 @@ class Category(Labels):
         """Return the input of a value.
 
         Raises:
-            DomainError: if it is no text, or a text that is not listed and `other` is None.
+            DomainError: if it is not a text, or is a text that is not listed and `other` is None.
 
         """
         symbol = self._symbols.get(answer, self._symbols.get(self.other or "")) if isinstance(answer, str) else None
@@ -67,12 +67,12 @@ class Category(Labels):
         return symbol
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield the values, and which of them stands for others."""
+        """Yield the values, and which of them replaces unlisted texts."""
         yield say("statement.value", answers=listed(self.values, say))
         yield from self.said_of_others(say)
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:
-        """Yield which value stands for texts that are not listed, if one does."""
+        """Yield which value replaces unlisted texts, if one does."""
         if self.other is not None:
             yield say("statement.other_answer", other=escaped(self.other))
 

@@ -2,8 +2,8 @@
 
 A number asked together with its group is rounded at random to one of a few points, without bias,
 and the pair of group and point is one category. With strong noise two points, the ends of the
-range, are best: each more costs inputs. With weak noise the rounding matters more than the inputs
-do (see ``docs/research/models.md``, which has the measurements behind `POINTS`).
+range, are best: each additional point costs inputs. With weak noise the rounding matters more than
+the inputs do (see ``docs/research/models.md``, which has the measurements behind `POINTS`).
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 Crossed = Boolean | Category
 
 MAX_CELLS: Final = 256
-"""The most pairs. With more, a cell of a million devices says nothing, and the covariance takes
-seconds."""
+"""The maximum number of pairs. With more, a cell of a million devices contains no information, and
+the covariance takes seconds."""
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
-"""Numbers of points, each with the least e**epsilon per group from which it is taken."""
+"""Numbers of points, each with the minimum e**epsilon per group at which it is used."""
 
 LEAST_POINTS: Final = 2
 """The ends of the range."""
@@ -57,11 +57,11 @@ _CROSSED: Final = "the groups boolean, category or ordinal; what is compared one
 
 
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return the kind of a pair; None if it has mistakes, which the table collects.
+    """Return the kind of a pair; None if it has mistakes, which are added to the table.
 
     Args:
         table: the question's table.
-        raw: the names of two questions, as the file holds them.
+        raw: the names of two questions, as in the file.
         others: the kinds of the questions that may be crossed; None for a mistaken question.
 
     """
@@ -96,7 +96,7 @@ def _with_cells(table: TomlTable, kind: Kind, cells: int, what: str, each: int =
 
 
 class _Pair(Kind):
-    """What pairs share: two parts, of which the first is a group."""
+    """The common part of pairs: two parts, the first of which is a group."""
 
     __slots__ = ()
 
@@ -121,7 +121,7 @@ class _Pair(Kind):
         return f"a pair with {MEMBERS_APART!r} between: {both}"
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:
-        """Yield what the parts say of answers that are not listed."""
+        """Yield the sentences of both parts about unlisted answers."""
         for part in self.parts:
             yield from part.said_of_others(say)
 
@@ -143,7 +143,7 @@ class _Pair(Kind):
         """Return the pair that two cells state.
 
         Raises:
-            DomainError: if it is no pair.
+            DomainError: if it is not a pair.
 
         """
         if len(cells) != len(self.parts):
@@ -203,14 +203,14 @@ class Cross(_Pair, Labels):
         """Return the input of a pair of answers.
 
         Raises:
-            DomainError: if the answer is no tuple or list of two, or a part is no answer.
+            DomainError: if the answer is not a tuple or list of two, or a part is not an answer.
 
         """
         group, outcome = pair(answer)
         return self.first.symbol(group) * self.second.size + self.second.symbol(outcome)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield the names of both questions, and what their values stand for."""
+        """Yield the names of both questions, and what replaces unlisted values."""
         first, second = map(escaped, self.names)
         yield say("statement.cross", first=first, second=second)
         yield from self.said_of_others(say)
@@ -224,7 +224,7 @@ class MeanByGroup(_Pair):
         first: the kind of the question that defines the groups.
         second: the number whose mean is compared between groups.
         names: the names of the two questions, for people; not part of the edition.
-        points: m, to how many points the number is rounded, from 2.
+        points: m, the number of points to which the number is rounded, at least 2.
 
     """
 
@@ -259,11 +259,11 @@ class MeanByGroup(_Pair):
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts], "points": self.points}
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of others
-        """Return the same question with the points that suit the epsilon."""
+        """Return the same question with the best number of points for the epsilon."""
         return self.rounded_for(epsilon.odds)
 
     def rounded_for(self, odds: Fraction) -> MeanByGroup:
-        """Return the same question with the points that suit e**epsilon = ``odds``."""
+        """Return the same question with the best number of points for e**epsilon = ``odds``."""
         groups = self.first.size
         fitting = (m for m, least in POINTS if odds >= least * groups and m * groups <= MAX_CELLS)
         return replace(self, points=next(fitting, LEAST_POINTS))
@@ -274,7 +274,7 @@ class MeanByGroup(_Pair):
         return self.first.symbol(group) * self.points + self.second.encode(number, self.points, coins)
 
     def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 of other kinds
-        """Return the points of the group to which the number may be rounded."""
+        """Return the group's points to which the number may be rounded."""
         group, number = pair(answer)
         first = self.first.symbol(group) * self.points
         return {first + point: chance for point, chance in self.second.law(number, self.points).items()}
@@ -290,11 +290,11 @@ class MeanByGroup(_Pair):
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return what the number says."""
+        """Return the sentence of the number."""
         return self.second.counted(say, unit)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield how the number is rounded, and what values of the group stand for."""
+        """Yield how the number is rounded, and what replaces unlisted values of the group."""
         group, number = map(escaped, self.names)
         if self.points == LEAST_POINTS:
             yield say("statement.group_at_ends", group=group, number=number)

@@ -1,4 +1,4 @@
-"""Labels: the shape of answers that each are an input of a channel."""
+"""Labels: the shape of answers if each answer is an input of a channel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Labels(Kind):
-    """Answers that each are an input: input i stands for ``labels[i]``."""
+    """A kind whose answers are inputs: input i stands for ``labels[i]``."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ class Labels(Kind):
         """Return the input of an answer.
 
         Raises:
-            DomainError: if it is no answer; the error does not hold it.
+            DomainError: if it is not an answer; the error does not contain it.
 
         """
 
@@ -52,7 +52,7 @@ class Labels(Kind):
         return self.labels
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
-        """Return no answer, which has an input of its own."""
+        """Return the fill for no answer, which has an input of its own."""
         return Fill(None)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:

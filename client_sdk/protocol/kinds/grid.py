@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 MAX_ANSWER_EXPONENT = 400
-"""The largest power of ten. Every float is within; a far larger Decimal would fill the memory as an
-exact fraction."""
+"""The largest power of ten. Every float is within it; a far larger Decimal would fill the memory as
+an exact fraction."""
 
 Ratio = tuple[int, int]
-"""A numerator and a denominator above 0: several times as quick as fractions."""
+"""A numerator and a denominator above 0: several times as fast as fractions."""
 
 BEYOND: Final = 10 ** (MAX_ANSWER_EXPONENT + 1)
-"""Stands for infinity, and for a Decimal of a larger power: no range reaches it."""
+"""Represents infinity, and a Decimal of a larger power: no range reaches it."""
 
 STEPS: Final = 1000
-"""Numbers are written with as many decimals as tell a thousandth of their range apart."""
+"""Numbers are written with enough decimals to distinguish thousandths of their range."""
 
 
 class Grid(Kind):
@@ -39,8 +39,8 @@ class Grid(Kind):
     expected point is the number itself, unbiased to one part in 2**64.
 
     Attributes:
-        low: the least number, exact.
-        high: the greatest number, exact, above ``low``.
+        low: the minimum, exact.
+        high: the maximum, exact, above ``low``.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
 
     """
@@ -61,28 +61,28 @@ class Grid(Kind):
 
     @property
     def takes_fill_value(self) -> bool:
-        """Whether the registry names the number that is reported where nothing was recorded."""
+        """Whether the registry names the number that is reported if nothing was recorded."""
         return self.statistic == "mean"
 
     def points(self, most: int) -> int:
-        """Return the number of points of a channel's grid that may have up to ``most``.
+        """Return the number of points of a channel's grid, at most ``most``.
 
-        There are no more points than numbers with a share. A mean does better on a finer grid, on
-        which a channel's band can have its best width.
+        There are no more points than numbers with a share. For a mean, a finer grid is better: a
+        channel's band can have its best width on it.
         """
         return most if self.size is None else min(most, self.size)
 
     @abstractmethod
     def part(self, answer: object) -> Ratio:
-        """Return which part of the range lies below an answer, from 0 to 1.
+        """Return the fraction of the range that lies below an answer, from 0 to 1.
 
         Raises:
-            DomainError: if it is none; the error does not hold it.
+            DomainError: if it is not an answer; the error does not contain it.
 
         """
 
     def position(self, answer: object) -> Fraction:
-        """Return where in the range an answer lies, from 0 to 1; raise as `part` does."""
+        """Return an answer's position in the range, from 0 to 1; raise as `part` does."""
         return Fraction(*self.part(answer))
 
     def within(self, answer: object) -> Fraction:
@@ -127,7 +127,7 @@ class Grid(Kind):
         return NamedAnswer(self.answer_at(number), f"{float(number):.8g}")
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:
-        """Return the ends of the range, and its middle if that is rounded."""
+        """Return the ends of the range, and its middle if requested."""
         middle = [(self.low + self.high) / 2] if midpoint else []
         return tuple(self.named_at(number) for number in (self.low, self.high, *middle))
 
@@ -155,7 +155,7 @@ def ratio_of(answer: object) -> Ratio:
     It need not be in its lowest terms.
 
     Raises:
-        DomainError: if it is no number, as a truth value and NaN are none.
+        DomainError: if it is not a number; truth values and NaN are not numbers.
 
     """
     if isinstance(answer, bool):
@@ -163,7 +163,7 @@ def ratio_of(answer: object) -> Ratio:
     if isinstance(answer, Integral):
         return int(answer), 1
     if isinstance(answer, Real) and not isinstance(answer, Rational):
-        answer = Decimal(float.__repr__(_as_float(answer)))  # by its digits: 0.1 is within high = 0.1
+        answer = Decimal(float.__repr__(_as_float(answer)))  # by its decimal digits: 0.1 is within high = 0.1
     if isinstance(answer, Decimal):
         return _of_decimal(answer)
     if isinstance(answer, Rational):
@@ -177,7 +177,7 @@ def exact(answer: object) -> Fraction:
 
 
 def _of_decimal(answer: Decimal) -> Ratio:
-    """Return a Decimal as a ratio: what is too near 0 as 0, what is too large as `BEYOND`."""
+    """Return a Decimal as a ratio: 0 if it is too near 0, `BEYOND` if it is too large."""
     if answer.is_nan():
         raise DomainError
     if not answer or (answer.is_finite() and answer.adjusted() < -MAX_ANSWER_EXPONENT):

@@ -30,7 +30,7 @@ def listing(items: Schema, least: int, most: int | None = None) -> Schema:
 
 
 def closed(properties: dict[str, Schema], required: int) -> Schema:
-    """Return the schema of a table whose first keys are required, and that allows no other keys."""
+    """Return the schema of a table whose first keys are required, and that allows no others."""
     return {
         "type": "object",
         "properties": properties,
@@ -88,9 +88,9 @@ class Key(NamedTuple):
         schema: the JSON Schema of its value, the same for every kind that has the key.
         description: a phrase for editors and for the page on keys.
         required: whether a kind that has the key needs it.
-        read: takes the value from a table, with the values of the keys before, and notes what is
-            wrong with it; None if the value is missing or mistaken.
-        narrower: the JSON Schema for one kind that allows less; None if it allows as much.
+        read: takes the value from a table, given the values of the keys before it, and notes its
+            mistakes; None if the value is missing or mistaken.
+        narrower: the JSON Schema for one kind that allows less; None if it does not allow less.
 
     """
 

@@ -1,7 +1,7 @@
-"""What every kind of question has: keys, an encoding and words for people.
+"""The interface of every kind of question: keys, an encoding and words for people.
 
-A kind says what may be answered, and how an answer becomes an input of a channel. It knows nothing
-of channels' laws. To add a kind, write one class and enter it in `client_sdk.protocol.kinds`.
+A kind defines the possible answers, and how an answer becomes an input of a channel. It is
+independent of channels' laws. To add a kind, write one class and list it in `client_sdk.protocol.kinds`.
 """
 
 from __future__ import annotations
@@ -50,25 +50,25 @@ REFUSED: Final[Mapping[str, str]] = {
     "fill_value": "is only for a count or a mean with fill_in = true; remove it",
     "persist": "is only for a count, which adds up over a window; remove it",
 }
-"""Keys that most kinds refuse, each with what is wrong with it."""
+"""Keys that most kinds refuse, each with the description of its mistake."""
 
 MOST_LITERALS: Final = 1000
-"""Values that a type lists. With more, type checkers become slow, and any text is let through to
-`record`, which refuses a wrong one."""
+"""The maximum number of values that a type lists. With more, type checkers become slow; then the
+type is any text, and `record` refuses a wrong one."""
 
 MAX_CATEGORIES: Final = 10**6
-"""The most answers with a share. A tally of a million counters is 8 MB: the most that a store
-should hold for one question."""
+"""The maximum number of answers with a share. A tally of a million counters is 8 MB: the maximum
+that a store should keep for one question."""
 
 MEMBERS_APART: Final = "|"
 """Separates the members of a set, the answers of a pair, and a vector's numbers, in one cell."""
 
 
 class Fill(NamedTuple):
-    """What is reported for a window in which nothing was recorded.
+    """The report for a window in which nothing was recorded.
 
     Attributes:
-        answer: an argument of `Metric.perturb`; None stands for no answer, an input of its own.
+        answer: an argument of `Metric.perturb`; None means no answer, which is an input of its own.
 
     """
 
@@ -81,7 +81,7 @@ class AskedMetric(NamedTuple):
     Attributes:
         unit: what its numbers count or measure; may be empty.
         window: how often it is asked: ``day``, ``week`` or ``month``.
-        inputs: of its channel.
+        inputs: the number of its channel's inputs.
 
     """
 
@@ -95,7 +95,7 @@ class NamedAnswer(NamedTuple):
 
     Attributes:
         value: as the SDK records it.
-        name: short.
+        name: a short name.
 
     """
 
@@ -104,25 +104,25 @@ class NamedAnswer(NamedTuple):
 
 
 class Kind(ABC):
-    """What may be answered to a question.
+    """The definition of the possible answers to a question.
 
     Attributes:
         name: the kind's name in a registry.
         keys: the keys of its table.
-        refused: other keys of a question that do not suit the kind, and what is wrong with each.
-        rule: what its JSON Schema adds to keys.
+        refused: other keys of a question that do not suit the kind, with the mistake of each.
+        rule: the rules that its JSON Schema adds to those of the keys.
         call: the method of the SDK that takes its answers: ``record``, ``count`` or ``active``.
-        shapes: for which mechanisms its inputs are fit: ``labels``, a ``grid``, and others.
-        unshared: what is wrong with a mechanism of labels if its inputs are none.
-        always_persists: whether what it counts is kept on disk, whatever the registry says.
-        drawn: from how many inputs, which together are its answer, one is drawn; 0 if it is one.
-        unit: what its numbers count if the registry does not say.
-        statistic: what is estimated: ``mean``, ``distribution`` or ``quantiles`` of numbers;
+        shapes: the mechanisms that its inputs suit: ``labels``, a ``grid``, and others.
+        unshared: the mistake of naming a mechanism of labels if its inputs are not labels.
+        always_persists: whether its counts are always kept on disk, whatever the registry says.
+        drawn: the number of inputs in an answer, one of which is drawn; 0 if it is one input.
+        unit: the unit of its numbers if the registry names none.
+        statistic: the estimated ``mean``, ``distribution`` or ``quantiles`` of numbers;
             empty for shares.
-        statistics: what a registry may ask for.
+        statistics: the statistics that a registry may name.
         is_named: whether an input stands for one answer, so that a report can name it.
         approved: the found texts that may be published; empty for other kinds.
-        is_ordered: whether its values rise, so that a distance between two has a meaning.
+        is_ordered: whether its values rise, so that a distance between two is meaningful.
         has_samples: whether answers can be spread evenly over all that may be answered.
         cross_refusal: why the SDK of browsers does not cross it; empty if it does.
         expected: the answers that are allowed, in words.
@@ -152,7 +152,7 @@ class Kind(ABC):
 
     @classmethod
     def read(cls, table: TomlTable) -> Kind | None:
-        """Return the kind of a table; None if it has mistakes, which the table collects."""
+        """Return the kind of a table; None if it has mistakes, which are added to the table."""
         before = table.mistake_count
         values: dict[str, Any] = {}
         for key in cls.keys:
@@ -161,9 +161,9 @@ class Kind(ABC):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return the kind of the values of its keys, of which those left out are None.
+        """Return the kind with these values of its keys; the values of omitted keys are None.
 
-        What they have wrong together is noted; then None is returned.
+        Mistakes in their combination are noted; then None is returned.
         """
         return cls(**values)
 
@@ -184,7 +184,7 @@ class Kind(ABC):
 
     @property
     def size(self) -> int | None:
-        """The number of answers with a share; None if there is none."""
+        """The number of answers with a share; None if no answer has one."""
         return None
 
     @property
@@ -194,17 +194,17 @@ class Kind(ABC):
 
     @property
     def most(self) -> int:
-        """The greatest number to which answers add up; 0 if they do not."""
+        """The largest number to which answers add up; 0 if they do not add up."""
         return 0
 
     @property
     def parts(self) -> tuple[Kind, ...]:
-        """The kinds of the questions that are answered together; only itself for most kinds."""
+        """The kinds of the questions that are answered together; for most kinds, only itself."""
         return (self,)
 
     @property
     def crossed(self) -> tuple[str, ...]:
-        """The names of the questions that are answered together; none for most kinds."""
+        """The names of the questions that are answered together; empty for most kinds."""
         return ()
 
     @abstractmethod
@@ -212,7 +212,7 @@ class Kind(ABC):
         """Return the input of an answer, for a channel with a number of inputs.
 
         Raises:
-            DomainError: if it is no answer; the error does not hold it.
+            DomainError: if it is not an answer; the error does not contain it.
 
         """
 
@@ -221,7 +221,7 @@ class Kind(ABC):
         """Return the law of `encode`: each input that the answer may become.
 
         Raises:
-            DomainError: if it is no answer; the error does not hold it.
+            DomainError: if it is not an answer; the error does not contain it.
 
         """
 
@@ -230,24 +230,24 @@ class Kind(ABC):
         return coins.below(inputs)
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of some
-        """Return the kind as it suits an epsilon and a mechanism; note what cannot be."""
+        """Return the kind adapted to an epsilon and a mechanism; note what is impossible."""
         return self
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
-        """Return what is reported if nothing was recorded; note why there is nothing to report."""
+        """Return the report if nothing was recorded; note the reason if there cannot be one."""
         table.mistake("fill_in", f"is not for this {self.name}; record an answer in every window instead")
         return None
 
     @abstractmethod
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield lines for users that say what is answered."""
+        """Yield lines for users that describe the possible answers."""
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of numbers
         """Return in words how answers beyond a range count; empty if they are invalid."""
         return ""
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of some
-        """Yield lines for users that say what stands for answers which are not listed."""
+        """Yield lines for users that say which value replaces answers that are not listed."""
         yield from ()
 
     @abstractmethod
@@ -271,11 +271,11 @@ class Kind(ABC):
 
     @property
     def compiled(self) -> Mapping[str, object]:
-        """What the SDK of browsers needs, beside the definition."""
+        """The data that the SDK of browsers needs in addition to the definition."""
         return {}
 
     def parse(self, cell: str) -> object:
-        """Return the answer that a cell of a table states; what is no answer is left to `encode`.
+        """Return the answer that a cell of a table states; `encode` refuses invalid answers.
 
         Raises:
             DomainError: if it states no answer.
@@ -284,31 +284,31 @@ class Kind(ABC):
         return cell
 
     def columns(self, metric: str) -> Sequence[str]:  # noqa: ARG002 of some
-        """Return the columns of a table that state an answer together, if one may be split."""
+        """Return the columns of a table that together state an answer, if it may be split."""
         return self.crossed
 
     def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 of some
-        """Return the answer that several cells of a table state together.
+        """Return the answer that several cells of a table together state.
 
         Raises:
-            DomainError: if they state no answer.
+            DomainError: if they do not state an answer.
 
         """
         raise DomainError
 
     def truth(self, answer: object) -> object:
-        """Return an answer in the form in which equal answers are equal."""
+        """Return an answer in a normal form, which is equal for equal answers."""
         return answer
 
     def samples(self) -> Iterable[object]:
-        """Return answers that are spread evenly over all that may be answered."""
+        """Return answers that are spread evenly over all possible answers."""
         return self.labels
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the answers that an audit tells apart; none if they are those of `labels`.
+        """Return the answers that an audit distinguishes; none if they are those of `labels`.
 
         Args:
-            midpoint: whether the middle of a range is one of them.
+            midpoint: whether to include the middle of a range.
 
         """
         return ()
@@ -330,7 +330,7 @@ def pair(answer: object) -> tuple[object, object]:
     """Return the two parts of an answer.
 
     Raises:
-        DomainError: if it is no tuple or list of two.
+        DomainError: if it is not a tuple or list of two.
 
     """
     if not isinstance(answer, tuple | list) or len(answer) != 2:  # noqa: PLR2004 a pair
@@ -339,7 +339,7 @@ def pair(answer: object) -> tuple[object, object]:
 
 
 class _NoCoins(Coins):
-    """What a domain gets that tosses none."""
+    """The coins for a domain that tosses none."""
 
     def bernoulli(self, numerator: int) -> bool:
         raise AssertionError(numerator)

@@ -1,12 +1,12 @@
 """The nearest of some prototypes: which vector of the registry an app's vector is closest to.
 
-A vector is a text, a picture or a sound as an embedding model of the app sees it. The device
-reports one label, as of a category, and nothing else of the vector.
+A vector represents a text, a picture or a sound, by an embedding model in the app. The device
+reports one label, as for a category, and nothing else about the vector.
 
-Everything is exact and the same on every machine. Each number is taken as the nearest binary float
+Everything is exact and the same on every machine. Each number is read as the nearest binary float
 of 64 bits, and rounded to a multiple of 2**-24, half to even: in steps of `GRID`. The nearest
-prototype is that of the least squared Euclidean distance, computed in integers; of several it is
-the first.
+prototype has the minimum squared Euclidean distance, computed in integers; if there are several, it
+is the first.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text
 
 GRID: Final = 2**24
-"""Steps in one: as fine as a float of 32 bits near 1, in which embeddings are computed."""
+"""Steps in 1: the resolution near 1 of 32-bit floats, with which embeddings are computed."""
 
 MAX_PROTOTYPES: Final = 1024
 
 MAX_COORDINATES: Final = 2**16
-"""The most numbers of all prototypes together: 1,024 vectors of 64. They take some milliseconds."""
+"""The maximum total of all prototypes' numbers: 1,024 vectors of 64. They take milliseconds."""
 
 VECTOR: Final = r"NUMBER( +NUMBER)*".replace("NUMBER", r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
-"""A vector in the registry: a text of numbers with blanks between them.
+"""A vector in the registry: a text of numbers separated by blanks.
 
-A list of TOML would say the same, but a device would read a thousand vectors for a second instead
+A list of TOML would be equivalent, but a device would read a thousand vectors in a second instead
 of a tenth of one. Python's own `float` would also read 1_000 and NaN.
 """
 
@@ -62,7 +62,7 @@ def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[s
 
 
 def _problem(points: Mapping[str, Point | None]) -> str:
-    """Return what is wrong with vectors, of which mistaken ones are None; empty if nothing is."""
+    """Return the mistake in vectors, whose invalid ones are None; empty if there is no mistake."""
     lengths = {0 if point is None else len(point) for point in points.values()}
     if not all(map(is_text, points)):
         return f"must have labels of 1 to {MAX_TEXT} printable characters"
@@ -90,7 +90,7 @@ def _read_point(vector: object) -> Point | None:
 
 @dataclass(frozen=True, slots=True)
 class Nearest(Category):
-    """One of several labeled vectors: input i is that of ``values[i]`` and ``points[i]``.
+    """One of several labeled vectors: input i is the vector of ``values[i]`` and ``points[i]``.
 
     Attributes:
         points: the vectors in steps of the grid, all different and of the same length.
@@ -119,7 +119,7 @@ class Nearest(Category):
     _squares: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute what every search needs: the squared length of each vector."""
+        """Compute the values that every search needs: the squared length of each vector."""
         Category.__post_init__(self)
         object.__setattr__(self, "_squares", tuple(sum(map(mul, point, point)) for point in self.points))
 
@@ -142,7 +142,7 @@ class Nearest(Category):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The edition's part on what may be answered: labels, and a digest of the vectors."""
+        """The edition's part on the possible answers: labels, and a digest of the vectors."""
         points = json.dumps(self.points, separators=(",", ":"))
         return {"values": list(self.values), "prototypes": hashlib.sha256(points.encode()).hexdigest()}
 
@@ -155,7 +155,7 @@ class Nearest(Category):
         """Return the input of the prototype that is nearest to a vector, or of a label.
 
         Raises:
-            DomainError: if the answer is neither. It holds nothing of it.
+            DomainError: if the answer is neither. The error contains no part of it.
 
         """
         if isinstance(answer, str):
@@ -174,7 +174,7 @@ class Nearest(Category):
         return distances.index(min(distances))
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield that the nearest label is answered."""
+        """Yield a sentence that the answer is the nearest label."""
         yield say("statement.nearest", labels=self.size)
 
     @property
@@ -189,7 +189,7 @@ class Nearest(Category):
 
     @property
     def compiled(self) -> Mapping[str, object]:
-        """The vectors, of which the definition has a digest only."""
+        """The vectors; the definition contains only their digest."""
         return {"vectors": [list(point) for point in self.points]}
 
 
@@ -197,22 +197,22 @@ def point_of(numbers: object) -> Point:
     """Return a list, tuple or array of numbers in steps of the grid.
 
     Raises:
-        DomainError: if it has no order, or holds what is no finite number of moderate size.
+        DomainError: if it has no order, or contains anything but finite numbers of moderate size.
 
     """
     return tuple(round(size * GRID) for size in sizes_of(numbers))
 
 
 MOST_COORDINATE: Final = 10**6
-"""The largest size of a number: sums of squares then stay integers of two machine words."""
+"""The largest absolute value of a number: sums of squares then fit into two machine words."""
 
 
 def sizes_of(numbers: object) -> Iterator[float]:
     """Return the numbers of a list, tuple or array as floats.
 
     Raises:
-        DomainError: if it has no order, at once; or when what is no finite number of moderate size
-            is reached.
+        DomainError: if it has no order, at once; or on reaching a value that is not a finite number
+            of moderate size.
 
     """
     if not isinstance(numbers, Iterable) or isinstance(numbers, AbstractSet | Mapping | bytes | bytearray):
@@ -227,6 +227,6 @@ def _size(number: object) -> float:
         size = float(number)
     except (ArithmeticError, TypeError, ValueError):
         raise DomainError from None
-    if not -MOST_COORDINATE <= size <= MOST_COORDINATE:  # as NaN is not
+    if not -MOST_COORDINATE <= size <= MOST_COORDINATE:  # NaN fails this, too
         raise DomainError
     return size

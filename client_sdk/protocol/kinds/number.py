@@ -1,4 +1,4 @@
-"""Numbers: any number of a range or its place between thresholds, a count, or days of use."""
+"""Numbers: any number of a range, its place between thresholds, a count, or days of use."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 STATISTICS: Final = ("mean", "distribution", "quantiles")
-"""What may be estimated of a number."""
+"""The possible statistics of a number."""
 
 MAX_COUNT: Final = 10**15
-"""Every count up to it is exact as a float, and estimates are printed as floats."""
+"""Every count up to this is exact as a float, and estimates are printed as floats."""
 
 PERIODS: Final = (7, 28)
-"""The days that an activity covers: a week or four, so that every weekday weighs the same."""
+"""The days that an activity covers: one week or four, so that every weekday has equal weight."""
 
 SAMPLES: Final = 1024
-"""The most samples of a range."""
+"""The maximum number of samples of a range."""
 
 REMEMBERED: Final = 64
-"""Ranges whose logarithms are kept: they take as long as those of two answers."""
+"""The number of ranges whose logarithms are cached: they take as long as those of two answers."""
 
 LOG_STEPS: Final = 64
-"""A step is 2**-64: no coin of a rounding tells less."""
+"""A step is 2**-64: no rounding coin has a finer resolution."""
 
 LOG_DIGITS: Final = 128
-"""Binary digits between. Each squaring doubles the error, so that half of them are left in the end:
-the result is at most one step below the floor of the true one, and never falls as numbers rise.
+"""Binary digits of intermediate values. Each squaring doubles the error, so that half are correct
+in the end: the result is at most one step below the true floor, and never falls as numbers rise.
 """
 
 MOST_DIGITS: Final = 400
-"""The most digits of a count in a cell: more than any count has, and few enough to convert."""
+"""The maximum digits of a count in a cell: more than any count has, and few enough to convert."""
 
 MOST_THRESHOLDS: Final = 10
 """Beyond ten thresholds a tree of the cells is better: ask for quantiles without thresholds."""
 
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-"""What spreadsheets write. Python itself would also read 1_000, NaN and infinities."""
+"""The numbers that spreadsheets write. Python also would read 1_000, NaN and infinities."""
 
 STATISTIC: Final = Key("statistic", {"enum": list(STATISTICS)}, "what is estimated; of an ordinal, only the mean")
 
@@ -83,7 +83,7 @@ def decimal_in(cell: str) -> Decimal | None:
         return None
     try:
         return Decimal(cell.strip())
-    except ArithmeticError:  # the exponent is beyond what a Decimal holds
+    except ArithmeticError:  # the exponent is too large for a Decimal
         return None
 
 
@@ -124,7 +124,7 @@ def _read_scale(table: TomlTable, key: Key, values: Mapping[str, Any]) -> str | 
 
 
 class _Numeric(Grid):
-    """What numbers and counts share: an answer is a number, clipped to the range or refused.
+    """The common part of numbers and counts: a number, clipped to the range or refused.
 
     Attributes:
         clip: whether a number beyond an end of the range counts as that end.
@@ -142,7 +142,7 @@ class _Numeric(Grid):
 
     @property
     def unclipped(self) -> dict[str, object]:
-        """What the definition adds if numbers are not clipped, because a report then means more."""
+        """An addition to the definition if numbers are not clipped: a report then means more."""
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
@@ -160,10 +160,10 @@ class _Numeric(Grid):
         return say(f"{key}.within", low=low, high=high)
 
     def part(self, answer: object) -> Ratio:
-        """Return which part of the range lies below an answer, clipped if `clip` says so.
+        """Return the fraction of the range that lies below an answer, clipped if `clip` says so.
 
         Raises:
-            DomainError: if it is no number, or is outside the range and not clipped.
+            DomainError: if it is not a number, or is outside the range and not clipped.
 
         """
         number, unit = ratio_of(answer)
@@ -179,10 +179,10 @@ class _Numeric(Grid):
     def parse(self, cell: str) -> object:
         """Return the number that a cell states.
 
-        It is not clipped, so that what clipping changes can be told.
+        It is not clipped, so that the effect of clipping can be seen.
 
         Raises:
-            DomainError: if it is outside the range, and would be invalid.
+            DomainError: if it is outside the range and not clipped.
 
         """
         number = decimal_in(cell)
@@ -206,11 +206,11 @@ class _Numeric(Grid):
 
 @dataclass(frozen=True, slots=True)
 class Number(_Numeric):
-    """A number from ``low`` to ``high``, of which a statistic is estimated.
+    """A number from ``low`` to ``high``, for a statistic of numbers.
 
     Attributes:
-        low: the least answer, exact.
-        high: the greatest answer, exact, above ``low``.
+        low: the minimum, exact.
+        high: the maximum, exact, above ``low``.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
         clip: whether a number beyond an end of the range counts as that end, and the statistic is
             that of clipped numbers. Otherwise such a number is invalid.
@@ -242,7 +242,7 @@ class Number(_Numeric):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return the number, or the question between which thresholds it lies."""
+        """Return the number, or the question that asks for its place between thresholds."""
         range_and_statistic, clip = (values["low"], values["high"], values["statistic"]), values["clip"] is not False
         if values["thresholds"] is not None:
             return Thresholds(*range_and_statistic, clip=clip, thresholds=values["thresholds"])
@@ -256,7 +256,7 @@ class Number(_Numeric):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The edition's part on what may be answered; rationals as texts such as ``1/3``."""
+        """The edition's part on the possible answers; rationals as texts such as ``1/3``."""
         scaled = {"scale": self.scale} if self.scale else {}
         return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped | scaled
 
@@ -266,15 +266,15 @@ class Number(_Numeric):
         return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield the range, and what counts for numbers beyond it."""
+        """Yield the range, and how numbers beyond it count."""
         yield self.ranged("statement.number", asked.unit, say)
 
 
 def log_units(number: Fraction) -> int:
     """Return log2 of a number of at least 1, in steps of 2**-64.
 
-    A digit says whether the square of the rest reaches 2 (Knuth, The Art of Computer Programming 1,
-    section 1.2.2, exercise 25).
+    Each digit says whether the square of the rest reaches 2 (Knuth, The Art of Computer Programming
+    1, section 1.2.2, exercise 25).
 
     >>> log_units(Fraction(8)) == 3 * 2**64
     True
@@ -291,21 +291,21 @@ def log_units(number: Fraction) -> int:
 
 @lru_cache(maxsize=REMEMBERED)
 def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
-    """Return the logarithms of the ends of a range. No answer is remembered."""
+    """Return the logarithms of the ends of a range. No answer's logarithm is cached."""
     return log_units(1 + low), log_units(1 + high)
 
 
 @dataclass(frozen=True, slots=True)
 class LogNumber(Number):
-    """A number from 0 on, of which the geometric mean is estimated.
+    """A number from 0 on, whose geometric mean is estimated.
 
-    The grid is even in log(1 + x), so that the mean of what is reported is that of log(1 + x).
+    The grid is even in log(1 + x), so that the mean of the reported values is that of log(1 + x).
     """
 
     scale: ClassVar[str] = "log"
 
     def part(self, answer: object) -> Ratio:
-        """Return where log(1 + x) lies between those of the ends."""
+        """Return the position of log(1 + x) between those of the ends."""
         low, high = _log_ends(self.low, self.high)
         return log_units(1 + self.within(answer)) - low, high - low
 
@@ -314,19 +314,19 @@ class LogNumber(Number):
         return self.low + (self.high - self.low) * Fraction(*Number.part(self, answer))
 
     def number_at(self, point: int, points: int) -> Fraction:
-        """Return the number of a point, to some fifty digits."""
+        """Return the number at a point, to some fifty digits."""
         first, last = ln_ceiling(1 + self.low), ln_ceiling(1 + self.high)
         number = exp_floor(first + (last - first) * Fraction(point, points - 1)) - 1
         return min(max(number, self.low), self.high)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield the range, and that it is the order of magnitude that counts."""
+        """Yield the range, and that the order of magnitude counts."""
         yield from Number.statement(self, asked, say)
         yield say("statement.log")
 
 
 class _Whole(_Numeric):
-    """What counts and days of use share: a whole number from 0, which has a share if asked for."""
+    """The common part of counts and days of use: a whole number from 0, optionally with a share."""
 
     __slots__ = ()
 
@@ -343,12 +343,12 @@ class _Whole(_Numeric):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the numbers are integers, which they are."""
+        """Whether the numbers are integers: always true."""
         return True
 
     @property
     def most(self) -> int:
-        """The greatest count."""
+        """The largest count."""
         return int(self.high)
 
     @property
@@ -367,7 +367,7 @@ class _Whole(_Numeric):
         return range(self.size or 0)
 
     def part(self, answer: object) -> Ratio:
-        """Return which part of the range lies below a count, clipped if `clip` says so.
+        """Return the fraction of the range that lies below a count, clipped if `clip` says so.
 
         Raises:
             DomainError: if it is neither an integer, such as an ``int``, nor infinite, or is
@@ -379,7 +379,7 @@ class _Whole(_Numeric):
         return _Numeric.part(self, answer)
 
     def samples(self) -> Iterable[object]:
-        """Return every count, or of many some at even distances."""
+        """Return every count, or, if there are many, some of them at even distances."""
         return sorted({int(self.high * step / (SAMPLES - 1)) for step in range(SAMPLES)})
 
 
@@ -388,7 +388,7 @@ class Count(_Whole):
     """A whole number from 0 to ``high``, which is ``max`` in the registry.
 
     Attributes:
-        high: the greatest count, at least 1.
+        high: the maximum count, at least 1.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
         clip: whether a larger or negative number counts as an end of the range.
 
@@ -418,18 +418,18 @@ class Count(_Whole):
         return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield the range, and what counts for numbers beyond it."""
+        """Yield the range, and how numbers beyond it count."""
         yield self.ranged("statement.count", asked.unit, say)
 
 
 @dataclass(frozen=True, slots=True)
 class Activity(_Whole):
-    """The number of days of use among the last ``high`` ones, which are ``days`` in the registry.
+    """The number of days of use among the last ``high`` days; the registry's key is ``days``.
 
-    They are the days that end with the last day of the report's window.
+    These days end with the last day of the report's window.
 
     Attributes:
-        high: the days, one of `PERIODS`.
+        high: the number of days, one of `PERIODS`.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
 
     """
@@ -461,15 +461,15 @@ class Activity(_Whole):
         return {"days": int(self.high), "statistic": self.statistic}
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of other kinds
-        """Return nothing: no device is used on more days than there are."""
+        """Return nothing: the number of days of use cannot exceed the number of days."""
         return ""
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of other kinds
-        """Return no days, until the window has ended: then the device knows their number."""
+        """Return a fill of 0 days, until the window has ended: then the device knows the number."""
         return Fill(0)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield of which days the report is."""
+        """Yield a sentence that states which days the report covers."""
         yield say(f"statement.activity.{asked.window}", days=int(self.high))
 
     @property
@@ -480,18 +480,18 @@ class Activity(_Whole):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Labels, Number):
-    """A number of which the cell is reported: input j holds those from ``thresholds[j - 1]`` on.
+    """A number whose cell is reported: input j contains those from ``thresholds[j - 1]`` on.
 
     T thresholds divide the range into T + 1 cells, and the cells are the values of a category. The
-    share of answers from a threshold on is that of the cells above it. Where all cells are alike, a
-    category channel whose pairs are balanced gives it the variance V a (k - a) / (k - 1), for the a
-    upper ones of k cells, where V is that of a single cell. So the channel that is best for cells
-    is best for these shares, and `auto` need not ask which are wanted. Asking about one threshold
-    that is drawn by chance is never better. A tree of the cells is better by 3% at most, up to
-    `MOST_THRESHOLDS`.
+    share of answers from a threshold on is that of the cells above it. If all cells are alike, a
+    category channel whose pairs are balanced gives this share the variance V a (k - a) / (k - 1),
+    for the upper a of k cells, where V is the variance of a single cell. The best channel for cells
+    is therefore best for these shares, and `auto` does not depend on which are wanted. Asking about
+    one threshold that is drawn at random is never better. A tree of the cells is better by at most
+    3%, up to `MOST_THRESHOLDS`.
 
     Attributes:
-        thresholds: rising, above ``low`` and at most ``high``.
+        thresholds: in rising order, above ``low`` and at most ``high``.
 
     """
 
@@ -503,12 +503,12 @@ class Thresholds(Labels, Number):
 
     @property
     def ends(self) -> tuple[Fraction, ...]:
-        """The ends of the cells: the least answer, the thresholds and the greatest answer."""
+        """The ends of the cells: the minimum, the thresholds and the maximum."""
         return self.low, *self.thresholds, self.high
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The two ends of each cell, of which the upper one belongs to the next."""
+        """The two ends of each cell; the upper end belongs to the next cell."""
         return tuple(f"{float(low):.12g} to {float(high):.12g}" for low, high in pairwise(self.ends))
 
     @property
@@ -518,15 +518,15 @@ class Thresholds(Labels, Number):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The edition's part on what may be answered."""
+        """The edition's part on the possible answers."""
         return {**Number.definition.__get__(self), "thresholds": list(map(str, self.thresholds))}
 
     def symbol(self, answer: object) -> int:
-        """Return the input of a number: how many thresholds it reaches."""
+        """Return the input of a number: the number of thresholds that it reaches."""
         return bisect_right(self.thresholds, self.within(answer))
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Note that nothing fills silence, as for other quantiles."""
+        """Note that it cannot be filled in, like other quantiles."""
         return Number.fill(self, table, value)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:

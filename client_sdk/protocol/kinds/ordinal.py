@@ -1,4 +1,4 @@
-"""One step of a scale: an ordered category, or a number of which only the mean is estimated."""
+"""One step of a scale: an ordered category, or a number for which only the mean is estimated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _read_mean(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Ordinal(Category):
-    """One step of a scale; the values rise in order, so that a mean has a meaning."""
+    """One step of a scale; the values rise in order, so that a mean is meaningful."""
 
     name: ClassVar[str] = "ordinal"
     is_ordered: ClassVar[bool] = True
@@ -37,14 +37,14 @@ class Ordinal(Category):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return the scale, or the question for its mean alone."""
+        """Return the scale, or the kind for its mean alone."""
         scale = cls(values["values"])
         return OrdinalMean(scale) if values["statistic"] else scale
 
 
 @dataclass(frozen=True, slots=True)
 class OrdinalMean(Grid):
-    """One step of a scale, of which only the mean is estimated: the first value is worth 1.
+    """One step of a scale, whose mean alone is estimated: the first value counts as 1.
 
     Attributes:
         scale: the values, which rise in order.
@@ -63,12 +63,12 @@ class OrdinalMean(Grid):
 
     @property
     def high(self) -> Fraction:  # type: ignore[override] # as above
-        """What the last value is worth."""
+        """The number that the last value counts as."""
         return Fraction(self.scale.size)
 
     @property
     def is_whole(self) -> bool:
-        """Whether the numbers are integers, which they are."""
+        """Whether the numbers are integers: always true."""
         return True
 
     @property
@@ -82,15 +82,15 @@ class OrdinalMean(Grid):
         return self.scale.definition | {"statistic": self.statistic}
 
     def part(self, answer: object) -> Ratio:
-        """Return which part of the steps lies below a value. In the mean the first is worth 1."""
+        """Return the fraction of the steps below a value. In the mean the first counts as 1."""
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
-        """Return the value of a place on the scale."""
+        """Return the value at a place on the scale."""
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the value of a place on the scale, which is its own name."""
+        """Return the value at a place on the scale, which is its own name."""
         value = self.scale.values[round(number) - 1]
         return NamedAnswer(value, value)
 

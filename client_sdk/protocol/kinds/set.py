@@ -1,8 +1,8 @@
-"""A set of named values: padded with dummies, so that every set has as many members.
+"""A set of named values, padded with dummies so that all sets have the same size.
 
-The input is the padded set: its members and dummies, together ``max_items``. The channel draws one
+The input is the padded set: its members and dummies, ``max_items`` in total. The channel draws one
 of them and reports it (`client_sdk.protocol.mechanisms.drawn_member`). A channel with as many
-inputs as values takes yes or no to each instead, and reports one of these answers (`one_of`).
+inputs as values takes yes or no for each value, and reports one of these answers (`one_of`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Subset(Kind):
     Attributes:
         values: at least two different texts, in the registry's order.
         max_items: s, from 1 to the number of values.
-        other: the value for every text that is not listed; None if such a text is no member.
+        other: the value for every text that is not listed; None if such a text is not a member.
 
     """
 
@@ -85,7 +85,7 @@ class Subset(Kind):
 
     @property
     def size(self) -> int:
-        """The least number of inputs, k + 1: the values, and a dummy."""
+        """The minimum number of inputs, k + 1: the values, and a dummy."""
         return len(self.values) + 1
 
     @property
@@ -114,8 +114,8 @@ class Subset(Kind):
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
         """Return the padded set: members in the registry's order, then dummies.
 
-        The dummies are the last of the inputs that are no values. They differ, if there are enough.
-        Without any it is 1 for each member, and 0 for each other value.
+        The dummies are the last inputs, those that are not values. They differ if there are enough.
+        If the channel has no dummies, it is 1 for each member and 0 for each other value.
         """
         members = self.members(answer)
         if inputs == len(self.values):
@@ -136,11 +136,11 @@ class Subset(Kind):
     def members(self, answer: object) -> list[int]:
         """Return the inputs of an answer's members, in rising order.
 
-        Different texts that all count as `other` are one member, so that what is new in the world
-        makes no set too large.
+        Different texts that all count as `other` are one member, so that new texts in the world
+        make no set too large.
 
         Raises:
-            DomainError: if the answer is no set, list or tuple, has more than ``max_items``
+            DomainError: if the answer is not a set, list or tuple, has more than ``max_items``
                 members, a text twice, or one that is not listed while `other` is None.
 
         """
@@ -169,7 +169,7 @@ class Subset(Kind):
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield the values, and which of them stands for others."""
+        """Yield the values, and which of them replaces unlisted texts."""
         if asked.inputs == len(self.values):
             yield say("statement.set_asked", answers=listed(self.values, say))
         else:
@@ -177,7 +177,7 @@ class Subset(Kind):
         yield from self._members.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return the members that make a symbol likeliest, or yes or no to one of them."""
+        """Return the members that make a symbol likeliest, or the yes or no to one of them."""
         if channel.inputs == len(self.values):
             value, is_member = divmod(symbol, 2)
             answer = say("reported.true" if is_member else "reported.false")

@@ -15,23 +15,23 @@ SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
 """Characters with a meaning within a line of Markdown; ``<``, ``>`` and ``&`` become entities."""
 
 MOST_LISTED: Final = 12
-"""Of more answers than this, a page lists the first ones and says how many there are."""
+"""If there are more answers than this, a page lists the first ones and their number."""
 
 DECIMALS: Final = 6
-"""At most this many decimals of an end of a range are printed."""
+"""The maximum number of printed decimals of an end of a range."""
 
 SHOWN: Final = 3
-"""The most answers to name of those that one report speaks for."""
+"""The maximum number of answers to name among those that one report supports."""
 
 
 def escaped(text: str) -> str:
-    """Return a text that Markdown and HTML show literally."""
+    """Return a text escaped for Markdown and HTML, which then show it literally."""
     marked = SPECIAL.sub(r"\\\g<0>", text)
     return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def listed(answers: Sequence[str], say: Sentences) -> str:
-    """Return answers in a line, of many the first ones."""
+    """Return answers in a line; if there are many, only the first ones."""
     line = ", ".join(map(escaped, answers[:MOST_LISTED]))
     others = len(answers) - MOST_LISTED
     return say("statement.others", answers=line, number=others) if others > 0 else line
@@ -60,7 +60,7 @@ def said(label: Label, say: Sentences) -> str:
 
 
 def either(answers: Iterable[str], say: Sentences) -> str:
-    """Return answers as alternatives, the first few if they are many."""
+    """Return answers as alternatives; if there are many, only the first few."""
     named = list(islice(answers, SHOWN + 1))
     if len(named) > SHOWN:
         return say("reported.or_others", first=", ".join(named[:SHOWN]))

@@ -1,7 +1,7 @@
 """The mechanisms, one file each: its law, its perturbation and its source.
 
 Imports domains, channels, epsilon and exact arithmetic of the vocabulary. Modules of this package
-import `catalogue` itself; the names here are for others.
+import `catalogue` directly; the names here are for others.
 """
 
 from __future__ import annotations

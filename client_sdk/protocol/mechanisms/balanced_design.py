@@ -1,17 +1,17 @@
 """Balanced designs: block designs in which every two values share equally many blocks.
 
 `block_design` has the law. Because values and pairs of values are balanced, the variance is
-*exactly* that of subset selection among v values, which is the least of all channels if s is the
-best size and v is k (Ye & Barg 2018). A prime v a little above k has about 1 + 2 (v - k) / k**2
+*exactly* that of subset selection among v values, which is the minimum of all channels if s is the
+best size and v is k (Ye & Barg 2018). A prime v slightly above k has about 1 + 2 (v - k) / k**2
 times that variance, and fewer symbols.
 
-Of the designs of at most `MAX_SYMBOLS` symbols whose variance is within `TOLERANCE` of the least of
-any channel, the one with the fewest symbols is taken. If there is none, the one of least variance.
-The choice for a number of values and an epsilon never changes within a schema number.
+The choice is the design with the fewest symbols among those with at most `MAX_SYMBOLS` and a
+variance within `TOLERANCE` of the minimum of any channel; if there is none, the one with minimum
+variance. The choice for a number of values and an epsilon never changes within a schema number.
 
 Source: Pan 2026, "Strict optimality of frequency and distribution estimation under local
-differential privacy" (balance of pairs is enough, with k(k - 1)/2 + 1 symbols). `difference_family`
-has the blocks.
+differential privacy" (balance of pairs is enough, with k(k - 1)/2 + 1 symbols). The blocks are in
+`difference_family`.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ MAX_SYMBOLS: Final = 2**16
 """The tally stays below half a megabyte."""
 
 TOLERANCE: Final = 4000
-"""The tolerated excess is the least variance over this: no table of four digits shows it."""
+"""The tolerated excess is the minimum variance divided by this: invisible in four digits."""
 
 PRIMES_TRIED: Final = 12
-"""The primes from k on that are looked at: a farther one has too much variance."""
+"""The number of primes from k on that are tried: a larger prime has too much variance."""
 
 LEAST_POINTS: Final = 5
 LEAST_BLOCK: Final = 2
@@ -51,7 +51,7 @@ LEAST_DRAWN_BLOCK: Final = 3
 
 ANY_DIVISORS_UP_TO: Final = 128
 MOST_DIVISORS: Final = 12
-"""Up to 128 points have any number of divisors, more points at most 12 proper ones: otherwise
+"""Up to 128 points may have any number of divisors, more points at most 12 proper ones: otherwise
 starters are found too slowly, because their weights seldom fit 64 bits (168 points: seconds)."""
 
 UNIT: Final = 2**40
@@ -63,16 +63,16 @@ class BalancedDesign(BlockDesign):
     """The channel of the shifts of weighted base blocks.
 
     Base block b is starter b // M times multiplier b % M, where M is the number of multipliers: the
-    multiples of a starter are a family.
+    multiples of a starter form a family.
 
     Attributes:
         inputs: k, at most v.
         points: v, a prime or k.
         block_size: s, from 3 to v - 2.
-        order: how many units of Z_v leave a starter as it is; 1 if v is no prime.
+        order: the number of units of Z_v that map a starter to itself; 1 if v is not prime.
         starters: the numbers of the starters, rising.
         weights: how often each starter is drawn, relative to the others.
-        keep_numerator: the probability that the reported block holds the answer, times 2**64.
+        keep_numerator: the probability that the reported block contains the answer, times 2**64.
 
     """
 
@@ -90,13 +90,13 @@ class BalancedDesign(BlockDesign):
     _orders: dict[int, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Add up the weights, and list the multipliers."""
+        """Compute the weights' running sums, and list the multipliers."""
         object.__setattr__(self, "_ends", tuple(accumulate(self.weights)))
         object.__setattr__(self, "_multipliers", multipliers(self.points, self.order))
 
     @classmethod
     def build(cls, request: ChannelRequest) -> BalancedDesign:
-        """Return the channel of the design of least variance.
+        """Return the channel of the design with the smallest variance.
 
         Raises:
             ValueError: if there is no design.
@@ -148,7 +148,7 @@ class BalancedDesign(BlockDesign):
     def _values(self, starter: int) -> tuple[int, ...]:
         """Return all values: the members of a starter, then the others.
 
-        They are derived when they are first needed.
+        They are derived on first use.
         """
         values = self._orders.get(starter)
         if values is None:
@@ -163,10 +163,10 @@ class Design(NamedTuple):
     Attributes:
         variance: n times the variance of a share in a uniform population, in
             units of 2**-40.
-        symbols: the most symbols that it has.
+        symbols: the maximum number of symbols.
         points: v.
         block_size: s.
-        order: how many units leave a starter as it is.
+        order: the number of units that map a starter to itself.
 
     """
 

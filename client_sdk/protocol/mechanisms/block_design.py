@@ -1,9 +1,9 @@
 """Block designs: a report names a block of d values, a shift of one of a few base blocks.
 
-A symbol stands for a block: the values of a base block, each plus a shift, modulo v. With a known
-probability the block holds the answer; otherwise it does not. Within either case base blocks are
-drawn by their weights, and shifts evenly. Shifts make the channel the same for every value, so that
-a few base blocks do what all C(v, d) subsets would do.
+A symbol represents a block: the values of a base block, each plus a shift, modulo v. With a known
+probability the block contains the answer; otherwise it does not. In either case base blocks are
+drawn by their weights, and shifts uniformly. Shifts make the channel the same for every value, so
+that a few base blocks do what all C(v, d) subsets would do.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
 distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (all subsets: the
@@ -25,15 +25,15 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 class BlockDesign(Channel):
     """The channel of the shifts of weighted base blocks.
 
-    Symbol b * v + shift stands for the values of base block b, each plus ``shift``, modulo v. The
-    base blocks form families of equally many, and those of one family have one weight.
+    Symbol b * v + shift represents the values of base block b, each plus ``shift``, modulo v. The
+    base blocks form families of equal size, and all base blocks of a family have the same weight.
 
     Attributes:
         points: v, at least the number of inputs.
         block_size: d, the number of values of a block.
         base_blocks: the number of base blocks.
         weights: how often a base block of each family is drawn, relative to the others.
-        keep_numerator: the probability that the reported block holds the answer, times 2**64.
+        keep_numerator: the probability that the reported block contains the answer, times 2**64.
 
     """
 
@@ -81,7 +81,7 @@ class BlockDesign(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """P(a block that holds the answer) / P(a block that does not)."""
+        """P(a block that contains the answer) / P(a block that does not)."""
         outside = self.points - self.block_size
         return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
 
@@ -99,7 +99,7 @@ class BlockDesign(Channel):
         return self.chance(index) * Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the values of the symbol's block; all of them if it holds none."""
+        """Return the values of the symbol's block; all values if it contains none."""
         index, shift = divmod(symbol, self.points)
         held = sorted((value + shift) % self.points for value in self.base_block(index))
         return [value for value in held if value < self.inputs] or range(self.inputs)
@@ -107,8 +107,8 @@ class BlockDesign(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a shift of a random base block that maps a member, or a non-member, to the value.
 
-        A member and a non-member are drawn in either case: a draw made for only one case would
-        reveal by its time which case it was. The base block is drawn without looking at the value.
+        A member and a non-member are drawn in either case: the time of a draw for only one case
+        would reveal the case. The base block is drawn without looking at the value.
         """
         points, size, ends = self.points, self.block_size, self._ends
         of_family, total = self.base_blocks // len(ends), ends[-1]

@@ -4,10 +4,10 @@ A registry may name any of the schema's mechanisms. A build that lacks the mecha
 refuses the definition. It never substitutes another mechanism, because one registry must mean the
 same to every build.
 
-A registry may also leave the choice to ``auto``. What that chooses for a domain and an epsilon
-never changes within a schema number of the registry. For k values a balanced design has the least
-variance of any channel, or nearly that. Another mechanism is chosen if it has fewer symbols, and a
-variance within .5% of the least.
+A registry may also leave the choice to ``auto``. Its choice for a domain and an epsilon never
+changes within a schema number of the registry. For k values a balanced design has the smallest
+variance of any channel, or almost. Another mechanism is chosen if it has fewer symbols, and a
+variance within .5% of the minimum.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Utility = Sequence[Sequence[Fraction]]
 """A square table: how useful it is to report the column's value when the row's value is true."""
 
 GOOD_ENOUGH = Fraction(1005, 1000)
-"""A variance within .5% of the least is as good: 200 more devices in 40,000 make up for it."""
+"""A variance within .5% of the minimum is as good: 200 more devices in 40,000 make up for it."""
 
 FEW_COUNTS = 32
 """Up to this many counts are categories, each with an unbiased share. More counts form a
@@ -37,15 +37,15 @@ histogram."""
 
 
 class ChannelRequest(NamedTuple):
-    """What a question requires of a mechanism.
+    """The requirements of a question on its mechanism.
 
     Attributes:
-        kind: what may be answered.
-        epsilon: the most that a report may cost.
+        kind: the definition of the possible answers.
+        epsilon: the maximum cost of a report.
         has_no_answer: whether there is an input for no answer.
-        delta: that of a mechanism which has one; otherwise None.
-        utility: of each reported value for each true value, for a mechanism that takes it from the
-            registry; otherwise None.
+        delta: the delta, for a mechanism that has one; otherwise None.
+        utility: the utility of each reported value for each true value, for a mechanism that takes
+            it from the registry; otherwise None.
 
     """
 
@@ -57,7 +57,7 @@ class ChannelRequest(NamedTuple):
 
     @property
     def shapes(self) -> tuple[str, ...]:
-        """For which families of mechanisms the inputs are fit."""
+        """The families of mechanisms that the inputs suit."""
         return ("labels",) if self.has_no_answer else self.kind.shapes
 
     @property
@@ -65,7 +65,7 @@ class ChannelRequest(NamedTuple):
         """The number of inputs, each of which stands for one answer.
 
         Raises:
-            ValueError: if they are too many, or do not stand for answers.
+            ValueError: if they are too many, or do not represent answers.
 
         """
         size = self.kind.size
@@ -76,7 +76,7 @@ class ChannelRequest(NamedTuple):
         return size + self.has_no_answer
 
     def points(self, most: int) -> int:
-        """Return the number of points of a grid that may have up to ``most``."""
+        """Return the number of points of a grid, at most ``most``."""
         return cast("Grid", self.kind).points(most)  # mechanisms of no other kinds ask
 
 
@@ -88,10 +88,10 @@ class Mechanism(NamedTuple):
         builder: ``module:class`` of a channel that has a class method ``build``. It is imported
             when the mechanism is needed, so that a device loads only those of its registry.
         shape: the inputs that it takes, one of the `Kind.shapes`.
-        statistics: what can be estimated of numbers; empty for others.
+        statistics: the statistics of numbers that can be estimated; empty for others.
         options: the keys of a question that it takes.
         is_permanent: whether it can report permanent answers. Its inputs are answers, or the two
-            ends of a range, to one of which a number is rounded for good.
+            ends of a range; a number is rounded to one of the ends permanently.
 
     """
 
@@ -103,11 +103,11 @@ class Mechanism(NamedTuple):
     is_permanent: bool = False
 
     def takes(self, request: ChannelRequest) -> bool:
-        """Whether the mechanism is for a kind, whatever of it is estimated."""
+        """Whether the mechanism suits a kind, for any statistic."""
         return self.shape in request.shapes and self.is_open_to(request.kind)
 
     def is_open_to(self, kind: Kind) -> bool:
-        """Whether a kind may have the mechanism's options, and ask for one of its statistics."""
+        """Whether a kind may have the mechanism's options, and name one of its statistics."""
         may_ask = not self.statistics or bool({*self.statistics} & {*kind.statistics})
         return may_ask and not self.options & kind.refused.keys()
 
@@ -198,7 +198,7 @@ MECHANISMS: Final[Mapping[str, Mechanism]] = {
 """Every mechanism, by its name."""
 
 NAMES: Final = (AUTO, *MECHANISMS)
-"""What a registry may name."""
+"""The mechanism names that a registry may contain."""
 
 
 def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
@@ -214,18 +214,18 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     """Return the channel of a definition.
 
     Args:
-        kind: what may be answered.
-        epsilon: the most that a report may cost.
+        kind: the definition of the possible answers.
+        epsilon: the maximum cost of a report.
         mechanism: the mechanism's name.
         delta: the delta of a mechanism that has one; otherwise None.
         utility: the utility of each reported value for each true value, for a mechanism that takes
             it from the definition; otherwise None.
         permanent: the epsilon of permanent answers if reports are drawn from them; otherwise None.
-        has_no_answer: whether there is one input more, for no answer.
+        has_no_answer: whether there is an additional input, for no answer.
 
     Raises:
         ValueError: if the mechanism is unknown, does not suit the kind or the request, or if its
-            channel would carry nothing. The message says what would be right.
+            channel would carry no information. The message says what would be right.
 
     """
     if mechanism not in NAMES:
@@ -245,7 +245,7 @@ def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
     """Refuse a request that does not suit a mechanism.
 
     Raises:
-        ValueError: saying what would.
+        ValueError: with a message that says what would suit.
 
     """
     kind, name = request.kind, mechanism.name
@@ -303,7 +303,7 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 def category_mechanism(inputs: int, odds: Fraction) -> str:
     """Return the name of the mechanism for ``inputs`` categories at e**epsilon = ``odds``.
 
-    All that has shares asks here: categories, ordinals, crosses, small counts, and members of sets.
+    Everything with shares uses it: categories, ordinals, crosses, small counts, members of sets.
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
 
@@ -318,10 +318,10 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
     """Return the name of the mechanism for sets of at most ``drawn`` values.
 
-    It has the least variance of the share of a rare value. K-ary randomized response favors all
-    members. A design favors only the one that is drawn, but in blocks, which is worth more where
-    the values are many and epsilon is small. To ask for one value of all is best where most values
-    may be members.
+    It has the smallest variance of the share of a rare value. K-ary randomized response favors all
+    members. A design favors only the drawn one, but in blocks, which is better if there are many
+    values and epsilon is small. Asking about one value of all is best if most values may be
+    members.
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
 
@@ -349,7 +349,7 @@ def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str
 
     Args:
         statistic: ``mean``, ``distribution`` or ``quantiles``.
-        answers: the number of counts if more than the mean of counts is estimated; otherwise None.
+        answers: the number of counts if more than their mean is estimated; otherwise None.
         odds: e**epsilon.
 
     """

@@ -1,18 +1,18 @@
 """Crosses: one of several features, drawn by a coin, together with the label.
 
-An input is a cell of each feature. A coin that does not look at them draws a feature. Its cell is
-reported by k-ary randomized response or a cyclic design, and the symbol shows which feature it is.
-The mixture of channels of one epsilon has that epsilon, for whole inputs, in however many features
-they differ. To draw outside, and to choose by what is there, would void it.
+An input is a cell of each feature. A coin that does not depend on them draws a feature. Its cell is
+reported by k-ary randomized response or a cyclic design, and the symbol shows the feature. A
+mixture of channels with the same epsilon has that epsilon, for whole inputs, no matter in how many
+features they differ. Drawing outside the channel, or choosing by the cells, would void this.
 
 Source: Hierarchical histograms draw a level in the same way (Cormode, Kulkarni & Srivastava 2019,
 "Answering range queries under local differential privacy", section 4).
 
-A vector holds the products of all features, and its noise is shared by them: some d**2 numbers of d
-coordinates. Crosses spend their reports on d features alone, and take them to be independent given
-the label. So the vector needs the more devices the more features there are, and then knows more. A
-cell of a third of a range has more reports than one of a sixth, and says less of each value. Where
-each two meet was measured on real data (docs/research/models.md).
+A vector contains the products of all features, which share its noise: some d**2 numbers for d
+coordinates. Crosses spend their reports on d features alone, and assume that they are independent
+given the label. The more features there are, the more devices a vector needs, but it then learns
+more. A cell of a third of a range has more reports than one of a sixth, but less information about
+each value. Where the curves of each pair meet was measured on real data (docs/research/models.md).
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Crosses(Channel):
     """The channel from a cell of each feature to a symbol of one feature.
 
     Attributes:
-        cells: of each feature, how many cells it has, at least 2.
-        block_sizes: of each feature, for how many cells a symbol stands; 1 for k-ary randomized
-            response.
-        base_blocks: of each feature; 1 for k-ary randomized response.
-        keep_numerators: of each feature, the probability that the symbol stands for the true cell,
+        cells: for each feature, its number of cells, at least 2.
+        block_sizes: for each feature, the number of cells that a symbol represents; 1 for k-ary
+            randomized response.
+        base_blocks: for each feature; 1 for k-ary randomized response.
+        keep_numerators: for each feature, the probability that the symbol represents the true cell,
             times 2**64.
         features: the same as channels.
-        firsts: of each feature, its first symbol.
+        firsts: for each feature, its first symbol.
 
     """
 
@@ -110,7 +110,7 @@ class Crosses(Channel):
         return max(feature.worst_ratio for feature in self.features)
 
     def feature_of(self, symbol: int) -> tuple[int, int]:
-        """Return which feature a symbol speaks of, and which symbol of its channel it is."""
+        """Return the feature of a symbol, and the symbol of that feature's channel."""
         feature = bisect_right(self.firsts, symbol) - 1
         return feature, symbol - self.firsts[feature]
 
@@ -129,16 +129,16 @@ class Crosses(Channel):
 
 
 BINS: Final = 6
-"""The number of even parts of a number's range where it is crossed with the label."""
+"""The number of equal parts of a number's range when it is crossed with the label."""
 
 FEW_BINS: Final = 3
-"""The same where few reports are expected, of which each cell has too few of its own."""
+"""The same if few reports are expected, so that smaller cells would have too few reports."""
 
 FEW_FEATURES: Final = 10
-"""With more features than this a drawn one is seen too rarely."""
+"""With more features than this, each feature is drawn too rarely."""
 
 DEVICES: Final = 1300
-"""Times coordinates**3 / epsilon**2: the devices from which a vector learns more."""
+"""Times coordinates**3 / epsilon**2: the number of devices from which a vector learns more."""
 
 FEW_REPORTS: Final = 4000
 """Per feature, over epsilon**2: with fewer, 3 cells of a number usually predict better than 6."""
@@ -158,10 +158,10 @@ def crosses_are_better(features: int, coordinates: int, odds: Fraction, populati
 
 
 def bins_for(features: int, odds: Fraction, population: int | None) -> int:
-    """Return into how many even parts crosses cut the range of a number.
+    """Return the number of equal parts into which crosses cut the range of a number.
 
     Args:
-        features: how many features there are, of which each report speaks of one.
+        features: how many features there are; each report describes one of them.
         odds: e**epsilon.
         population: how many devices are expected to report; None if it is not known.
 

@@ -1,6 +1,6 @@
 """Cyclic designs: blocks of d values, the shifts of pseudo-random base blocks modulo k.
 
-`block_design` has the law and its sources. All base blocks are equally likely.
+`block_design` has the law and its sources. All base blocks have the same probability.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CyclicDesign(BlockDesign):
         inputs: k, at least 3.
         block_size: d, from 2 to k - 1.
         base_blocks: j, the number of base blocks.
-        keep_numerator: the probability that the reported block holds the answer, times 2**64.
+        keep_numerator: the probability that the reported block contains the answer, times 2**64.
 
     """
 
@@ -50,7 +50,7 @@ class CyclicDesign(BlockDesign):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> CyclicDesign:
-        """Return the channel of the design of least variance.
+        """Return the channel of the design with the smallest variance.
 
         Raises:
             ValueError: if there is no design.
@@ -82,9 +82,9 @@ class CyclicDesign(BlockDesign):
     def base_block(self, index: int) -> tuple[int, ...]:
         """Return the values of base block ``index``, from 0 to base_blocks - 1, in rising order.
 
-        Pairs are {0, index + 1}. Larger blocks hold the d values with the smallest words. The words
-        are 64-bit big-endian integers, one per value, of the SHAKE-256 of `WORDS_OF`, k, d and the
-        index. Of two equal words the one of the lower value counts as smaller.
+        Pairs are {0, index + 1}. Larger blocks contain the d values with the smallest words. The
+        words are 64-bit big-endian integers, one per value, of the SHAKE-256 of `WORDS_OF`, k, d
+        and the index. If two words are equal, the one with the lower value sorts first.
         """
         return self._order(index)[: self.block_size]
 
@@ -94,7 +94,7 @@ class CyclicDesign(BlockDesign):
     def _order(self, index: int) -> tuple[int, ...]:
         """Return all values: the members of a base block, then the others, both rising.
 
-        The order is derived when it is first needed: a device reports few of a hundred base blocks.
+        The order is derived on first use: a device reports few of a hundred base blocks.
         """
         order = self._orders.get(index)
         if order is None:

@@ -2,11 +2,11 @@
 
 The design of a named mechanism never changes within a schema number of the registry.
 
-The least variance of any channel is that of subset selection with the best subset size
-d (Ye & Barg 2018, "Optimal schemes for discrete distribution estimation under locally differential
+The smallest variance of any channel is that of subset selection with the best subset size d (Ye &
+Barg 2018, "Optimal schemes for discrete distribution estimation under locally differential
 privacy", theorem III.1). Block designs reach it with few symbols (Park, Nam & Lee 2023; Feldman,
-Nelson, Nguyen & Talwar 2022). Of the designs of a mechanism within 2% of the least variance, it
-has the one with the fewest symbols.
+Nelson, Nguyen & Talwar 2022). Among a mechanism's designs within 2% of the smallest variance, the
+one with the fewest symbols is used.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ CYCLIC = "cyclic-design"
 PROJECTIVE = "projective-geometry"
 
 GOOD_ENOUGH = Fraction(102, 100)
-"""A variance within 2% of the least is as good: nobody sees the difference, and fewer symbols cost
-less everywhere."""
+"""A variance within 2% of the minimum is as good: the difference is invisible, and fewer symbols
+cost less everywhere."""
 
 MAX_DESIGN_SYMBOLS = 2**16
 """A cyclic design's tally stays below half a megabyte."""
 
 MAX_LEVEL_SYMBOLS = 2**9
-"""Of a level of a hierarchical histogram: more base blocks would cost time in every estimate."""
+"""For a level of a hierarchical histogram: more base blocks would slow down every estimate."""
 
 MAX_BASE_BLOCKS = 128
 """1 + 1/128 of the bound: more blocks would cost symbols for less than one percent."""
@@ -61,7 +61,7 @@ def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
     """Return the `Candidate.design` of a mechanism for ``inputs`` values at e**epsilon = ``odds``.
 
     Raises:
-        ValueError: if it has none for that many values.
+        ValueError: if it has none for this number of values.
 
     """
     design = next((candidate.design for candidate in by_name(inputs, odds) if candidate.name == name), None)
@@ -136,14 +136,14 @@ def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return how likely a subset holds the answer, and another given value."""
+    """Return the probabilities that a subset contains the answer, and another given value."""
     total = odds * size + inputs - size
     supported = odds * size / total
     return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)
 
 
 def best_subset_size(inputs: int, odds: Fraction) -> int:
-    """Return the subset size of least variance, near inputs / (1 + odds) (Ye & Barg 2018)."""
+    """Return the subset size with minimum variance, near inputs / (1 + odds) (Ye & Barg 2018)."""
     near = int(inputs / (odds + 1))
     sizes = range(max(1, near - 1), min(inputs - 1, near + 2) + 1)
     return min(sizes, key=lambda size: subset_variance(inputs, size, odds))
@@ -177,7 +177,7 @@ def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
 
 
 def _primes_near(center: int) -> Iterator[int]:
-    """Yield two primes on either side of a center; a geometry's variance is least near 1 + odds."""
+    """Yield two primes on either side of a center; a geometry's minimum variance is near 1 + odds."""
     below = (number for number in range(center, 1, -1) if is_prime(number))
     above = (number for number in range(center + 1, 2 * center + 8) if is_prime(number))
     for side in (below, above):

@@ -1,16 +1,16 @@
-"""Blocks of Z_v that hold every value, and every two values, equally often.
+"""Blocks of Z_v that contain every value, and every two values, equally often.
 
 A starter is a block of s values. Its base blocks are the starter times each multiplier, and the
 symbols of a channel are all shifts of all base blocks modulo v. Shifts balance the values.
-Multipliers are units of Z_v, one from each coset of -1 and of the units that leave the starter as
-it is; so two differences with the same greatest common divisor with v occur equally often.
+Multipliers are units of Z_v, one from each coset of -1 and of the units that map the starter to
+itself; two differences with the same greatest common divisor with v therefore occur equally often.
 
-If v is prime, nothing more is needed, whatever the starter. It is a union of cosets of the units of
+If v is prime, this is sufficient for any starter. The starter is a union of cosets of the units of
 one order, so that few multipliers are left (Wilson 1972, "Cyclotomy and difference families in
 elementary abelian groups", section 3). For another v, starters are drawn until the differences of
-some have the right average for each divisor, with weights. The weights exist because the average
-over all blocks is right, and are found in integers. There are at most as many starters as v has
-divisors above 1 (Caratheodory 1911).
+some have the right weighted average for each divisor. The weights exist because the average over
+all blocks is right, and are found in integers. There are at most as many starters as v has divisors
+above 1 (Caratheodory 1911).
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
     There are at most as many weights as equations, all positive and without a common divisor.
     None if there are no such weights.
 
-    It is the simplex method in exact integers. Pivots keep integers integers: each division is
+    This is the simplex method in exact integers. Pivots keep integers integers: each division is
     exact (Edmonds 1967, "Systems of distinct representatives and linear algebra"; Bareiss 1968).
-    The column of the largest sum enters, because that takes few pivots. After a pivot without
+    The column with the largest sum enters, because that takes few pivots. After a pivot without
     progress it is the first one, because the rule of least indices cannot cycle (Bland 1977, "New
-    finite pivoting rules for the simplex method", theorem 3.1). So the search always ends, and ends
-    at the same solution on every machine.
+    finite pivoting rules for the simplex method", theorem 3.1). The search therefore always ends,
+    and ends at the same solution on every machine.
 
     Args:
         equations: the coefficients, one row for each equation.
-        totals: the right sides, each at least 0 and some above 0.
+        totals: the right-hand sides, each at least 0 and some above 0.
 
     """
     rows = [[*row, total] for row, total in zip(equations, totals, strict=True)]
@@ -62,7 +62,7 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
 
 
 def _leaving(rows: list[Row], basis: Row, entering: int) -> int:
-    """Return the row that bounds the entering weight most; of equal ones, the least column's."""
+    """Return the row that limits the entering weight most; if equal, the smallest column's."""
     best = None
     for index, row in enumerate(rows):
         if row[entering] > 0:
@@ -72,7 +72,7 @@ def _leaving(rows: list[Row], basis: Row, entering: int) -> int:
             ours, theirs = row[-1] * rows[best][entering], rows[best][-1] * row[entering]
             if (ours, basis[index]) < (theirs, basis[best]):
                 best = index
-    assert best is not None  # noqa: S101 what is missing falls, so some row bounds it
+    assert best is not None  # noqa: S101 the missing part falls, so some row limits the weight
     return best
 
 
@@ -86,7 +86,7 @@ WORDS_OF = b"hearsay balanced design 1"
 big-endian bytes each."""
 
 REMEMBERED = 128
-"""Starters, and weights of starters: a device uses some twenty of a metric."""
+"""The number of cached starters, and of their weights: a device uses some twenty per metric."""
 
 
 def proper_divisors(points: int) -> Row:
@@ -95,7 +95,7 @@ def proper_divisors(points: int) -> Row:
 
 
 def multipliers(points: int, order: int) -> tuple[int, ...]:
-    """Return the least unit of each coset of -1 and of the units of an order."""
+    """Return the smallest unit of each coset of -1 and of the units of an order."""
     signed = {sign * unit % points for unit in _subgroup(points, order) for sign in (1, -1)}
     return tuple(coset[0] for coset in _cosets(points, signed) if gcd(coset[0], points) == 1)
 
@@ -104,11 +104,11 @@ def multipliers(points: int, order: int) -> tuple[int, ...]:
 def values_by_starter(points: int, block_size: int, order: int, starter: int) -> tuple[int, ...]:
     """Return all values: the s members of a starter first, then the others.
 
-    If v is prime, the cosets of the units of an order follow one another, rising by their least
+    If v is prime, the cosets of the units of an order follow one another, rising by their smallest
     value; 0 comes first if s is one more than a multiple of an order above 1, otherwise last.
-    Else values rise by their words, which are 64-bit big-endian integers of the SHAKE-256 of
-    `WORDS_OF`, v, s and the starter's number. Of two equal words the one of the lower value counts
-    as smaller.
+    Otherwise values rise by their words, which are 64-bit big-endian integers of the SHAKE-256 of
+    `WORDS_OF`, v, s and the starter's number. If two words are equal, the one with the lower value
+    sorts first.
     """
     if proper_divisors(points):
         seed = WORDS_OF + struct.pack(">3Q", points, block_size, starter)
@@ -120,12 +120,12 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
 
 @lru_cache(maxsize=REMEMBERED)
 def balanced_starters(points: int, block_size: int) -> dict[int, int]:
-    """Return the weights of starters, by number: all two values are equally often in a block."""
+    """Return weights of starters, by number, for which any two values share equally many blocks."""
     divisors = proper_divisors(points)
     if not divisors:
         return {0: 1}
     most = COIN_SCALE // len(multipliers(points, 1))  # one coin draws a starter and a multiplier
-    first, drawn = 0, 3 * len(divisors) + 4  # twice as many balance with a chance of 1/2 (Wendel 1962)
+    first, drawn = 0, 3 * len(divisors) + 4  # twice as many balance with probability 1/2 (Wendel 1962)
     while True:
         starters = range(first, first + drawn)
         weights = _weights(points, block_size, divisors, starters)
@@ -135,7 +135,7 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
 
 
 def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
-    """Return weights with which the right share of pairs differs by a multiple of each divisor."""
+    """Return weights for the right share of pairs that differ by a multiple of each divisor."""
     blocks = [values_by_starter(points, block_size, 1, each)[:block_size] for each in starters]
     pairs = [[(points - 1) * _alike(block, divisor) for block in blocks] for divisor in divisors]
     all_pairs = block_size * (block_size - 1)
@@ -145,7 +145,7 @@ def _weights(points: int, block_size: int, divisors: Row, starters: range) -> di
 
 
 def _alike(block: tuple[int, ...], divisor: int) -> int:
-    """Return how many ordered pairs of a block differ by a multiple of a divisor."""
+    """Return the number of ordered pairs of a block that differ by a multiple of a divisor."""
     counts = [0] * divisor
     for value in block:
         counts[value % divisor] += 1

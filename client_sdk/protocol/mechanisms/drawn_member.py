@@ -1,15 +1,15 @@
-"""One member of a set is drawn, and reported: the draw hides the set as much as the report does.
+"""One member of a set is drawn and reported: the draw hides the set as much as the report does.
 
-An input is a padded set: m of K inputs. One of them is drawn, all with one chance, and goes through
-a channel of K inputs. The law of a set is the mean of the laws of its members.
+An input is a padded set: m of K inputs. One of them is drawn uniformly and sent through a channel
+of K inputs. The law of a set is the mean of the laws of its members.
 
-Through k-ary randomized response a symbol favors a single input, so that it favors at most one of m
-different members. If the ratio of the channel is r, that of sets is 1 + (r - 1) / m. So r may be
-1 + m (e**epsilon - 1): the symbols of all m members are e**epsilon times as likely as any other
-symbol. For this the dummies differ, too: there are m, and K is k + m.
+With k-ary randomized response a symbol favors a single input, and therefore at most one of m
+different members. If the ratio of the channel is r, the ratio of sets is 1 + (r - 1) / m. So r may
+be 1 + m (e**epsilon - 1): the symbols of all m members are e**epsilon times as likely as any other
+symbol. This requires that the dummies differ, too: there are m of them, and K is k + m.
 
-Through a design a symbol favors many inputs, perhaps all members. Then the ratio of sets is r, and
-a single dummy does: K is k + 1, and the empty set has it m times.
+With a design a symbol favors many inputs, perhaps all members. Then the ratio of sets is r, and a
+single dummy is enough: K is k + 1, and the empty set contains it m times.
 
 Sources: Wang, Huang, Nie, Wang, Xu & Yang 2018, "PrivSet: set-valued data analyses with locale
 differential privacy" (all members favored alike); Qin, Yang, Yu, Khalil, Xiao & Ren
@@ -38,9 +38,9 @@ class DrawnMember(Channel):
     """The channel from a padded set to the report of one of its members.
 
     Attributes:
-        member: from a member to a symbol.
-        drawn: m, the members of a padded set, of which one is drawn.
-        favored: how many of them a symbol favors at most: 1 or m.
+        member: the channel from a member to a symbol.
+        drawn: m, the number of members in a padded set, one of which is drawn.
+        favored: the maximum number of members that a symbol favors: 1 or m.
 
     """
 
@@ -83,7 +83,7 @@ class DrawnMember(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio of two sets, one of which has as many members favored as can be."""
+        """The ratio of two sets, one of which has the maximum number of favored members."""
         return 1 + (self.member.worst_ratio - 1) * self.favored / self.drawn
 
     @property
@@ -100,10 +100,10 @@ class DrawnMember(Channel):
         return self.member.likeliest(symbol)
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol of a drawn member. Every set takes the same draw."""
+        """Return the symbol of a drawn member. The draw is the same for every set."""
         return self.member.perturb(value[coins.below(self.drawn)], coins)
 
 
 def odds_of_member(odds: Fraction, drawn: int) -> Fraction:
-    """Return the odds of a member's k-ary response for which those of sets are e**epsilon."""
+    """Return the odds of a member's k-ary response at which the odds of sets are e**epsilon."""
     return 1 + (odds - 1) * drawn

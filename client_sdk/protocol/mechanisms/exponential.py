@@ -2,7 +2,7 @@
 
 Source: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork & Roth
 2014, section 3.4. There P(y | x) is proportional to e**(epsilon u(x, y) / (2 sensitivity)), which
-wastes up to half of epsilon. Here the scale is the largest for which the ratios of the resulting
+wastes up to half of epsilon. Here the scale is the largest at which the ratios of the resulting
 table of integers stay within the request.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest, Utility
 
 MAX_VALUES = 64
-"""A scale of that many values takes a tenth of a second; a written table of as many different
+"""Scaling this many values takes a tenth of a second; a written table of as many different
 utilities takes two or three seconds."""
 
 TOTAL = 2**60
@@ -33,14 +33,14 @@ UNIT_OF_WEIGHTS = 2**128
 """The unit of e**utility while a row is scaled. Only the final integers are part of the law."""
 
 NOTHING_FROM = -90
-"""At this exponent and below, e**exponent counts as 0. The power of a far lower one would fill the
-memory as a fraction."""
+"""At this exponent and below, e**exponent counts as 0. As a fraction, the power of a far lower
+exponent would fill the memory."""
 
 DOUBLINGS = 64
-"""A scale that many doublings above the textbook's means that no symbol reveals anything."""
+"""A scale this many doublings above the textbook's means that no symbol reveals anything."""
 
 LEAST_USE = Fraction(999, 1000)
-"""The least part of e**epsilon that a table must use. Using less would add needless noise."""
+"""The minimum part of e**epsilon that a table must use. Using less would add needless noise."""
 
 RESOLVED_BITS = 44
 """A probability below 2**-44 is refused: rounding it to a whole weight would change it too much."""
@@ -49,8 +49,8 @@ HALVINGS = 16
 """Bisections of the last doubling, to within 2**-16 of the largest scale."""
 
 RANK_PRIME = 2**61 - 1
-"""A table of full rank modulo a prime has full rank. One table in 2**54 is refused although it has
-full rank."""
+"""A table of full rank modulo a prime has full rank. One table of full rank in 2**54 is refused by
+mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Exponential(Channel):
     _sums: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Add up every row, so that bisection finds each symbol in the same time."""
+        """Compute each row's running sums, so that bisection finds each symbol in the same time."""
         object.__setattr__(self, "_sums", tuple(tuple(accumulate(row)) for row in self.weights))
 
     @classmethod
@@ -88,7 +88,7 @@ class Exponential(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, utility: Utility) -> Exponential:
-        """Return the table of the largest scale whose epsilon is within the request.
+        """Return the table with the largest scale whose epsilon is within the request.
 
         Raises:
             ValueError: if the utilities do not distinguish every value from the others, or need
@@ -135,7 +135,7 @@ class Exponential(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio within a column, as all rows have the same sum."""
+        """The largest ratio within a column, since all rows have the same sum."""
         return max(Fraction(max(column), min(column)) for column in zip(*self.weights, strict=True))
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -164,14 +164,14 @@ def _refuse_many(values: int) -> None:
 
 
 def _gaps(utility: Utility) -> list[list[int]]:
-    """Return how much less useful each value is than the best of its row, as integers up to 0."""
+    """Return each value's utility minus the best of its row, as integers up to 0."""
     unit = lcm(*(value.denominator for row in utility for value in row))
     whole = [[int(value * unit) for value in row] for row in utility]
     return [[value - max(row) for value in row] for row in whole]
 
 
 def _table(gaps: list[list[int]], scale: Fraction) -> tuple[tuple[int, ...], ...]:
-    """Return the weights at a scale; a row's most useful value gets what rounding leaves."""
+    """Return the weights at a scale; a row's most useful value gets the remainder of rounding."""
     heights = {gap: _height(scale * gap) for gap in {gap for row in gaps for gap in row}}
     table = []
     for row in gaps:

@@ -1,14 +1,14 @@
-"""Gaussian noise on a grid, for numbers: an epsilon that holds up to a delta.
+"""Gaussian noise on a grid, for numbers: an epsilon that applies up to a delta.
 
 Sources: Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", section 2
 (the law); Balle & Wang 2018, "Improving the Gaussian mechanism for differential privacy: analytical
 calibration and optimal denoising", theorem 5 (delta is a hockey-stick divergence). Here the noise
-is cut off where it no longer matters, and its weights are integers. Sigma is the least one whose
+is cut off where it no longer matters, and its weights are integers. Sigma is the smallest one whose
 table, after cutting and rounding, has at most the requested delta. (The textbook's sigma = sqrt(2
-ln(1.25 / delta)) / epsilon holds for epsilon up to 1 only.)
+ln(1.25 / delta)) / epsilon is valid for epsilon up to 1 only.)
 
-Delta is not the chance that a report reveals more than epsilon. That chance is no smaller, and
-usually several times as large: `Gaussian.chance_beyond` adds it up.
+Delta is not the probability that a report reveals more than epsilon. That probability is no
+smaller, and usually several times as large: `Gaussian.chance_beyond` adds it up.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ STEPS_PER_CELL = 8
 """Sigma is a whole number of eighths of a cell, which wastes at most half a percent of noise."""
 
 MAX_REACH = 2**15
-"""The most cells on either side of the range: a tally of half a megabyte, derived in tenths of a
-second."""
+"""The maximum number of cells on either side of the range: a tally of half a megabyte, derived in
+tenths of a second."""
 
 FARTHEST_STEPS = STEPS_PER_CELL * MAX_REACH // 4
-"""At the greatest delta, noise reaches beyond four sigma, so that a larger sigma would exceed
+"""At the largest delta, noise reaches beyond four sigma, so that a larger sigma would exceed
 `MAX_REACH`."""
 
 WORKING_BITS = 192
@@ -53,10 +53,10 @@ of delta."""
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(AdditiveNoise):
-    """Noise whose every place is a symbol: m = k + 2 * reach.
+    """Noise with one symbol for each place: m = k + 2 * reach.
 
     Attributes:
-        odds: e**epsilon, for the epsilon at which ``delta`` holds.
+        odds: e**epsilon, for the epsilon to which ``delta`` belongs.
 
     """
 
@@ -69,7 +69,7 @@ class Gaussian(AdditiveNoise):
         """Return the channel of the registry's delta.
 
         Raises:
-            ValueError: if it names none.
+            ValueError: if it does not name one.
 
         """
         if request.delta is None:
@@ -80,7 +80,7 @@ class Gaussian(AdditiveNoise):
 
     @staticmethod
     def within(epsilon: RequestedEpsilon, delta: Fraction, points: int = POINTS) -> Gaussian:
-        """Return the channel of least noise whose exact delta is within the request.
+        """Return the channel with the least noise whose exact delta is within the request.
 
         Raises:
             ValueError: if the noise would reach beyond `MAX_REACH`, or its weights cannot resolve
@@ -115,7 +115,7 @@ class Gaussian(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio at which ``delta`` holds; single symbols exceed it."""
+        """The ratio to which ``delta`` belongs; single symbols exceed it."""
         return self.odds
 
     @property
@@ -132,11 +132,11 @@ class Gaussian(AdditiveNoise):
         return Fraction(sum(excess for excess in surplus if excess > 0), denominator * self.total)
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:
-        """Return the most likely chance of a symbol that shifts odds by more than a ratio; exact.
+        """Return the maximum probability of a symbol that shifts odds by more than a ratio; exact.
 
         Such a symbol is more than ``ratio`` times as likely for one input as for another one. Its
-        chance is that for the input for which it is largest, so that it is no larger for answers
-        that are rounded to an input by chance.
+        probability is that for the input with the largest one, so that it is no larger for answers
+        that are rounded to an input at random.
         """
         numerator, denominator = ratio.as_integer_ratio()
         last = self.inputs - 1

@@ -1,13 +1,13 @@
 """Grouped geometry: the input's cell in a drawn group goes through a projective geometry.
 
-An input has a cell in every group, all from 0 to K - 1. The group is drawn here, by coins that know
-nothing of the input, and stands in the symbol in the clear. If the encoder of an answer chose
-it, it could tell the answer, and no ratio of probabilities would be finite.
+An input has a cell in every group, each from 0 to K - 1. The group is drawn here, by coins that do
+not depend on the input, and the symbol shows it in the clear. If the encoder of an answer chose the
+group, it could reveal the answer, and no ratio of probabilities would be finite.
 
-A group of a level hears of a text's leading bits; a confirming group hears of all bits. Of what a
-group hears, a device reports the cell of the group's own hash. Groups, weights and hashes follow
-from the question alone. The hash is multilinear over the integers modulo 2**31 - 1, then modulo the
-number of cells. Two texts share a cell of one group with a chance of about one over the number of
+A group of a level receives a text's leading bits; a confirming group receives all bits. A device
+reports the cell of the group's own hash of these bits. Groups, weights and hashes follow from the
+question alone. The hash is multilinear over the integers modulo 2**31 - 1, then modulo the number
+of cells. Two texts share a cell of one group with a probability of about one over the number of
 cells, independently in each group (Carter & Wegman 1979, "Universal classes of hash functions").
 
 Source of the geometry: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""A geometry has at most twice, and at least half, as many points as cells are wanted."""
+"""A geometry has at most twice, and at least half, as many points as the desired cells."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
-"""Twice or half as many points as wanted are as bad as 2% more variance."""
+"""Twice or half as many points as desired are as bad as 2% more variance."""
 
 
 class Geometry(NamedTuple):
@@ -54,11 +54,11 @@ def geometry_for(odds: Fraction, cells: int) -> Geometry:
     """Return the geometry with about ``cells`` points that suits e**epsilon = ``odds`` best.
 
     The variance of a cell's share hardly depends on the number of cells. Fewer cells make smaller
-    tallies; more let fewer texts share a cell.
+    tallies; with more cells, fewer texts share one.
 
     Args:
         odds: e**epsilon, above 1.
-        cells: the number of points wanted, from 2**8.
+        cells: the desired number of points, from 2**8.
 
     """
 
@@ -86,11 +86,11 @@ def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class GroupedGeometry(Channel):
-    """The channel from one cell a group to the symbols of all groups.
+    """The channel from one cell per group to the symbols of all groups.
 
     Attributes:
-        geometry: the channel of a cell, all of whose K points are inputs.
-        weights: of each group: how often it is drawn, in parts of their sum.
+        geometry: the channel of a cell; all its K points are inputs.
+        weights: for each group, how often it is drawn, relative to the sum of all.
 
     """
 
@@ -124,7 +124,7 @@ class GroupedGeometry(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols: K a group."""
+        """The number of symbols: K per group."""
         return len(self.weights) * self.inputs
 
     @property
@@ -134,7 +134,7 @@ class GroupedGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The geometry's: the group tells nothing."""
+        """The geometry's ratio: the group reveals nothing."""
         return self.geometry.worst_ratio
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
@@ -150,21 +150,21 @@ class GroupedGeometry(Channel):
 
 
 MOST_STEP_BITS: Final = 10
-"""The most bits that a level adds to the level before: a found prefix has 1,024 continuations."""
+"""The maximum bits that a level adds to the one before: a found prefix has 1,024 continuations."""
 
 LEAST_STEP_BITS: Final = 4
-"""The least. With fewer, a text of many letters needs too many levels."""
+"""The minimum. With fewer bits, a text of many letters needs too many levels."""
 
 POPULATION_BITS: Final = 7
-"""Cells must be 2**7 times as many as continuations of a prefix. Otherwise some continuation shares
-a cell with one of the hundred most common texts at every level, and candidates that nobody has
-multiply.
+"""There must be 2**7 times as many cells as continuations of a prefix. Otherwise some continuation
+shares a cell with one of the hundred most common texts at every level, and the number of false
+candidates grows.
 """
 
 EARLY_LETTERS: Final = 8
 """Most words differ from all others within this many first letters.
 
-The levels within them get twice the devices.
+The levels within them get twice as many devices.
 """
 
 EARLY_WEIGHT: Final = 8
@@ -172,15 +172,15 @@ EARLY_WEIGHT: Final = 8
 LATE_WEIGHT: Final = 4
 
 CONFIRMING_QUARTERS: Final = 3
-"""The weight of a confirming group, in quarters of the last level's: both together confirm what
-that level lets through.
+"""The weight of a confirming group, in quarters of the last level's: both together confirm the
+candidates of that level.
 """
 
 CONFIRMING: Final = 2
-"""The number of confirming groups. In one alone, two texts of one cell could not be told apart."""
+"""The number of confirming groups. With only one, two texts of one cell are indistinguishable."""
 
 LIMB_BITS: Final = 30
-"""The bits of a text that one multiplier takes: a product stays below 2**61."""
+"""The number of a text's bits that one multiplier covers: a product stays below 2**61."""
 
 MODULUS: Final = 2**31 - 1
 """The prime of the hash."""
@@ -188,16 +188,16 @@ MODULUS: Final = 2**31 - 1
 _SEED: Final = b"hearsay text 1"
 _WORD_BYTES: Final = 4
 _SPARE_WORDS: Final = 4
-"""One word of 2**31 is refused."""
+"""One word in 2**31 is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What one group of devices hears of a text.
+    """The part of a text that one group of devices receives.
 
     Attributes:
         bits: the number of leading bits.
-        weight: the group's part of all devices is its weight by the sum of all weights.
+        weight: the group's share of all devices is its weight divided by the sum of all weights.
         multipliers: of its hash: the summand, then one for each limb of `LIMB_BITS` bits, lowest
             first.
 
@@ -208,11 +208,11 @@ class Group:
     multipliers: tuple[int, ...]
 
     def cell(self, received: int, cells: int) -> int:
-        """Return the cell, from 0 to ``cells`` - 1, of the `bits` bits that the group hears."""
+        """Return the cell, from 0 to ``cells`` - 1, of the `bits` bits that the group receives."""
         return self.hashed(received) % cells
 
     def hashed(self, received: int) -> int:
-        """Return the hash of what the group hears, from 0 to `MODULUS` - 1."""
+        """Return the hash of the bits that the group receives, from 0 to `MODULUS` - 1."""
         total, *multipliers = self.multipliers
         for multiplier in multipliers:
             total += (received & (1 << LIMB_BITS) - 1) * multiplier % MODULUS
@@ -221,11 +221,11 @@ class Group:
 
 
 def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> tuple[Group, ...]:
-    """Return the groups of a question: the levels, then those that confirm.
+    """Return the groups of a question: the levels, then the confirming groups.
 
     Args:
         letters: its letters, in order.
-        max_length: L, the most letters of a text.
+        max_length: L, the maximum number of letters in a text.
         cells: the number of cells of every hash.
         discover: whether there are levels.
 
@@ -242,7 +242,7 @@ def step_bits(cells: int) -> int:
 
 
 def letter_bits(letters: str) -> int:
-    """Return c, the bits of a letter: they tell the letters and the end apart."""
+    """Return c, the bits of a letter, which distinguish all letters and the end."""
     return len(letters).bit_length()
 
 

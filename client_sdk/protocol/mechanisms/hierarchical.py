@@ -1,13 +1,13 @@
-"""Hierarchical histogram: which half of the range an answer is in, or which quarter, and so on.
+"""Hierarchical histogram: which half of the range contains an answer, or which quarter, etc.
 
-The inputs are points in order. A tree halves them again and again: level 1 has two nodes, each next
-level up to twice as many, and on the last one each point is a node of its own. A coin that does not
-look at the answer draws a level. The node of that level that holds the answer is reported, by k-ary
-randomized response or by a cyclic design, and the symbol shows the level. The mixture of channels
-of one epsilon has that epsilon.
+The inputs are points in order. A tree halves them repeatedly: level 1 has two nodes, each next
+level up to twice as many, and on the last level each point is a separate node. A coin that does not
+depend on the answer draws a level. The node of that level that contains the answer is reported, by
+k-ary randomized response or by a cyclic design, and the symbol shows the level. A mixture of
+channels with the same epsilon has that epsilon.
 
-A run of points is made of a few nodes, each with an unbiased share. So the distribution function
-has little noise at every point, without any smoothing.
+A run of points consists of a few nodes, each with an unbiased share. The distribution function
+therefore has little noise at every point, without any smoothing.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
 privacy", section 4 (hierarchical histograms, whose levels are drawn evenly).
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 256
-"""Eight levels, and about as many points as those of a square wave. A tree of four nodes under each
-has half the symbols, but its intervals were a tenth to a quarter wider up to epsilon 1."""
+"""Eight levels, and about as many points as those of a square wave. A tree with four nodes under
+each has half the symbols, but its intervals were a tenth to a quarter wider up to epsilon 1."""
 
 LevelChannel = KAryRandomizedResponse | CyclicDesign
 """Its inputs are the nodes of a level, in order."""
@@ -42,9 +42,9 @@ class TreeLevel:
     """A level of the tree.
 
     Attributes:
-        span: how many points a node holds; the last node may hold fewer.
+        span: the number of points in a node; the last node may have fewer.
         first: the first of the level's symbols.
-        channel: of the nodes.
+        channel: the channel of the nodes.
 
     """
 
@@ -59,11 +59,11 @@ class Hierarchical(Channel):
 
     Attributes:
         inputs: k, at least 2.
-        block_sizes: of each level, from two nodes down: the number of nodes that a symbol stands
-            for; 1 for k-ary randomized response.
-        base_blocks: of each level; 1 for k-ary randomized response.
-        keep_numerators: of each level, the probability that the symbol stands for the node that
-            holds the answer, times 2**64.
+        block_sizes: for each level, from two nodes down: the number of nodes that a symbol
+            represents; 1 for k-ary randomized response.
+        base_blocks: for each level; 1 for k-ary randomized response.
+        keep_numerators: for each level, the probability that the symbol represents the node that
+            contains the answer, times 2**64.
         levels: the same as channels.
 
     """
@@ -139,7 +139,7 @@ class Hierarchical(Channel):
 
 
 def _spans(points: int) -> list[int]:
-    """Return how many points a node of each level holds, from the level of two nodes down to 1."""
+    """Return the points per node of each level, from the level of two nodes down to 1."""
     return [2**doublings for doublings in reversed(range((points - 1).bit_length()))]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KAryRandomizedResponse(Channel):
-    """The channel on k symbols: it keeps the truth with chance ``keep_numerator`` / 2**64."""
+    """The channel on k symbols; the truth is kept with chance ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "k-ary-randomized-response"
     says_truth: ClassVar[bool] = True
@@ -41,7 +41,7 @@ class KAryRandomizedResponse(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols, which is that of the inputs."""
+        """The number of symbols, which equals that of the inputs."""
         return self.inputs
 
     @property
@@ -63,8 +63,8 @@ class KAryRandomizedResponse(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the value, or one of the k - 1 others when the coin says lie.
 
-        The lie is drawn in either case: a draw made for lies only would reveal by its time that it
-        was one.
+        The lie is drawn in either case: if it was drawn for lies only, its time would reveal that
+        it was one.
         """
         keep = coins.bernoulli(self.keep_numerator)
         steps_to_lie = 1 + coins.below(self.inputs - 1)

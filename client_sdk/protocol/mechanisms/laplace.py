@@ -2,9 +2,9 @@
 
 Sources: Dwork & Roth 2014, section 3.3; on integers Ghosh, Roughgarden & Sundararajan 2012,
 "Universally utility-maximizing privacy mechanisms", definition 2.2 (geometric mechanism) and its
-truncated form: whatever falls beyond an end of the range is reported as that end. Beyond an end,
-all inputs' weights fall off by the same factor, so that the exact place says no more than the end
-does.
+truncated form: any value beyond an end of the range is reported as that end. Beyond an end, all
+inputs' weights decrease by the same factor, so that the exact place contains no more information
+than the end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WORKING_BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class Laplace(AdditiveNoise):
-    """Noise that falls by one factor per place; the last weight is that of all farther noise."""
+    """Noise whose weight falls by one factor per place; the last weight covers all farther noise."""
 
     name: ClassVar[str] = "laplace"
 
@@ -44,9 +44,9 @@ class Laplace(AdditiveNoise):
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
         """Return the channel on ``points`` inputs whose total is at most ``most``.
 
-        Its epsilon is within the request. Weights rise towards no noise by the (points - 1)-th root
-        of e**epsilon, each rounded down. All farther noise has the least weight for which the ends
-        of the range, too, stay within e**epsilon. ``reach`` is 0.
+        Its epsilon is within the request. Weights rise towards zero noise by the (points - 1)-th
+        root of e**epsilon, each rounded down. All farther noise has the smallest weight at which
+        the ends of the range also stay within e**epsilon. ``reach`` is 0.
 
         Raises:
             ValueError: if the total cannot resolve a weight.
@@ -68,7 +68,7 @@ class Laplace(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The larger ratio of an end of the range and the place next to it."""
+        """The larger of the ratios of an end of the range and the place next to it."""
         last = self.inputs - 1
         inside = Fraction(self.weights[0], self.weights[last - 1]) if self.inputs > 2 else Fraction(1)  # noqa: PLR2004
         return max(inside, Fraction(self.weight(0, 0), self.weight(0, last)))

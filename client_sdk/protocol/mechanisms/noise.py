@@ -1,4 +1,4 @@
-"""Added noise: the law that Laplace and Gaussian share on an even grid.
+"""Added noise: the common law of Laplace and Gaussian noise on an even grid.
 
 Inputs are the k points 0..k-1 of a grid. The symbol is the input plus an independent whole number,
 shifted up by ``reach`` and then clamped to 0..m-1, with m = k + 2 * reach. The noise is symmetric,
@@ -33,7 +33,7 @@ class AdditiveNoise(Channel):
     _sums: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Add up the weights, so that bisection finds the noise."""
+        """Compute the weights' running sums, so that bisection finds the noise."""
         object.__setattr__(self, "_sums", tuple(accumulate(self.weights)))
 
     @property
@@ -65,7 +65,7 @@ class AdditiveNoise(Channel):
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the input that no noise would leave as it is."""
+        """Return the input nearest to the symbol: the one that noise 0 would turn into it."""
         return (min(max(symbol - self.reach, 0), self.inputs - 1),)
 
     def perturb(self, value: int, coins: Coins) -> int:

@@ -1,14 +1,14 @@
 """One of several yes/no questions, drawn by a coin: its answer by randomized response.
 
 An input answers m questions with yes or no, such as whether a value is a member of a set. A coin
-that does not look at the answers draws one question. Its answer is kept with a known probability,
-otherwise the opposite is reported, and the symbol shows which question it is: 2 j + 1 for yes to
-question j, 2 j for no. The mixture of channels of one epsilon has that epsilon, for whole inputs,
-in however many answers they differ. To draw by what is answered would void it.
+that does not depend on the answers draws one question. Its answer is kept with a known probability,
+otherwise the opposite is reported, and the symbol shows the question: 2 j + 1 for yes to question
+j, 2 j for no. A mixture of channels with the same epsilon has that epsilon, for whole inputs, no
+matter in how many answers they differ. Drawing by the answers would void this.
 
-n times the variance of a share is m e**epsilon / (e**epsilon - 1)**2, and m times that of sampling.
-Answers that exclude each other are better reported as one category: the shares above T thresholds
-follow from T + 1 cells with less variance at every epsilon.
+n times the variance of a share is m e**epsilon / (e**epsilon - 1)**2, plus m times that of
+sampling. Answers that exclude each other are better reported as one category: the shares above T
+thresholds follow from T + 1 cells with less variance at every epsilon.
 
 Source: Warner 1965, for one question; hierarchical histograms draw a level in the same way
 (Cormode, Kulkarni & Srivastava 2019, section 4).
@@ -45,7 +45,7 @@ class OneOf(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> OneOf:
-        """Return the channel that asks whether a set has one of its values."""
+        """Return the channel that asks whether a set contains one of its values."""
         return cls.within(request.epsilon, request.size - 1)
 
     @classmethod

@@ -1,15 +1,15 @@
-"""Optimal mean: a sliding band whose inputs stand at uneven places of the range.
+"""Optimal mean: a sliding band whose inputs are at uneven places of the range.
 
-Source: derived here. Of all unbiased channels within epsilon, one of least worst variance has the
-same variance for every answer. It weighs the symbols of a band e**epsilon times as much as the
-others; the band slides with the answer, while the scores of the symbols, and the places of the
-bands, are uneven (``docs/research/mechanisms.md``). Its relatives are the N-output mechanism
+Source: derived here. Among all unbiased channels within epsilon, one with the smallest worst
+variance has the same variance for every answer. It weighs the symbols of a band e**epsilon times as
+much as the others; the band slides with the answer, while the scores of the symbols, and the places
+of the bands, are uneven (``docs/research/mechanisms.md``). Related are the N-output mechanism
 (arXiv 2510.11116) and OGPM (arXiv 2505.15483).
 
-Band i begins at symbol i. It stands at a knot of an even grid: `steps` says how far the knots are
-apart, in points of the grid. An input between two knots takes one of their bands at random, by a
-coin that resolves every step. So this is exact, and some score of the symbols is exactly unbiased:
-one that rises by step i from symbol i to symbol i + width.
+Band i begins at symbol i. It is at a knot of an even grid: `steps` contains the distances of the
+knots, in points of the grid. An input between two knots takes one of their bands at random, by a
+coin that resolves every step. This is therefore exact, and one score of the symbols is exactly
+unbiased: it rises by step i from symbol i to symbol i + width.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 class Table(NamedTuple):
-    """The bands that are best at an epsilon.
+    """The best bands at an epsilon.
 
     Attributes:
         milliodds: a thousand times e to the epsilon, rounded up.
-        width: of a band.
+        width: the width of a band.
         half: the steps of the lower half of the range; the upper half mirrors them.
-        middle: a step in the middle of the range; none if 0.
+        middle: a step in the middle of the range; 0 for none.
 
     """
 
@@ -60,7 +60,7 @@ class OptimalMean(Channel):
         width: the number of symbols in a band.
         light: the weight of a symbol outside the band, at least 1.
         heavy: the weight of a symbol in the band.
-        knots: the input at which each band stands; derived.
+        knots: the input of each band; derived.
         resolution: the least common multiple of the steps; derived.
 
     """
@@ -88,7 +88,7 @@ class OptimalMean(Channel):
     def within(cls, epsilon: RequestedEpsilon) -> Self:
         """Return the channel of the table for a request, with weights of exactly its epsilon.
 
-        Beyond the last table its steps remain, while the band narrows.
+        Beyond the last table its steps remain, while the band becomes narrower.
         """
         milliodds = epsilon.odds * 1000
         at = next((at for at, table in enumerate(TABLES) if milliodds <= table.milliodds), None)
@@ -106,7 +106,7 @@ class OptimalMean(Channel):
             steps: the distances of the knots.
             width: the width of a band.
             odds: e**epsilon.
-            most: the largest total of the weights of a band and of what is beside it.
+            most: the largest total of the weights of a band and of the symbols beside it.
 
         """
         light = int(most / (width * odds + len(steps)))
@@ -198,13 +198,13 @@ def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int,
 
 
 def width_beyond(table: Table, milliodds: Fraction) -> int:
-    """Return the width of a band at a greater epsilon than a table's, with the table's steps.
+    """Return the width of a band at a larger epsilon than a table's, with the table's steps.
 
-    A band of w symbols varies by a multiple of w**2, and the symbols beside it by one of 1 / (w
-    odds). So the best width falls with the cube root of the odds.
+    The variance of a band of w symbols is a multiple of w**2, and of the symbols beside it a
+    multiple of 1 / (w odds). The best width therefore decreases with the cube root of the odds.
 
     Args:
-        table: of the steps.
+        table: the table with the steps.
         milliodds: a thousand times e to the epsilon, at least the table's.
 
     """
@@ -223,8 +223,8 @@ FINEST: Final = 300
 """The largest step of a table, in points of the grid."""
 
 RESOLUTION: Final = 18235280659403808000
-"""Of all integers up to 2**64, which is the greatest bound of a coin, the one whose divisors from
-90 to `FINEST` lie closest.
+"""Among all integers up to 2**64, which is the largest bound of a coin, the one whose divisors from
+90 to `FINEST` are closest together.
 """
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)

@@ -1,4 +1,4 @@
-"""Permanent answers: each is drawn once, and randomized afresh for each report.
+"""Permanent answers: each is drawn once, and randomized again for each report.
 
 Sources: Erlingsson, Pihur & Korolova 2014, "RAPPOR: randomized aggregatable privacy-preserving
 ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 2023, "Frequency
@@ -7,10 +7,10 @@ randomized response).
 
 The permanent answer is the true one after k-ary randomized response. The device draws it with coins
 that depend only on its secret and the answer, so that equal answers always get the same permanent
-answer. The permanent epsilon therefore bounds what any number of reports reveals of an unchanging
-answer, within one edition: the labels of its coins name the edition, and another one draws anew.
+answer. The permanent epsilon therefore limits what any number of reports reveals about an unchanged
+answer, within one edition: the labels of its coins name the edition, and another one draws again.
 
-The epsilon of the instantaneous step bounds what one more report reveals, whatever was reported
+The epsilon of the instantaneous step limits what one more report reveals, whatever was reported
 before, and that epsilon is declared. (The epsilon of both steps together is smaller, but it does
 not add up over reports: after many reports the permanent answer may be known, and then only one
 step hides the next report of another answer.)
@@ -26,10 +26,10 @@ from client_sdk.protocol.channel import Channel, Coins, epsilon_nanos
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
 OFFSET, PERMANENT = "rounding offset", "permanent answer"
-"""The labels of the two sets of coins that a permanent answer is drawn with."""
+"""The labels of the two sets of coins with which a permanent answer is drawn."""
 
 CoinsOf = Callable[..., Coins]
-"""From labels to the coins that a device tosses for them, always the same."""
+"""The function from labels to the coins that a device tosses for them, always the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Permanent(Channel):
     """The product of two channels.
 
     Attributes:
-        permanent: from an answer to its permanent answer.
-        instantaneous: from a permanent answer to a report, with as many inputs.
+        permanent: the channel from an answer to its permanent answer.
+        instantaneous: the channel from a permanent answer to a report, with as many inputs.
 
     """
 
@@ -67,7 +67,7 @@ class Permanent(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The most by which one more report shifts odds, whatever was reported before."""
+        """The maximum by which one more report shifts odds, whatever was reported before."""
         return self.instantaneous.worst_ratio
 
     @property
@@ -77,7 +77,7 @@ class Permanent(Channel):
 
     @property
     def permanent_nanos(self) -> int:
-        """The most that all reports of one answer reveal, in billionths of epsilon, rounded up."""
+        """The maximum that all reports of an answer reveal, in billionths of epsilon, rounded up."""
         return epsilon_nanos(self.permanent)
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -95,7 +95,7 @@ class Permanent(Channel):
         Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding).
 
         Args:
-            encode: from the coins of the offset to the input symbol of the answer.
+            encode: returns the input symbol of the answer, given the coins of the offset.
             coins_of: the device's coins, the same for the same labels.
             labels: labels of the metric that no other metric shares.
 
@@ -104,7 +104,7 @@ class Permanent(Channel):
         return value, self.permanent.perturb(value, coins_of(PERMANENT, *labels, str(value)))
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return those of the instantaneous step."""
+        """Return the likeliest inputs of the instantaneous step."""
         return self.instantaneous.likeliest(symbol)
 
     def perturb(self, value: int, coins: Coins) -> int:

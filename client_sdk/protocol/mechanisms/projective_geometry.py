@@ -1,8 +1,8 @@
-"""Projective geometry response: a reported point of PG(t-1, q) supports those orthogonal to it.
+"""Projective geometry response: a reported point of PG(t-1, q) supports the orthogonal points.
 
 Inputs and symbols are points. With a known probability the reported point is orthogonal to the
-answer's point; otherwise it is not. Within either case all points are equally likely. Any two
-hyperplanes meet in equally many points, so that the channel is balanced with as many symbols as
+answer's point; otherwise it is not. In either case all points have the same probability. Any two
+hyperplanes share equally many points, so that the channel is balanced with as many symbols as
 points.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
@@ -61,7 +61,7 @@ class ProjectiveGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> ProjectiveGeometry:
-        """Return the channel of the geometry of least variance.
+        """Return the channel of the geometry with the smallest variance.
 
         Raises:
             ValueError: if there is no geometry.
@@ -126,14 +126,14 @@ class ProjectiveGeometry(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a random point orthogonal to the value's, or another when the coin says lie.
 
-        Both are drawn in either case: a draw made for only one case would reveal by its time which
-        case it was. All coordinates but the pivot of the value (its leading 1) are free: those of a
-        point of PG(t-2, q) for a kept answer, any for a lie. The pivot then makes the product with
-        the value 0 or 1. Every point that is not orthogonal has exactly one vector of product 1, so
-        that nothing is rejected.
+        Both are drawn in either case: if a draw was made for only one case, its time would reveal
+        which case it was. All coordinates but the pivot of the value (its leading 1) are free:
+        those of a point of PG(t-2, q) for a kept answer, any for a lie. The pivot then makes the
+        product with the value 0 or 1. Every point that is not orthogonal has exactly one vector of
+        product 1, so that no draw is rejected.
 
-        The vector is divided by its first coordinate even if that is a 1, and always in as many
-        steps: how often it is a 1 depends on the case, too.
+        The vector is divided by its first coordinate even if that is a 1, always in the same number
+        of steps: how often it is a 1 also depends on the case.
 
         The points that follow those of PG(t-2, q) are a 1 and any t - 1 digits. A lie is one of
         these, without the 1, so that the same steps yield the free coordinates in either case.

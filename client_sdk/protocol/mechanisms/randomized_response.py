@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Channel):
-    """The channel on two symbols: it keeps the truth with chance ``keep_numerator`` / 2**64."""
+    """The channel on two symbols; the truth is kept with chance ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "randomized-response"
     says_truth: ClassVar[bool] = True

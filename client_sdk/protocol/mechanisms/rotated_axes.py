@@ -1,12 +1,12 @@
-"""Rotated axes: a signed axis of a public random rotation, likelier if the vector points along it.
+"""Rotated axes: a signed axis of a public random rotation, likelier if it is near the vector.
 
-A rotation is drawn from B public ones. It turns the vector, and the s coordinates of the largest
-magnitude name s favoured of the 2 D signed axes. A favoured axis is reported with a known
-probability, otherwise one of the 2 D - s others. Only the number of favoured axes matters to
-privacy, which therefore holds for every vector and rotation.
+A rotation is drawn from B public ones. It turns the vector, and the s coordinates with the largest
+magnitude determine s favoured axes among the 2 D signed axes. A favoured axis is reported with a
+known probability, otherwise one of the 2 D - s others. Privacy depends only on the number of
+favoured axes, and is therefore the same for every vector and rotation.
 
-The rotations are finitely many, which biases their mean a little. Each window therefore has its
-own, so that the biases of several windows average out.
+The number of rotations is finite, which biases their mean a little. Each window therefore has its
+own rotations, so that the biases of several windows average out.
 
 Sources: Isik, Chen, Ozgur, Weissman & No 2023, "Exact optimality of communication-privacy-utility
 tradeoffs in distributed mean estimation" (a rotated simplex in place of axes); Ailon & Chazelle
@@ -34,12 +34,12 @@ AXES: Final = 2**19
 """The axes of all rotations. A tally counts both directions of each: some megabytes in a store."""
 
 _DIMENSIONS: Final = ((6, 128), (7, 512), (20, 1024))
-"""Up to which epsilon a dimension is enough. In lower ones too few axes are favoured, and the mean
-is less precise.
+"""Each dimension with the epsilon up to which it is sufficient. In lower dimensions too few axes
+are favoured, and the mean is less precise.
 """
 
 DIGITS: Final = 9
-"""Digits of epsilon: the logarithm is rounded, and a whole epsilon is to be whole."""
+"""Digits of epsilon: the logarithm is rounded, so that a whole epsilon remains whole."""
 
 _SHARES: Final = (
     (0, 500_000),
@@ -56,7 +56,7 @@ _SHARES: Final = (
     (12, 96),
     (20, 0),
 )
-"""Of a million axes, how many are favoured at an epsilon; lines join the points. Half a step away
+"""How many of a million axes are favoured at an epsilon; lines join the points. Half a step away
 the variance is higher by one in 5,000 below an epsilon of 8."""
 
 
@@ -66,7 +66,7 @@ turned coordinate over D.
 """
 
 ROUNDS = 3
-"""Fewer rounds leave a vector of few coordinates recognizably far from a random direction."""
+"""After fewer rounds, a vector of few coordinates clearly differs from a random direction."""
 
 
 class Rotations(NamedTuple):
@@ -92,7 +92,7 @@ def rotations_for(length: int, odds: Fraction) -> Rotations:
 
 
 def _share(epsilon: Fraction) -> Fraction:
-    """Return the share of axes that are favoured, for an epsilon up to the greatest."""
+    """Return the share of axes that are favoured, for an epsilon up to the maximum."""
     for (low, of_low), (high, of_high) in pairwise(_SHARES):
         if epsilon <= high:
             return (of_low + (of_high - of_low) * (epsilon - low) / (high - low)) / 10**6
@@ -108,8 +108,8 @@ class RotatedAxes(Channel):
         rotations: B, at least 1.
         favoured: s, from 1 to D.
         keep_numerator: the probability that a favoured axis is reported, times 2**64.
-        window: the name of the window whose rotations they are. It changes no probability of a
-            report, and is not part of the edition.
+        window: the name of the window to which the rotations belong. It does not affect the
+            probability of a report, and is not part of the edition.
 
     """
 
@@ -176,8 +176,8 @@ class RotatedAxes(Channel):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Return the symbol to report for a vector of D integers, as its domain encodes it.
 
-        Both axes are drawn in either case: a draw made for one only would reveal by its time which
-        it was.
+        Both axes are drawn in either case: if a draw was made for one only, its time would reveal
+        which it was.
         """
         rotation = coins.below(self.rotations)
         favoured = self.favoured_axes(shifted(value, rotation, self.window))
@@ -189,7 +189,7 @@ class RotatedAxes(Channel):
     def favoured_axes(self, turned: Sequence[int]) -> list[int]:
         """Return the s signed axes of largest magnitude, in rising order: 2 j, or 2 j + 1 for -e_j.
 
-        Of equal magnitudes the earlier coordinate counts as larger, and 0 as positive.
+        If magnitudes are equal, the earlier coordinate counts as larger; 0 counts as positive.
         """
         largest = sorted(range(self.dimension), key=[-abs(value) for value in turned].__getitem__)[: self.favoured]
         return sorted(2 * place + (turned[place] < 0) for place in largest)
@@ -204,9 +204,9 @@ class RotatedAxes(Channel):
 def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
     """Return a vector of D integers under a rotation, each with a small offset, to be ranked.
 
-    A vector of few coordinates turns into few different numbers. Without offsets, what is added to
-    it decides between equal ones, however small it is, and the mean would show it a hundred times
-    too large.
+    A vector of few coordinates turns into few different numbers. Without offsets, even the smallest
+    addition to the vector decides between equal numbers, and the mean would show this addition a
+    hundred times too large.
     """
     return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
 

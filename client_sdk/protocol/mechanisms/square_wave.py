@@ -1,4 +1,4 @@
-"""Square wave: a sliding band around the answer whose width tells most about the distribution.
+"""Square wave: a sliding band around the answer, with the best width for the distribution.
 
 Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under
 local differential privacy", section 5.1 to 5.3: the half-width b = (epsilon e**epsilon - e**epsilon
@@ -102,7 +102,7 @@ class SquareWave(Channel):
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs whose band holds the symbol."""
+        """Return the inputs whose band contains the symbol."""
         return range(max(0, symbol - self.width + 1), min(self.inputs, symbol + 1))
 
     def perturb(self, value: int, coins: Coins) -> int:
@@ -112,7 +112,7 @@ class SquareWave(Channel):
     def pick(self, value: int, drawn: int) -> int:
         """Return the symbol at ``drawn`` of 0..total-1: first the band's, then the others.
 
-        The steps are the same in either case: the time would otherwise reveal which case it was.
+        The steps are the same in either case: otherwise the time would reveal which case it was.
         """
         in_band = self.width * self.heavy
         is_beyond = drawn >= in_band
