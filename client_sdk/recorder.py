@@ -1,4 +1,4 @@
-"""From a randomized answer to a transaction of the ledger, in time. No true answer comes here."""
+"""From a randomized answer to a transaction of the ledger, in time. No true answer reaches it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     _Work = Callable[[sqlite3.Connection, float, float], Recorded]
 
 RECORD_DEADLINE_S = 0.06
-"""How long `Recorder.record` waits for the disk. Its host is promised 100 ms; the rest is for a
-busy processor. After that the answer waits in memory."""
+"""How long `Recorder.record` waits for the disk. Its host is promised 100 ms; the rest is margin
+for a busy processor. After that the answer waits in memory."""
 
 SECRET_DEADLINE_S = 0.08
 """How long a process waits for the secret before its first permanent answer, without which the
-answer is lost: for almost all of the promise."""
+answer is lost: for almost all of the promised time."""
 
 
 class Recorder:
-    """Runs the transactions that record answers. Its caller has asked for the user's consent."""
+    """Runs the transactions that record answers. Its caller has checked the user's consent."""
 
     def __init__(self, processes: Processes, schedule: Schedule, clock: Clock) -> None:
         """Take the consent and the ledger from the processes."""
@@ -44,12 +44,12 @@ class Recorder:
         self._clock = clock
 
     def read_secret(self) -> Secret:
-        """Return the device's secret, in time; a `LedgerError` says why that cannot be."""
+        """Return the device's secret, in time; a `LedgerError` says why that is impossible."""
         ledger_thread = self._processes.current.ledger_thread
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
     def record(self, definition: Metric, randomized: Randomized, waited_s: float = 0.0) -> Recorded:
-        """Charge and queue a report of this window. Do not raise; ``waited_s`` are over already."""
+        """Charge and queue a report of this window, without raising, ``waited_s`` after the call."""
 
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
             return self._schedule.record(connection, clock_s, definition, randomized, leaves_s)
@@ -57,7 +57,7 @@ class Recorder:
         return self.conclude(self.in_time(definition, work, waited_s))
 
     def conclude(self, recorded: Recorded) -> Recorded:
-        """Return what became of an answer; count it if it was lost."""
+        """Return the outcome of an answer; count it if it was lost."""
         process = self._processes.current
         if process.losses.add(recorded):
             with contextlib.suppress(LedgerError):
@@ -82,7 +82,7 @@ class Recorder:
                 self._clock.problem = None
         except LedgerError as error:
             if isinstance(error, ClockError):
-                self._clock.problem = str(error)  # the next job of the ledger knows nothing of it
+                self._clock.problem = str(error)  # the next job of the ledger does not know it
                 # a program that ends soon leaves a note of it
                 note = partial(device.note_problem, about=device.CLOCK, sentence=str(error))
                 with contextlib.suppress(LedgerError):
@@ -96,9 +96,9 @@ class Recorder:
         return recorded
 
     def _announce(self, process: Process, definition: Metric, departure: Departure, recorded: Recorded) -> None:
-        """Let the uploader know of a report that waits."""
+        """Notify the uploader of a waiting report."""
         if recorded is Recorded.COUNTED or definition.fill is not None:
-            process.uploader.expect()  # whether anything was recorded moves no upload by a second
+            process.uploader.expect()  # whether anything was recorded does not shift any upload by a second
         elif recorded is Recorded.QUEUED:
             process.uploader.notify(departure)
 

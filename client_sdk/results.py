@@ -1,4 +1,4 @@
-"""What the SDK and its host tell each other: decisions, results, errors and warnings."""
+"""The types that the SDK and its host exchange: decisions, results, errors and warnings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from client_sdk.protocol.wire.verdict import Refusal
 
 
 class Recorded(StrEnum):
-    """What became of an answer. The host application may ignore it.
+    """The outcome of an answer. The host application may ignore it.
 
     >>> Recorded.QUEUED == "queued"
     True
@@ -26,17 +26,16 @@ class Recorded(StrEnum):
     """The count was added; it is reported when the window has ended."""
 
     ALREADY_RECORDED = "already_recorded"
-    """This window has its report already, and nothing changed."""
+    """This window already has its report, and nothing changed."""
 
     OUT_OF_BUDGET = "out_of_budget"
     """The report would have exceeded a ceiling, and was not queued."""
 
     NOT_ASKED = "not_asked"
-    """This device does not answer this question in this window, as was drawn when the window
-    began."""
+    """This device does not answer this question in this window, as drawn when the window began."""
 
     STOPPED = "stopped"
-    """The collector has stopped this question for all devices. It is asked no more."""
+    """The collector has stopped this question for all devices. It is no longer asked."""
 
     NO_CONSENT = "no_consent"
     """The user has not agreed, or has opted out. Nothing was recorded."""
@@ -48,8 +47,8 @@ class Recorded(StrEnum):
     """The window begins after the metric's last day, and the question is no longer asked."""
 
     UNKNOWN = "unknown"
-    """The registry defines no question of this name that takes such a call. Nothing was recorded.
-    A `Telemetry` that is ``strict`` raises instead."""
+    """The registry does not define a question with this name that takes such a call. Nothing was
+    recorded. A ``strict`` `Telemetry` raises instead."""
 
     WAITING = "waiting"
     """The ledger did not answer in time, and the perturbed answer waits in memory for it. Nothing
@@ -57,9 +56,9 @@ class Recorded(StrEnum):
     """
 
     BUSY = "busy"
-    """The ledger did not answer in time, and too much waits for it already, or the answer needs the
-    device's secret first. A count may have been added anyway. Recording an answer again later in
-    the window does no harm."""
+    """The ledger did not answer in time, and too many jobs already wait for it, or the answer needs
+    the device's secret first. A count may have been added anyway. Recording an answer again later
+    in the window does no harm."""
 
     UNAVAILABLE = "unavailable"
     """The ledger cannot be used; ``Telemetry.problem`` says why, and what to do."""
@@ -69,7 +68,7 @@ class Recorded(StrEnum):
 
 
 class ReportOutcome(StrEnum):
-    """What became of a report that was sent at least once, unless the collector refused it."""
+    """The outcome of a report that was sent at least once, unless the collector refused it."""
 
     UNANSWERED = "unanswered"
     """The collector has not answered, or was not reached; the report is sent again."""
@@ -85,42 +84,42 @@ _OUTCOMES: dict[str, ReportOutcome | Refusal] = {outcome.value: outcome for outc
 
 
 def outcome_named(text: str) -> str:
-    """Return the outcome that a ledger names; a word of a later version is returned unchanged."""
+    """Return the outcome in a ledger; a word of a later version is returned unchanged."""
     return _OUTCOMES.get(text, text)
 
 
 class FlushOutcome(StrEnum):
-    """How a flush ended.
+    """The end of a flush.
 
     >>> FlushOutcome.OFFLINE == "offline"
     True
     """
 
     SENT = "sent"
-    """The collector has counted all that waited."""
+    """The collector has counted everything that waited."""
 
     NOTHING_WAITING = "nothing_waiting"
-    """Nothing waited, other than for its window to end."""
+    """Nothing waited, except for its window to end."""
 
     NOT_DUE = "not_due"
-    """What still waits has its time later: the collector asked for a pause, or an upload must keep
-    apart from another, or the app may still provide the answer."""
+    """The remaining reports are due later: the collector asked for a pause, or an upload must be
+    kept apart from another, or the app may still provide the answer."""
 
     OFFLINE = "offline"
-    """The collector did not answer; what waits is sent again later. ``problem`` says more."""
+    """The collector did not answer; the rest is sent again later. ``problem`` says more."""
 
     REFUSED = "refused"
-    """The collector's address answered, but did not take everything. ``problem`` says more; what
-    was refused for good is counted by ``dropped()``."""
+    """The collector's address answered, but did not accept everything. ``problem`` says more;
+    ``dropped()`` counts permanently refused reports."""
 
     TIMED_OUT = "timed_out"
-    """The time was over first; the background goes on."""
+    """The timeout was reached first; sending continues in the background."""
 
     UNAVAILABLE = "unavailable"
     """The ledger cannot be used, or no thread can be started."""
 
     NO_CONSENT = "no_consent"
-    """Something waits, and the user does not agree to send it."""
+    """Something waits, but the user does not agree to send it."""
 
     SUPPRESSED = "suppressed"
     """The environment or the machine suppresses telemetry. Nothing was sent."""
@@ -130,13 +129,13 @@ class FlushOutcome(StrEnum):
 
 
 class Flushed(NamedTuple):
-    """The result of a flush: true if nothing is left to deliver, other than after its window's end.
+    """The result of a flush: true if nothing is left to deliver before its window's end.
 
     >>> bool(Flushed(FlushOutcome.SENT))
     True
 
     Attributes:
-        outcome: how it ended.
+        outcome: the end of the flush.
         due_s: the Unix seconds of the next attempt, if something waits for its time; otherwise
             None.
 
@@ -151,10 +150,10 @@ class Flushed(NamedTuple):
 
 
 class LedgerError(HearsayError):
-    """The ledger cannot be used. The message says why and what to do, and holds no answer."""
+    """The ledger cannot be used. The message says why and what to do, and contains no answer."""
 
     recorded: ClassVar[Recorded] = Recorded.UNAVAILABLE
-    """What becomes of an answer that meets it."""
+    """The outcome of an answer that is recorded when this happens."""
 
 
 class ClockError(LedgerError):
@@ -162,7 +161,7 @@ class ClockError(LedgerError):
 
 
 class LedgerBusyError(LedgerError):
-    """The ledger is in use by somebody else, or did not answer in time."""
+    """The ledger is in use by another process, or did not answer in time."""
 
     recorded: ClassVar[Recorded] = Recorded.BUSY
 
@@ -175,12 +174,12 @@ class HistoryEntry(NamedTuple):
 
     Attributes:
         metric: the metric's name.
-        edition: 12 hex digits that say what the report means.
+        edition: 12 hex digits that identify the meaning of the report.
         window: the window to which it belongs.
         symbol: the perturbed answer that was sent, from 0.
         outcome: a `ReportOutcome`, or the code of the report's latest
             `client_sdk.protocol.Refusal`.
-        label: what was sent, in words: drawn at random around the user's answer.
+        label: the sent value, in words: drawn at random around the user's answer.
 
     """
 
@@ -210,7 +209,7 @@ class PendingReport(NamedTuple):
 
     Attributes:
         metric: the metric's name.
-        edition: 12 hex digits that say what the report means.
+        edition: 12 hex digits that identify the meaning of the report.
         window: the window to which it belongs.
         symbol: the perturbed answer, from 0.
         why: why it waits.
@@ -231,10 +230,10 @@ class PendingReport(NamedTuple):
 
 
 class LatestProblem(NamedTuple):
-    """What went wrong at the latest upload or with the clock, whichever process met it.
+    """The problem of the latest upload or of the clock, whichever process met it.
 
     Attributes:
-        sentence: what was wrong and what to do.
+        sentence: the problem and its solution.
         at_s: the time that the ledger had noted, at most an hour before, in Unix seconds.
 
     """
@@ -246,22 +245,22 @@ class LatestProblem(NamedTuple):
 class BudgetStatus(NamedTuple):
     """Privacy loss (epsilon) spent and left.
 
-    What is spent is rounded up; what is left and the ceilings are rounded down.
+    Spent amounts are rounded up; remaining amounts and ceilings are rounded down.
 
     >>> telemetry.budget().windows_left is None
     False
 
     Attributes:
         window: the present period of the budget.
-        window_spent: what all reports made within that period cost.
-        window_left: what may still be spent within it.
-        window_ceiling: the most that may be spent within it.
-        lifetime_spent: what all reports ever made on this device cost.
-        lifetime_left: what this device may still spend.
-        lifetime_ceiling: the most that this device may ever spend.
+        window_spent: the cost of all reports made within that period.
+        window_left: the amount that may still be spent within it.
+        window_ceiling: the maximum that may be spent within it.
+        lifetime_spent: the cost of all reports ever made on this device.
+        lifetime_left: the amount that this device may still spend.
+        lifetime_ceiling: the maximum that this device may ever spend.
         month: the present calendar month (UTC).
-        month_spent: what all reports made within that month cost.
-        month_ceiling: the most that may be spent within it; None if there is no such ceiling.
+        month_spent: the cost of all reports made within that month.
+        month_ceiling: the maximum that may be spent within it; None if there is no such ceiling.
         windows_left: for how many more windows the lifetime ceiling lasts if every question is
             answered in each; None if no question costs anything.
         ends: the earliest window in which the lifetime ceiling no longer allows every question;
@@ -284,17 +283,17 @@ class BudgetStatus(NamedTuple):
 
 
 WARN_AT = (0.8, 0.95)
-"""Fractions of the lifetime ceiling: in time for a release that asks less, and just before
-silence."""
+"""Fractions of the lifetime ceiling: in time for a release that asks less, and just before the
+device falls silent."""
 
 OnBudget = Callable[[float, BudgetStatus], object]
-"""Takes the fraction of the lifetime budget that was reached, and what is spent and left."""
+"""Takes the reached fraction of the lifetime budget, and the spent and remaining amounts."""
 
 
 def warn(message: str, *arguments: object) -> None:
-    """Log a warning, even if a filter or handler of the host raises; without any, it is lost.
+    """Log a warning, even if a filter or handler of the host raises; without a handler it is lost.
 
-    Python would write it to standard error, which the users of a command read.
+    Without this, Python would write it to standard error, which the users of a command read.
     """
     with contextlib.suppress(Exception):
         if (logger := logging.getLogger("client_sdk")).hasHandlers():
@@ -317,7 +316,7 @@ Consent = bool | frozenset[str] | Suppression
 
 
 class Rule(StrEnum):
-    """What decides; of several that apply, the first, as `client_sdk.consent.decide` does."""
+    """The rule that decides: the first one that applies, as in `client_sdk.consent.decide`."""
 
     DO_NOT_TRACK = "do_not_track"
     """``DO_NOT_TRACK`` is set: suppressed."""
@@ -338,7 +337,7 @@ class Rule(StrEnum):
     """The user's stored choice."""
 
     UNDECIDED = "undecided"
-    """Nobody has decided: off."""
+    """There is no decision: off."""
 
 
 class Decision(NamedTuple):
@@ -346,10 +345,10 @@ class Decision(NamedTuple):
 
     Attributes:
         consent: what the user has agreed to, or `SUPPRESSED`.
-        rule: what decided.
+        rule: the rule that decided.
         by: the variable or file that decided; for a choice, its day; empty if nothing did.
         withheld: the questions, by name, that the user has not agreed to. Nothing is recorded for
-            them; what waits of those that are not ``undecided`` is dropped.
+            them; waiting reports of those that are not ``undecided`` are dropped.
         undecided: the questions, by name, that `client_sdk.consent.ask` would ask about.
 
     """
@@ -362,5 +361,5 @@ class Decision(NamedTuple):
 
     @property
     def declined(self) -> frozenset[str]:
-        """The questions that the user has refused, beside others that they agreed to."""
+        """The questions that the user has refused while agreeing to others."""
         return self.withheld.difference(self.undecided)

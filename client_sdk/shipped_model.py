@@ -1,7 +1,7 @@
-"""A model that an app ships: read from the estimator's file, it predicts on the device.
+"""A model that an app ships: it is read from the estimator's file and predicts on the device.
 
-What a device answers and how its answers are scaled is the same as when the model was learned.
-Nothing is recorded or sent.
+A device's answers and their scaling are the same as when the model was learned. Nothing is recorded
+or sent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from client_sdk.protocol.model import ModelFeature
 from client_sdk.protocol.vector import UNIT
 
 SCHEMA: Final = 1
-"""Of the file. docs/reference/reports.md describes it."""
+"""The schema of the file, which docs/reference/reports.md describes."""
 
 LABELS: Final = {"boolean": True, "number": False}
 """The kinds of labels, and whether they are yes or no."""
@@ -36,14 +36,14 @@ class ShippedModelError(HearsayError):
 
 @dataclass(frozen=True, slots=True)
 class ShippedModel:
-    """What an app needs to predict: the intercept and the weights of each feature.
+    """The data that an app needs to predict: the intercept and the weights of each feature.
 
     Attributes:
-        name: of the metric that it was learned by.
-        intercept: of the sum.
+        name: the name of the metric by which it was learned.
+        intercept: the intercept of the sum.
         norm: the length to which scaled features are shortened. None for weights of cells.
         features: in the registry's order.
-        weights: of each feature: one per coordinate, or one per cell where `norm` is None.
+        weights: for each feature: one per coordinate, or one per cell where `norm` is None.
         is_of_yes_and_no: whether the sum is the log-odds of yes; else it predicts a number.
 
     """
@@ -60,7 +60,7 @@ class ShippedModel:
         """Read the file that ``hearsay-estimator report --format model`` wrote.
 
         Raises:
-            ShippedModelError: if it cannot be read or is no such file.
+            ShippedModelError: if it cannot be read or is not such a file.
 
         """
         try:
@@ -74,10 +74,10 @@ class ShippedModel:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> ShippedModel:
-        """Return the model that a JSON document holds.
+        """Return the model in a JSON document.
 
         Raises:
-            ShippedModelError: if it is no model of this schema.
+            ShippedModelError: if it is not a model of this schema.
 
         """
         try:
@@ -122,8 +122,8 @@ class ShippedModel:
                 other keys are ignored.
 
         Raises:
-            OutsideDomainError: if a feature is missing or no value of its domain. It holds no
-                value.
+            OutsideDomainError: if a feature is missing or is outside its domain. The error contains
+                no value.
 
         """
         try:

@@ -1,6 +1,6 @@
-"""What ``hearsay-client show`` says of a ledger: what left, what waits, and what is spent.
+"""The output of ``hearsay-client show``: sent and waiting reports, and the spent budget.
 
-It says what was reported, which was drawn at random, and never what was answered.
+It shows the reported values, which were drawn at random, and never the answers.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ DIGITS = 9
 """Decimals of a privacy loss, which is charged in billionths."""
 
 SHOWN = 8
-"""How many reports people see at first, the latest ones."""
+"""How many reports people see at first: the latest ones."""
 
 PLAIN = ("along", "against", "symbol", "texts")
-"""Words of a report that a user cannot read: people get others in their place."""
+"""Words of a report that users cannot read: in plain output they are replaced."""
 
 LOOK_EVERY_S = 1.0
-"""How often a follower looks at the ledger: as often as a developer who waits would."""
+"""How often a follower looks at the ledger: as often as a waiting developer would."""
 
 
 class LedgerView(NamedTuple):
-    """All that a ledger tells people, at one instant.
+    """The content of a ledger that people can see, at one instant.
 
     Attributes:
         history: every report that has left the device.
@@ -58,12 +58,12 @@ class LedgerView(NamedTuple):
         pending: every report that waits.
         waiting: how many reports wait.
         spent: the epsilon of all reports ever made, rounded up.
-        budget: what is spent and left of the app's ceilings; None before its first answer.
+        budget: spent and remaining amounts of the app's ceilings; None before its first answer.
         dropped: how many reports were dropped, by reason.
         stopped: the questions that the collector has stopped: metric and edition.
         problem: the latest problem; None if there is none.
         say: the sentences of the reader's language.
-        evidence: how much one report of the history says, in words; empty without a history.
+        evidence: how much one report of the history reveals, in words; empty without a history.
 
     """
 
@@ -83,9 +83,9 @@ class LedgerView(NamedTuple):
 def look(
     connection: sqlite3.Connection, now_s: float, language: str = ENGLISH, *, is_plain: bool = False
 ) -> LedgerView:
-    """Read the ledger in one transaction, which nobody else waits for.
+    """Read the ledger in one transaction, without blocking others.
 
-    If plain, what was reported is said in words alone.
+    If plain, reports are described in words alone.
 
     Raises:
         LanguageError: if there are no sentences in the language.
@@ -142,7 +142,7 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
 
 
 def as_text(view: LedgerView, folder: str) -> Iterator[str]:
-    """Yield what matters as lines for people: about twenty.
+    """Yield the most important lines for people: about twenty.
 
     Args:
         view: the ledger.
@@ -168,12 +168,12 @@ def as_text(view: LedgerView, folder: str) -> Iterator[str]:
 
 
 def _is_trial(budget: BudgetStatus | None) -> bool:
-    """Whether a budget is a trial's, whose ceilings are no limits."""
+    """Whether a budget is a trial's, whose ceilings do not limit it."""
     return budget is not None and budget.lifetime_ceiling >= UNREACHED
 
 
 def _history(view: LedgerView, entries: Sequence[HistoryEntry]) -> Iterator[str]:
-    """Yield a table of reports that have left, and how much one of them says."""
+    """Yield a table of reports that have left, and how much one of them reveals."""
     say = view.say
     if not entries:
         yield say("show.erased" if view.may_be_erased else "history.nothing")
@@ -211,7 +211,7 @@ def everything_as_text(view: LedgerView) -> Iterator[str]:
 
 
 def pending_as_text(view: LedgerView) -> Iterator[str]:
-    """Yield what waits, why, and until when, as lines for people."""
+    """Yield the waiting reports, why they wait, and until when, as lines for people."""
     say = view.say
     rows = [
         (say.code("title", report.metric), report.window, report.label, _waits(report, say), _instant(report.until_s))
@@ -239,7 +239,7 @@ def as_json(view: LedgerView) -> str:
 
 
 def pending_as_json(view: LedgerView) -> str:
-    """Return what waits as a JSON array on one line."""
+    """Return the waiting reports as a JSON array on one line."""
     return json.dumps([report._asdict() for report in view.pending])
 
 
@@ -315,10 +315,10 @@ def _entry(report: Report, why: Waits, next_s: float | None) -> PendingReport:
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """Open a copy in memory of the ledger at an absolute path, to read it. The file stays as it is.
+    """Open a copy in memory of the ledger at an absolute path, read-only: the file is unchanged.
 
     Raises:
-        LedgerError: if there is no such file, or it is no sound ledger.
+        LedgerError: if there is no such file, or it is not a valid ledger.
         sqlite3.Error: if the file cannot be read.
 
     """

@@ -1,4 +1,4 @@
-"""The wiring: the object that an application holds."""
+"""The main object of the SDK, which an application creates and uses."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _SYSTEM_COINS = SystemCoins()
 class Telemetry(Gathering, Consenting):
     """Perturbs answers on this device, records them and sends them.
 
-    It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
-    time is over, and both say by their result what happened. Once made, it raises for no answer and
-    no name, unless it is ``strict``; only what is done for the user, such as `forget`, raises a
-    `LedgerError` if it fails. Any thread may use it; so may parent and child after a fork, and
+    It never slows, crashes or blocks its host: `record` returns within 100 ms, `flush` when its
+    time is over, and both report the outcome by their result. Once made, it raises for no answer
+    and no name, unless it is ``strict``; only actions for the user, such as `forget`, raise a
+    `LedgerError` if they fail. Any thread may use it; so may parent and child after a fork, and
     several processes on one ``data_dir``. Nothing is recorded, stored or sent without consent. A
-    start without it also ends what an earlier program's helper sends, but for a request under way.
+    start without it also ends the helper of an earlier program, except for a request in progress.
 
-    As a context manager it closes itself. Dropping it closes it, too, and waits for nothing.
+    As a context manager it closes itself. Dropping it also closes it, without waiting.
 
     >>> url = "https://telemetry.example.com"
     >>> with Telemetry("metrics.toml", collector=url, data_dir=None, consent=True) as telemetry:
@@ -51,7 +51,7 @@ class Telemetry(Gathering, Consenting):
     """
 
     def __new__(cls, *_: object, trial: bool = False, **__: object) -> Self:
-        """Return one that is also a `client_sdk.trial.Trial`, if this is a trial."""
+        """Return an object that is also a `client_sdk.trial.Trial`, if this is a trial."""
         if trial:
             from client_sdk.trial import Trial  # noqa: PLC0415 40 ms, for developers alone
 
@@ -82,48 +82,48 @@ class Telemetry(Gathering, Consenting):
         Args:
             registry: the app's questions and ceilings, or the path of their file.
             collector: the collector's URL.
-            data_dir: a directory that only this app uses, on a local file system. It holds the
+            data_dir: a directory that only this app uses, on a local file system. It contains the
                 ledger's file and is made if it is missing. None keeps everything in memory: the
                 budget then lasts as long as this object, and a child process has no ledger.
-            consent: what the user has agreed to: True for everything, False for nothing, or a set
-                of purposes, such as ``{"usage"}``, for the questions whose ``consent`` in the
-                registry is among them. A question without a purpose needs True. What waits of a
-                purpose that is not in the set is dropped, whatever ``consent`` is set to later. Or
-                what `client_sdk.consent.ask` or ``current`` decides; only these read the
-                environment and the user's stored choice.
+            consent: the user's consent: True for everything, False for nothing, or a set of
+                purposes, such as ``{"usage"}``, for the questions whose ``consent`` in the registry
+                is among them. A question without a purpose needs True. Waiting reports of a purpose
+                that is not in the set are dropped, whatever ``consent`` is set to later. Or the
+                decision of `client_sdk.consent.ask` or ``current``; only these read the environment
+                and the user's stored choice.
             clock: returns Unix seconds.
             coins: the source of randomness; another one is for tests, which give a ``transport``.
             upload_key: the secret that the collector requires, the same on every device.
-            allow_plain_http: whether ``collector`` may be an http URL of another machine: in your
-                own network, because anybody on the way can then read and answer what is sent.
-            transport: how uploads travel; HTTP by default. Only the default sends ``upload_key``.
-                Its ``post(body)`` returns a `client_sdk.Reply`, or None if nothing came back.
+            allow_plain_http: whether ``collector`` may be an http URL of another machine: only in
+                your own network, because anybody on the way can then read and answer the uploads.
+            transport: how uploads are sent; HTTP by default. Only the default sends ``upload_key``.
+                Its ``post(body)`` returns a `client_sdk.Reply`, or None without a reply.
             on_budget: called with a fraction and a `BudgetStatus` when that fraction of the
                 lifetime budget is spent: once per fraction and process, in the thread that uploads,
-                soon after the report that spent it. It holds up uploads; its errors are logged.
+                soon after the report that spent it. Uploads wait for it; its errors are logged.
             warn_at: those fractions.
-            sender: who sends what waits when the program exits. ``"thread"``: nobody; the next
+            sender: who sends waiting reports when the program exits. ``"thread"``: nobody; the next
                 program does when it starts. ``"process"``: a detached helper process, which ends
                 within minutes and works by HTTP only, for commands that run for a second.
             strata: this device's public variables, such as ``{"platform": "ios"}``. They are sent
                 in the clear; a value that the registry does not list counts as others.
             strict: whether a call raises for a mistake of the app, such as an answer outside its
-                domain. This is for tests: to users, the error would tell of the answer.
+                domain. This is for tests: to users, the error would reveal that about the answer.
             trial: whether to ask and send at once, and show answers on standard error.
 
         Raises:
-            RegistryError: if ``registry`` is the path of a file with mistakes, or of none.
-            ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks
-                or a user name; if it is an http URL of another machine and ``allow_plain_http`` is
-                not given; if ``data_dir`` is an empty text, begins with ``~`` or holds a NUL; if
-                ``upload_key`` is not printable ASCII without blanks; if a fraction is not above 0,
-                or is above 1; if ``coins`` are given without a ``transport``; if ``sender`` is
-                neither of the two, or is a process without a ``data_dir`` or with a ``transport``;
-                if ``strata`` names a variable that the registry lacks; or if a ``trial`` has a
-                collector on another machine, without HEARSAY_TRIAL=1 in the environment.
+            RegistryError: if ``registry`` is the path of a file with mistakes, or of no file.
+            ValueError: if ``collector`` is not an http or https URL, or has a query, fragment, user
+                name or blanks; if it is an http URL of another machine without
+                ``allow_plain_http``; if ``data_dir`` is an empty text, begins with ``~`` or
+                contains a NUL; if ``upload_key`` is not printable ASCII without blanks; if a
+                fraction is not above 0, or is above 1; if ``coins`` are given without a
+                ``transport``; if ``sender`` is neither of the two, or is a process without a
+                ``data_dir`` or with a ``transport``; if ``strata`` names an undefined variable; or
+                if a ``trial`` has a collector on another machine, without HEARSAY_TRIAL=1.
             TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither
-                None nor a path; if ``consent`` is neither a bool nor a set of texts; if
-                ``upload_key`` is neither None nor a text; or if ``warn_at`` is no list of numbers.
+                None nor a path; if ``consent`` is neither a bool nor a set of texts; if ``warn_at``
+                is not a list of numbers; or if ``upload_key`` is neither None nor a text.
 
         """
         folder = app_folder(data_dir)
@@ -170,11 +170,11 @@ class Telemetry(Gathering, Consenting):
         Args:
             metric: the metric's name.
             value: the true answer. It does not outlive this call: it reaches no disk, log or error.
-                One outside the metric's domain is replaced by a random one, which is reported and
-                charged as any other: neither the result nor a missing report tells of it.
+                An answer outside the metric's domain is replaced by a random one, which is reported
+                and charged like any other: neither the result nor a missing report reveals it.
 
         Returns:
-            What became of the answer, within 100 ms.
+            The outcome of the answer, within 100 ms.
 
         Raises:
             UnknownMetricError: if this is strict, and the registry defines no such metric.
@@ -183,7 +183,7 @@ class Telemetry(Gathering, Consenting):
         """
         started_s = time.monotonic()
         if self._strict and (mistake := self._mistake(metric, value)):
-            del value  # the frames of an error must not hold it
+            del value  # the frames of an error must not refer to it
             raise mistake
         definition = self._ready(metric)
         if isinstance(definition, Recorded):
@@ -196,22 +196,22 @@ class Telemetry(Gathering, Consenting):
             )
         except LedgerError as error:
             return self._recorder.conclude(error.recorded)
-        except Exception as error:  # noqa: BLE001 its frames hold the answer and must not be shown
+        except Exception as error:  # noqa: BLE001 its frames refer to the answer and must not be shown
             warn("an answer could not be randomized: %s", type(error).__name__)
             return self._recorder.conclude(Recorded.UNAVAILABLE)
-        del encode  # no frame of anything that fails from here on holds the answer
+        del encode  # no frame of any later error refers to the answer
         return self._recorder.record(definition, randomized, time.monotonic() - started_s)
 
     def _encode(self, definition: Metric, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return the channel's input of an answer; of an invalid one, an input that coins draw."""
+        """Return the channel's input for an answer; for an invalid one, draw it by coins."""
         return self._processes.current.mistakes.valid(
             definition, partial(definition.encode, answer, coins), partial(definition.draw, coins)
         )
 
     async def arecord(self, metric: str, value: object) -> Recorded:
-        """Do as `record`, in a thread, so that an event loop does not wait for the disk.
+        """Do the same as `record`, in a thread, so that an event loop does not wait for the disk.
 
-        Without a thread, as while the program ends, it waits for the disk after all.
+        If there is no thread, for example while the program ends, it does wait for the disk.
 
         >>> asyncio.run(telemetry.arecord("dark_mode", True))
         <Recorded.QUEUED: 'queued'>
@@ -222,21 +222,21 @@ class Telemetry(Gathering, Consenting):
             future = asyncio.get_running_loop().run_in_executor(None, self._recorded_or_mistake, metric, value)
         except RuntimeError:
             return self.record(metric, value)
-        del value  # no frame of an error that comes from there holds it
+        del value  # no frame of an error from there refers to it
         recorded = await future
         if isinstance(recorded, Recorded):
             return recorded
         raise recorded
 
     def _recorded_or_mistake(self, metric: str, value: object) -> Recorded | UnknownMetricError | OutsideDomainError:
-        """Do as `record`, but return its error: executor frames on it would hold the value."""
+        """Do as `record`, but return its error: executor frames on it would keep the value."""
         try:
             return self.record(metric, value)
         except (UnknownMetricError, OutsideDomainError) as error:
             return error.with_traceback(None)
 
     def _ready(self, metric: object, call: str = "record") -> Metric | Recorded:
-        """Return the metric that a call is for; or why nothing can be recorded, whatever it is."""
+        """Return the metric that a call is for; or the reason why nothing can be recorded."""
         if self._closed or self._processes.is_finished:
             return Recorded.CLOSED
         consent = self._schedule.agreement.consent
@@ -248,9 +248,9 @@ class Telemetry(Gathering, Consenting):
         return definition if self._schedule.agreement.takes(definition.name) else Recorded.NO_CONSENT
 
     def _named(self, metric: object, call: str) -> Metric | UnknownMetricError | OutsideDomainError:
-        """Return the metric of a name, or what is wrong, without the name: it may be an answer."""
+        """Return the metric with a name, or the mistake, without the name: it may be an answer."""
         definition: Metric | None = None
-        with contextlib.suppress(Exception):  # what is no name may have no hash, or a hash that raises
+        with contextlib.suppress(Exception):  # anything but a name may have no hash, or a hash that raises
             definition = self._registry.metrics.get(metric)  # type: ignore[call-overload] # as above
         if definition is None:
             return UnknownMetricError(None, tuple(self._registry.metrics))
@@ -266,12 +266,12 @@ class Telemetry(Gathering, Consenting):
     def _mistake(
         self, metric: object, answer: object, call: str = "record"
     ) -> UnknownMetricError | OutsideDomainError | None:
-        """Return what is wrong with a call, for a developer; None if nothing is."""
+        """Return the mistake of a call, for a developer; None if there is none."""
         definition = self._named(metric, call)
         if not isinstance(definition, Metric):
             return definition
         try:
             definition.encode(answer, _SYSTEM_COINS)
-        except OutsideDomainError as error:  # a new one: frames of the old one hold the answer
+        except OutsideDomainError as error:  # a new one: frames of the old one refer to the answer
             return OutsideDomainError(error.metric, error.expected)
         return None

@@ -1,4 +1,4 @@
-"""The commands by which users of a command-line app decide what it reports, and read it."""
+"""The commands by which users of a command-line app decide on its reports, and read them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TelemetryCommands:
         collector: as `client_sdk.consent.current` takes it.
         data_dir: as `client_sdk.consent.current` takes it.
         variable: as `client_sdk.consent.current` takes it.
-        language: that of what the commands print.
+        language: the language of the commands' output.
 
     """
 

@@ -9,8 +9,8 @@ def test_the_theme_is_recorded(tmp_path):
     assert recorded == [Answer("theme", "dark")]
 ```
 
-No module of the SDK imports this one. What it shows stays in the test: within `answers` no report
-reaches a collector, and a `Telemetry` that could reach one is not watched.
+No module of the SDK imports this one. Its data stays in the test: within `answers` no report
+reaches a collector, and a `Telemetry` that could reach one is not observed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SUMMER = datetime(2026, 7, 1, 12, tzinfo=UTC)
 class FakeClock:
     """A clock that stands still until a test moves it: ``Telemetry(…, clock=FakeClock())``.
 
-    It tells windows and dates. How long `Telemetry.flush` waits is told by the machine's own clock.
+    Windows and dates follow this clock. `Telemetry.flush` waits by the machine's own clock.
 
     Attributes:
         now: the present instant.
@@ -57,7 +57,7 @@ class FakeClock:
         """Start at an instant with a time zone.
 
         Raises:
-            ValueError: if it has none: it would be another instant on another machine.
+            ValueError: if it has none: it would be a different instant on another machine.
 
         """
         if now.tzinfo is None:
@@ -78,7 +78,7 @@ class KeptUploads:
 
     Attributes:
         bodies: the bytes of every upload, in the order in which they left.
-        is_online: whether a collector seems to answer, and to count everything.
+        is_online: whether a collector appears to answer, and to count everything.
 
     """
 
@@ -93,7 +93,7 @@ class KeptUploads:
         return [report for body in self.bodies for report in read_upload(body).reports]
 
     def post(self, body: bytes) -> Reply | None:
-        """Keep an upload and accept it; offline, answer nothing."""
+        """Keep an upload and accept it; if offline, return no answer."""
         if not self.is_online:
             return None
         self.bodies.append(body)
@@ -101,7 +101,7 @@ class KeptUploads:
 
 
 class SeededCoins(PrfCoins):
-    """Coins that fall alike in every run of a test: ``Telemetry(…, coins=SeededCoins(1))``.
+    """Coins that fall the same way in every run of a test: ``Telemetry(…, coins=SeededCoins(1))``.
 
     Without a ``transport``, a `Telemetry` refuses them. Permanent answers, and the windows that
     ``sample`` and ``pace`` draw, depend on the ledger's secret instead, which is always drawn at
@@ -111,7 +111,7 @@ class SeededCoins(PrfCoins):
     __slots__ = ()
 
     def __init__(self, seed: int) -> None:
-        """Take any integer."""
+        """Take any integer as the seed."""
         super().__init__(hashlib.sha256(str(seed).encode()).digest(), "testing")
 
 
@@ -126,14 +126,14 @@ _TAKEN = frozenset(
         Recorded.BUSY,
     }
 )
-"""What becomes of an answer that a device takes: chance, the calendar and the machine decide it."""
+"""The outcomes of accepted answers: chance, the calendar and the machine decide which one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """One call of `Telemetry.record`, `Telemetry.count` or `Telemetry.active`, before perturbation.
 
-    Two are equal if a device takes both or neither: chance and the calendar decide whether an
+    Two are equal if a device accepts both or neither: chance and the calendar decide whether an
     answer is ``queued`` or ``not_asked``, but the user decides whether it is ``no_consent``.
 
     >>> Answer("theme", "dark") == Answer("theme", "dark", Recorded.NOT_ASKED)
@@ -143,8 +143,8 @@ class Answer:
 
     Attributes:
         metric: the metric's name.
-        value: the true answer, or what was added to a count; True for a day of use.
-        outcome: what became of it. Not taken were ``no_consent``, ``suppressed``, ``closed``,
+        value: the true answer, or the number added to a count; True for a day of use.
+        outcome: the outcome. Not accepted are ``no_consent``, ``suppressed``, ``closed``,
             ``stopped``, ``expired`` and ``unavailable``; each equals only itself.
 
     """
@@ -167,7 +167,7 @@ class Answers(list[Answer]):
     """The answers that were recorded within `answers`, in order.
 
     Attributes:
-        uploads: what would have left the device.
+        uploads: the uploads that would have left the device.
 
     """
 
@@ -181,18 +181,18 @@ class Answers(list[Answer]):
 def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answers]:
     """Collect the true answers that this process records within the context.
 
-    A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps
-    all its uploads, unless it is given a transport. It is ``strict``: an answer outside its domain
+    A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps all
+    its uploads, unless it is given a transport. It is ``strict``: an answer outside its domain
     raises, and is not collected. `Telemetry.provide` calls the function at once, in the thread of
-    the caller: what it returns is collected, and what it raises is raised.
+    the caller: its return value is collected, and its exceptions are raised.
 
     Args:
-        consent: what `client_sdk.consent` decides within the context, whatever the environment and
-            the stored choice say; None leaves it to them.
+        consent: the decision of `client_sdk.consent` within the context, whatever the environment
+            and the stored choice say; None leaves the decision to them.
 
     Raises:
         RuntimeError: by `record` or `count` within the context, if the `Telemetry` could reach a
-            collector. So no app shows true answers while it also reports.
+            collector. No app can therefore show true answers while it also reports.
 
     """
     recorded = Answers()
@@ -211,7 +211,7 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
 
 
 def call_due(telemetry: Telemetry) -> None:
-    """Call the functions that `Telemetry.provide` was given and that are due by the clock, now.
+    """Call the functions that were given to `Telemetry.provide` and are now due by the clock.
 
     The answers are in the ledger when this returns. Their reports leave within a minute of the
     device's clock.
@@ -222,7 +222,7 @@ def call_due(telemetry: Telemetry) -> None:
 
 
 def _call_at_once(telemetry: Telemetry, metric: str, function: Callable[[], object]) -> None:
-    """Stand in for `Telemetry.provide`, as if the question was due."""
+    """Stand in for `Telemetry.provide`, as if the question were due."""
     telemetry.record(metric, function())
 
 
@@ -236,14 +236,13 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
         given = call.arguments
         given["strict"] = True
         if given["transport"] is None:
-            # without consent, and where no ledger is, it only raises for mistakes, as it does in
-            # the app
+            # without consent, and without a ledger, it only raises for mistakes, as in the app
             folder = given["data_dir"]
             is_path = isinstance(folder, str | PathLike) and folder != ""
             elsewhere = Path(folder) / "none" if is_path else folder
             original(*call.args, **call.kwargs | {"consent": False, "data_dir": elsewhere})
-            # without a file, a test spends no budget of the developer's, and leaves no report to be
-            # sent later; a helper process would know nothing of it
+            # without a file, a test spends no budget of the developer, and leaves no report to be
+            # sent later; a helper process would not know of it
             given.update(transport=recorded.uploads, data_dir=None, sender="thread")
         original(*call.args, **call.kwargs)
 
@@ -251,7 +250,7 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
 
 
 def _collecting(original: Callable[..., Recorded], recorded: Answers) -> Callable[..., Recorded]:
-    """Return a method of `Telemetry` that also collects the answer that it is given."""
+    """Return a method of `Telemetry` that also collects its answer."""
 
     @wraps(original)
     def collecting(*arguments: object, **options: object) -> Recorded:
@@ -264,7 +263,7 @@ def _collecting(original: Callable[..., Recorded], recorded: Answers) -> Callabl
                 "answers() collects true answers, and rejects a Telemetry that could reach a collector: create it "
                 "within answers(), or pass transport=KeptUploads()"
             )
-        device._strict = True  # noqa: SLF001 also if it was made before
+        device._strict = True  # noqa: SLF001 even if it was made before
         outcome = original(device, metric, *given)
         recorded.append(Answer(metric, value, outcome))
         return outcome

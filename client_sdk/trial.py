@@ -1,7 +1,7 @@
-"""A trial of an app: what becomes of each answer, told on standard error while it happens.
+"""A trial of an app: prints each answer's progress on standard error while it happens.
 
 This is for developers, and the only part of the SDK that shows true answers. It shows them on
-standard error alone: never by ``logging``, which may lead to a file or another machine.
+standard error only: never by ``logging``, which may lead to a file or another machine.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ VARIABLE: Final = "HEARSAY_TRIAL"
 """The variable that allows a collector on another machine, if it is 1."""
 
 ANSWER_S: Final = 5.0
-"""How long an answer waits for that of the collector."""
+"""How long an answer waits for the collector's answer."""
 
 START_S = 10.0
-"""For how long from its start on a device tries again: the collector may be starting, too."""
+"""How long after its start a device keeps trying: the collector may also be starting."""
 
 AGAIN_S: Final = 0.2
 
@@ -44,10 +44,10 @@ _NOTHING: Final = object()
 
 
 class Trial(Gathering, Consenting):
-    """The part of a `client_sdk.Telemetry` that asks and sends at once, and tells it.
+    """The part of a `client_sdk.Telemetry` that asks, sends and prints each step at once.
 
-    It comes before `Telemetry` in the order of classes, whose methods it calls. The ledger lies in
-    a folder of its own, and reports count in a trial's collector alone.
+    It precedes `Telemetry`, whose methods it calls, in the order of classes. The ledger is in a
+    separate folder, and reports count only in a trial's collector.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Trial(Gathering, Consenting):
 
         """
         is_allowed = os.environ.get(VARIABLE) == "1" or not is_base_url(collector) or is_on_this_machine(collector)
-        if not is_allowed:  # what is no URL is refused as always
+        if not is_allowed:  # anything but a URL is refused as always
             raise ValueError(
                 "trial=True needs a collector on this machine, such as http://127.0.0.1:8080, because users must not "
                 f"run trials: remove it, or set the environment variable {VARIABLE} to 1"
@@ -81,7 +81,7 @@ class Trial(Gathering, Consenting):
         self._ordinary = registry
         for sentence in registry.objections(datetime.now(UTC).date()):
             _say(sentence)
-        with contextlib.suppress(LedgerError):  # what an earlier run told is no news
+        with contextlib.suppress(LedgerError):  # the output of an earlier run is not new
             self._told |= {entry[:3]: entry.outcome for entry in self.history()}
 
     def statement(self, language: str = ENGLISH) -> str:
@@ -91,12 +91,12 @@ class Trial(Gathering, Consenting):
         return statement(self._ordinary, language)
 
     def record(self, metric: str, value: object) -> Recorded:
-        """Do as `Telemetry.record`, wait for the collector's answer, and tell each step."""
+        """Do as `Telemetry.record`, wait for the collector's answer, and print each step."""
         mistake = self._mistake(metric, value, "record")
         recorded: Recorded = super().record(metric, value)  # type: ignore[misc] # Telemetry's
         if mistake is not None:
             _say(f"{metric}: {mistake}")
-        # an answer that waits in memory reaches the ledger before the question what is there
+        # an answer that waits in memory reaches the ledger before this question about its contents
         entry = self._latest(metric) if recorded in (Recorded.QUEUED, Recorded.WAITING) else None
         if entry is None:
             _say(f"{metric}: {recorded}{self._hint(recorded)}")
@@ -130,7 +130,7 @@ class Trial(Gathering, Consenting):
         self.record(metric, answer)
 
     def flush(self, timeout_s: float = ANSWER_S) -> Flushed:
-        """Do as `Telemetry.flush`, and tell what became of each report."""
+        """Do the same as `Telemetry.flush`, and print the outcome of each report."""
         while True:
             flushed = super().flush(timeout_s)
             self._tell()
@@ -139,7 +139,7 @@ class Trial(Gathering, Consenting):
             time.sleep(AGAIN_S)
 
     def _tell(self) -> None:
-        """Tell what is new of each report, and of what went wrong."""
+        """Print the news of each report, and of any problem."""
         with contextlib.suppress(LedgerError):
             for entry in self.history():
                 if self._is_new(entry[:3], entry.outcome):
@@ -148,7 +148,7 @@ class Trial(Gathering, Consenting):
             _say(self.problem)
 
     def _reported(self, metric: str, by: int, call: str) -> Recorded | None:
-        """Return what became of a report of what is added up; None if nothing can be."""
+        """Return the outcome of a report of added numbers; None if there cannot be one."""
         return self.record(metric, by) if isinstance(self._ready(metric, call), Metric) else None
 
     def _latest(self, metric: str) -> HistoryEntry | PendingReport | None:
@@ -167,12 +167,12 @@ class Trial(Gathering, Consenting):
         return None
 
     def _is_new(self, about: object, news: str | None) -> bool:
-        """Whether news are others than those that were told last."""
+        """Whether news differ from the last printed ones."""
         before, self._told[about] = self._told.get(about), news
         return before != news
 
     def _fate(self, entry: HistoryEntry) -> str:
-        """Return what became of a report that has left."""
+        """Return the outcome of a report that has left."""
         if entry.outcome == ReportOutcome.UNANSWERED:
             return f"sent for {entry.window}; no answer yet"
         words = self._registry.sentences(ENGLISH).code("outcome", entry.outcome)
@@ -188,7 +188,7 @@ class Trial(Gathering, Consenting):
 
 
 def _shown(value: object) -> str:
-    """Return an answer as people write it, on one line."""
+    """Return an answer in a readable form, on one line."""
     try:
         return " ".join((str(value).lower() if isinstance(value, bool) else str(value)).split())
     except Exception:  # noqa: BLE001 a number of too many digits, or any that an app's own type raises

@@ -110,7 +110,7 @@ class Metric:
         return Cost(self.epsilon_nanos, attos_ceiling(self.delta))
 
     def has_expired(self, window: Window) -> bool:
-        """Whether a window begins after the metric's last day; the one that contains it does not."""
+        """Whether a window begins after the metric's last day; the one containing it does not."""
         return self.expires is not None and window.first_day > self.expires
 
     def for_strata(self, strata: Mapping[str, str]) -> Metric:

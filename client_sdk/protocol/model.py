@@ -1,8 +1,8 @@
-"""What a model is learned from: a few features of a device, and a label that they are to predict.
+"""The data for learning a model: a few features of a device, and a label for them to predict.
 
-Two kinds of answer are made of the same features. For a mechanism of vectors it is one vector of
-products, from whose mean a linear model follows. For crosses it is a cell of each feature, together
-with the label, from which log-odds follow. Both are integers on every machine.
+Two kinds of answer consist of the same features. For a mechanism of vectors the answer is one
+vector of products, whose mean yields a linear model. For crosses it is a cell of each feature,
+together with the label, which yield log-odds. Both are integers on every machine.
 
 Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
 sufficient statistics for scalable Bayesian GLM inference" (degree 2).
@@ -40,12 +40,12 @@ LABEL: Final = "label"
 """The key of the label in an answer."""
 
 MAX_INPUTS: Final = 88
-"""The most coordinates of all features: their products fill the longest vector."""
+"""The maximum number of coordinates of all features: their products fill the longest vector."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
 """The weights of the parts of the vector: label * feature, feature * feature, feature and label.
-All share the norm, so that weight for one is noise for the others; docs/research/models.md has what
-was tried.
+All share the norm, so that weight for one is noise for the others; the alternatives that were tried
+are in docs/research/models.md.
 """
 
 _WHOLE: Final = PRODUCTS**2 + SQUARES**2 + FEATURES**2 + LABELS**2
@@ -57,8 +57,8 @@ class ModelFeature:
 
     Attributes:
         name: its key in an answer.
-        kind: what it may be.
-        bins: into how many even parts the range of a number is cut; values have none.
+        kind: the definition of its possible values.
+        bins: the number of equal parts into which the range of a number is cut; values have none.
 
     """
 
@@ -70,7 +70,7 @@ class ModelFeature:
     def coordinates(self) -> tuple[str, ...]:
         """The names of its coordinates.
 
-        A number or two values have one. Of more values, each but the first has one.
+        A number, or a choice of two values, has one. If there are more, each but the first has one.
         """
         if isinstance(self.kind, Number):
             return (self.name,)
@@ -90,10 +90,10 @@ class ModelFeature:
         return tuple(f"{float(low + step * cell):g} to {float(low + step * (cell + 1)):g}" for cell in range(self.bins))
 
     def scaled(self, value: Fraction | int) -> Iterator[int]:
-        """Yield the coordinates of what `place` returns, each from -`UNIT` to `UNIT`.
+        """Yield the coordinates of a result of `place`, each from -`UNIT` to `UNIT`.
 
-        A number is spread evenly; the first of two values is -1 and the second 1. Of more values,
-        each but the first has a coordinate, which is 1 for it and else 0.
+        A number is scaled evenly. The first of two values is -1 and the second 1. If there are more
+        values, each but the first has a coordinate, which is 1 for this value and otherwise 0.
         """
         if isinstance(self.kind, Number):
             yield round((2 * value - 1) * UNIT)
@@ -113,7 +113,7 @@ class ModelFeature:
         return self.kind.low + (self.kind.high - self.kind.low) * Fraction(2 * cell + 1, 2 * self.cells)
 
     def place(self, answer: object) -> Fraction | int:
-        """Return where in its range a number lies, from 0 to 1, or which value it is, from 0.
+        """Return a number's position in its range, from 0 to 1, or the index of a value, from 0.
 
         Raises:
             DomainError: naming the feature, without the answer.
@@ -130,7 +130,7 @@ class ModelFeature:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What an answer holds: all features, in the registry's order, and the label.
+    """The content of an answer: all features, in the registry's order, and the label.
 
     Attributes:
         features: at least one, with different names.
@@ -173,7 +173,7 @@ class Observation:
         return "Mapping[str, float | Decimal | Fraction | str | bool]"
 
     def extremes(self) -> Sequence[NamedAnswer]:
-        """Return the answers of which everything is first, and last."""
+        """Return two answers: with the first value of everything, and with the last."""
         return tuple(
             NamedAnswer(
                 {each.name: _end(each.kind, end) for each in self.features} | {LABEL: _end(self.label, end)},
@@ -190,8 +190,8 @@ class Observation:
         """Return the place of each feature, and the label from -`UNIT` to `UNIT`.
 
         Raises:
-            DomainError: if the answer has other keys, or a value is outside its domain. It holds no
-                value.
+            DomainError: if the answer has other keys, or a value is outside its domain. The error
+                contains no value.
 
         """
         if not isinstance(answer, Mapping) or set(answer) != set(self.names):
@@ -270,7 +270,7 @@ def _read_label(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Boolean | N
 
 
 class _OfFeatures(Kind):
-    """What both forms of a model share: an answer is a mapping from features and the label."""
+    """The common part of both forms of a model: an answer maps features and the label to values."""
 
     __slots__ = ()
 
@@ -289,7 +289,7 @@ class _OfFeatures(Kind):
         return self.observation.expected
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the answers of which everything is first, and last."""
+        """Return two answers: with the first value of everything, and with the last."""
         return self.observation.extremes()
 
     @property
@@ -304,9 +304,9 @@ class Model(_OfFeatures, Ball):
 
     Attributes:
         observation: the features and the label.
-        radius: the greatest length of the scaled features together, in steps of 1 / `UNIT`; longer
+        radius: the maximum length of the scaled features together, in steps of 1 / `UNIT`; longer
             ones are shortened.
-        population: the devices that will report, by which ``auto`` chooses; None if nobody knows.
+        population: the expected number of devices, by which ``auto`` chooses; None if unknown.
 
     """
 
@@ -353,9 +353,9 @@ class Model(_OfFeatures, Ball):
 
     @classmethod
     def with_norm(cls, observation: Observation, norm: Fraction | None = None) -> Model:
-        """Return the model of features whose length is at most the norm.
+        """Return the model whose scaled features have at most this norm as their length.
 
-        That is the root of half their number, unless the registry says otherwise.
+        By default, the norm is the square root of half their number.
         """
         inputs = len(observation.coordinates)
         return cls(observation, isqrt(UNIT**2 * inputs // 2) if norm is None else round(norm * UNIT))
@@ -366,7 +366,7 @@ class Model(_OfFeatures, Ball):
         return length_for(len(self.observation.coordinates))
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
-        """Return the model as its mechanism takes it: a vector, or features with one drawn."""
+        """Return the model in its mechanism's form: a vector, or features of which one is drawn."""
         may_cross, features = isinstance(self.observation.label, Boolean), len(self.observation.features)
         if mechanism not in ("auto", "rotated-axes", "crosses"):
             table.mistake("mechanism", "must be one of those for a model: auto, rotated-axes, crosses")
@@ -394,8 +394,8 @@ class Model(_OfFeatures, Ball):
         """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
 
         Raises:
-            DomainError: if the answer is no mapping from every feature and the label to a value of
-                its domain.
+            DomainError: if the answer is not a mapping from every feature and the label to values
+                of their domains.
 
         """
         places, label = self.observation.read(answer)
@@ -408,17 +408,17 @@ class Model(_OfFeatures, Ball):
         return lifted(products(shortened, label), inputs)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield the names of the features, and how long their vector is."""
+        """Yield the names of the features, and the length of their vector."""
         yield from self.observation.statement(say)
         yield say("statement.vector", length=self.length)
 
 
 @dataclass(frozen=True, slots=True)
 class CrossedModel(_OfFeatures):
-    """Features and a yes-or-no label, of which one feature is reported together with the label.
+    """Features and a yes-or-no label; one feature is reported together with the label.
 
     Attributes:
-        observation: the features, all cut into as many parts, and the label.
+        observation: the features, all cut into the same number of parts, and the label.
 
     """
 
@@ -439,11 +439,11 @@ class CrossedModel(_OfFeatures):
 
     @property
     def pairs(self) -> tuple[int, ...]:
-        """Of each feature the number of pairs of a cell and a label."""
+        """For each feature, the number of pairs of a cell and a label."""
         return tuple(2 * feature.cells for feature in self.observation.features)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other kinds
-        """Return for each feature 2 * cell + label."""
+        """Return 2 * cell + label for each feature."""
         places, label = self.observation.read(answer)
         return tuple(
             2 * feature.cell(place) + (label > 0)
@@ -455,7 +455,7 @@ class CrossedModel(_OfFeatures):
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 as every domain
-        """Return a pair of each feature, drawn uniformly, in place of an invalid answer."""
+        """Return a pair for each feature, drawn uniformly, in place of an invalid answer."""
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
@@ -464,7 +464,7 @@ class CrossedModel(_OfFeatures):
         yield say("statement.crosses")
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return what a symbol says of the feature that was drawn, together with the label."""
+        """Return the meaning of a symbol for the drawn feature, together with the label."""
         crosses = cast("Crosses", channel)  # no other channel takes features
         place, own = crosses.feature_of(symbol)
         feature = self.observation.features[place]
@@ -476,7 +476,7 @@ class CrossedModel(_OfFeatures):
 
 
 def length_for(inputs: int) -> int:
-    """Return the length of the vector of a number of coordinates."""
+    """Return the length of the vector for a number of coordinates."""
     return inputs * (inputs + 1) // 2 + 2 * inputs + 1
 
 
@@ -504,7 +504,7 @@ def products(features: Sequence[int], label: int) -> list[int]:
 def weights() -> tuple[int, int, int, int, int]:
     """Return `UNIT` times the weights of the products: label, square, pair, feature, label alone.
 
-    A pair i < j stands for two equal ones, so that the norm of all is that of the matrix.
+    A pair i < j represents two equal ones, so that the norm of all is that of the matrix.
     """
     squares = (PRODUCTS**2, SQUARES**2, 2 * SQUARES**2, FEATURES**2, LABELS**2)
     label, square, pair, feature, itself = (isqrt(UNIT**2 * each // _WHOLE) for each in squares)

@@ -1,6 +1,6 @@
 """Epsilon as a definition requests it: a number, or ``ln`` of a number.
 
-Only the choice of a channel's integers looks at it. What is charged follows from those integers
+It affects only the choice of a channel's integers. The charge follows from those integers
 (`client_sdk.protocol.epsilon`).
 """
 
@@ -14,16 +14,16 @@ from typing import NamedTuple
 from client_sdk.protocol.epsilon import exp_floor
 
 LEAST_EPSILON = Decimal("0.000001")
-"""The least epsilon. Below it a million devices tell less than one device at epsilon 1, which
-nobody can want."""
+"""The minimum epsilon. Below it a million devices reveal less than one device at epsilon 1, which
+is useless."""
 
 GREATEST_EPSILON = Decimal(20)
-"""The greatest epsilon. Above it fewer than one report in 10**8 would lie, and 64-bit numerators
+"""The maximum epsilon. Above it fewer than one report in 10**8 would lie, and 64-bit numerators
 would no longer resolve that."""
 
 _LOGARITHM = re.compile(r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)")
-"""Plain ASCII digits, which every language reads alike; 40 of them are more than any channel
-resolves."""
+"""Plain ASCII digits, which every language reads in the same way; 40 of them are more than any
+channel resolves."""
 
 
 class RequestedEpsilon(NamedTuple):
@@ -31,7 +31,7 @@ class RequestedEpsilon(NamedTuple):
 
     Attributes:
         odds: a rational no larger than e**epsilon, exact where the definition says ``ln``.
-        text: the definition's own words, for people.
+        text: the definition's wording, for people.
 
     """
 

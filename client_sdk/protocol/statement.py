@@ -1,13 +1,13 @@
 """A page for users, made from the registry alone, in plain words.
 
-It says what is asked, why, and what it can reveal.
+It says what is asked, why, and what the reports can reveal.
 
-Odds express the privacy loss: they are the odds that anyone who held even odds before can hold
+Odds express the privacy loss: they are the odds that anyone who started with even odds can reach
 afterwards.
 
-What a single report says about its sender is told in words that fit its epsilon: a report of a
-small one is weak evidence. One of a large epsilon is as good as the answer, and nobody may be told
-otherwise.
+A single report's information about its sender is described in words that fit its epsilon: with a
+small epsilon, a report is weak evidence. With a large epsilon, it is as good as the answer, and the
+page must not claim anything else.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ TWO_DIGITS: Final = 10
 """Odds above it are printed without a decimal."""
 
 TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
-"""What the existence of a report reveals, by the method that takes answers, as part of a key."""
+"""What the existence of a report reveals, by the method that takes answers; part of a key."""
 
 WIDTH: Final = 80
 """The columns of a paragraph."""
 
 COMMANDS: Final = ("hearsay-client show --all --data-dir DIR", "hearsay-client forget --data-dir DIR")
-"""What reads and erases the list of what left a device."""
+"""The commands that read and erase the list of reports that have left a device."""
 
 
 def statement(registry: Registry, language: str = ENGLISH) -> str:
     """Return the page as Markdown.
 
-    It is the same on every day: its year is any year, also of a device that has been reporting.
+    It is the same on every day: its year is any year, even for a device that has reported before.
 
     Args:
         registry: the app's questions and ceilings.
@@ -101,7 +101,7 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
 
     Raises:
         LanguageError: as `statement` does, for a language that the new registry lacks. If only the
-            old one does, its page counts as empty.
+            old registry lacks it, the old page counts as empty.
 
     """
     from difflib import unified_diff  # noqa: PLC0415 importing the SDK must stay quick
@@ -115,14 +115,14 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
 
 
 def _under_heading(line: str, page: Sequence[str]) -> str:
-    """Return a line of a diff; one that opens a hunk gets the heading that the hunk is under."""
+    """Return a line of a diff; one that opens a hunk gets the heading above the hunk."""
     hunk = re.match(r"@@ -\S+ \+(\d+)", line)
     headings = [each for each in page[: int(hunk[1])] if each.startswith("#")] if hunk else []
     return " ".join([line, *headings[-1:]])
 
 
 def odds(nanos: float, say: Sentences) -> str:
-    """Return in words what a privacy loss makes of even odds.
+    """Return in words what even odds become by a privacy loss.
 
     Args:
         nanos: the loss in billionths of epsilon.
@@ -135,7 +135,7 @@ def odds(nanos: float, say: Sentences) -> str:
 
 
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return in words what reports make of even odds, and how often that may be exceeded.
+    """Return in words what even odds become by reports, and how often that may be exceeded.
 
     Args:
         nanos: the loss in billionths of epsilon.
@@ -149,13 +149,13 @@ def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
 
 
 def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
-    """Return in words what one report makes of even odds, and how often that is exceeded."""
+    """Return in words what even odds become by one report, and how often that is exceeded."""
     nanos = metric.epsilon_nanos
     return odds(nanos, say), _but(nanos, metric.channel.chance_beyond(_printed(nanos)), say)
 
 
 def _printed(nanos: float) -> Fraction:
-    """Return the odds to one that stand on the page."""
+    """Return the odds to one that the page shows."""
     # the charge is rounded up by a billionth; ln 3 is 3 to 1
     ratio = exp_floor(Fraction(nanos) / NANOS) * (1 - Fraction(1, 10**8))
     return Fraction(math.ceil(ratio)) if ratio > TWO_DIGITS else Fraction(math.ceil(ratio * 10), 10)
@@ -175,7 +175,7 @@ def _bullets(lines: Iterable[str]) -> list[str]:
 
 
 def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iterator[str]:
-    """Yield the first paragraphs: what randomizing does, and what protects whom.
+    """Yield the first paragraphs: what randomizing does, and who is protected by what.
 
     In a browser the limit that outlives a wipe comes first, because no other one protects there.
     """
@@ -198,7 +198,7 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
-    """Yield what users can agree to, and the questions of each purpose, if any question has one."""
+    """Yield what users can agree to, and each purpose's questions, if any question has one."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
         names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(
@@ -211,7 +211,7 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
 
 
 def _agreed(purposes: list[str], say: Sentences) -> str:
-    """Return purposes as one text; nobody agrees to none of them by name."""
+    """Return purposes as one text; questions without a purpose cannot be agreed to by name."""
     if not purposes:
         return say("statement.agree.everything")
     return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)
@@ -257,7 +257,7 @@ def _tells(metric: Metric) -> str:
 
 
 def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
-    """Yield what of the true answers stands on the disk of the device."""
+    """Yield which of the true answers are stored on the disk of the device."""
     if metric.kind.always_persists:
         yield say("statement.disk.days")
     elif metric.persist:
@@ -267,7 +267,7 @@ def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
 
 
 def _one(metric: Metric, say: Sentences) -> Iterator[str]:
-    """Yield what a single report says."""
+    """Yield what a single report reveals."""
     share = truth_in_words(metric, say)
     if share is not None:
         yield say("statement.truth", share=share)
@@ -300,7 +300,7 @@ def _together(budget: Budget, totals: dict[Horizon, str], say: Sentences) -> Ite
 
 
 def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
-    """Yield how users read and erase what left their device, and what stays."""
+    """Yield how users read and erase the reports that left their device, and what remains."""
     read, erase = (f"    {command}\n" for command in COMMANDS)
     yield f"## {say('statement.erase.title')}\n"
     yield from (_paragraph(say("statement.erase.list")), read, _paragraph(say("statement.erase.how")), erase)
@@ -316,23 +316,23 @@ STRONG: Final = 99
 """Up to these odds it is strong evidence; beyond them, the answer is as good as known."""
 
 PAIR: Final = 2
-"""Of two answers, as many reports say the truth as the odds say; of more answers, fewer do."""
+"""With two answers, the share of true reports is as the odds say; with more, it is lower."""
 
 BETS: Final = 10
 REPORTS: Final = 100
-"""Of how many bets or reports a share is said, unless that would round too much away."""
+"""The number of bets or reports in a share, unless that would round too much away."""
 
 ROUNDED_AWAY: Final = Fraction(1, 25)
 """The most by which a share of `BETS` may differ from the exact one."""
 
 
 def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str], str] = str) -> str:
-    """Return what a single report says, of the question whose reports reveal the most.
+    """Return what a single report says, for the question whose reports reveal the most.
 
     Args:
         metrics: the questions, at least one.
         say: the sentences of a language.
-        written: how the title of a question is written.
+        written: the function that formats the title of a question.
 
     """
     metric = max(metrics, key=lambda metric: metric.epsilon_nanos)
@@ -347,7 +347,7 @@ def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str],
 
 
 def truth_in_words(metric: Metric, say: Sentences) -> str | None:
-    """Return how many reports say the truth, such as "73 of 100"; None if none says one answer."""
+    """Return how many reports are true, such as "73 of 100"; None if none names one answer."""
     chance = truth(metric)
     return None if chance is None else _share(chance, REPORTS, "share.reports", say)
 
@@ -355,7 +355,7 @@ def truth_in_words(metric: Metric, say: Sentences) -> str | None:
 def truth(metric: Metric) -> Fraction | None:
     """Return the exact chance that a report names the answer; None if reports do not name one.
 
-    It is the same for every answer. Reports of numbers, of sets and of block designs speak for
+    It is the same for every answer. Reports of numbers, of sets and of block designs support
     ranges, members or groups of answers.
     """
     if not metric.kind.is_named or not metric.channel.last_step.says_truth:
@@ -374,7 +374,7 @@ def but_rarely(chance: Fraction, say: Sentences) -> str:
 
 
 def _share(chance: Fraction, least: int, key: str, say: Sentences) -> str:
-    """Return a chance, rounded, of the least power of ten that keeps it from being none or all."""
+    """Return a chance, rounded, as parts of the smallest power of ten that avoids none or all."""
     whole = least
     while True:
         part = floor(chance * whole + Fraction(1, 2))

@@ -1,12 +1,13 @@
-"""A text that nobody listed: its letters as bits, and its cell in every group that hears of it.
+"""An unlisted text: its letters as bits, and its cell in every group that receives part of it.
 
 A text of at most L letters becomes an integer of L * c bits, c for each letter. The letters are
-numbered from 1 in the registry's order; 0 ends the text and fills up what follows. A device answers
-for one of several groups (`text_groups`). The group is drawn by the channel, with coins that know
-nothing of the text. Here all groups' cells are computed, so that nothing depends on the group.
+numbered from 1 in the registry's order; 0 ends the text and fills the remaining places. A device
+answers for one of several groups (`text_groups`). The channel draws the group, with coins that do
+not depend on the text. The cells of all groups are computed here, so that nothing depends on the
+group.
 
-Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (prefixes,
-heard by groups).
+Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (each
+group receives prefixes).
 """
 
 from __future__ import annotations
@@ -35,33 +36,33 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 
 MAX_LETTERS: Final = 255
-"""The most letters: 8 bits. With more, a text would take too many levels."""
+"""The maximum number of letters: 8 bits. With more, a text would take too many levels."""
 
 MAX_TEXT_LENGTH: Final = 32
-"""The most letters of a text. Longer texts need more groups, each of fewer devices."""
+"""The maximum length of a text. Longer texts need more groups, each with fewer devices."""
 
 MAX_TEXTS: Final = 100
-"""The most texts of one answer.
+"""The maximum number of texts in one answer.
 
-One of ``max_items`` places is drawn, so that each text is heard of that many times less often.
+One of ``max_items`` places is drawn, so that each text is received that many times less often.
 """
 
 CELLS: Final = 2**17
-"""About how many cells a group's hash has, unless the registry says otherwise."""
+"""The approximate number of cells of a group's hash, unless the registry sets it."""
 
 MOST_APPROVED: Final = 1000
-"""The most texts to approve for publication: more than anybody reads one by one."""
+"""The maximum number of texts to approve for publication: more than anybody reads one by one."""
 
 BYTES: Final = "".join(map(chr, range(1, 256)))
-"""Letters that stand for the bytes of a text in UTF-8, each by its own number. NUL ends a text, so
-that it is none.
+"""Letters that represent the bytes of a text in UTF-8, each by its own number. NUL ends a text, and
+is therefore excluded.
 """
 
 CUT: Final = "…"
-"""Follows a text of the most letters where it is shown: it may be the beginning of a longer one."""
+"""Shown after a text of maximum length, which may be the beginning of a longer one."""
 
 FIRST_BARE_BYTE: Final = 0xDC80
-"""The code point as which Python reads byte 128 where it is no UTF-8; others follow (PEP 383)."""
+"""The code point for byte 128 where it is not UTF-8 in Python; others follow (PEP 383)."""
 
 
 PRESETS: Final[Mapping[str, str]] = {
@@ -69,14 +70,14 @@ PRESETS: Final[Mapping[str, str]] = {
     "domain": f"{ascii_lowercase}{digits}-.",
     "identifier": f"{ascii_letters}{digits}_",
 }
-"""Letters by a name. Their order is part of what a report means, so that they never change."""
+"""Named sets of letters. Their order is part of the meaning of a report, and never changes."""
 
 CELLS_ALLOWED: Final = tuple(2**power for power in range(12, 18))
-"""Fewer let too many texts share a cell; more find hardly any more texts, in larger tallies."""
+"""With fewer, too many texts share a cell; more find hardly any more texts, in larger tallies."""
 
 
 def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
-    """Return the letters, which a preset may name; None if they have a mistake."""
+    """Return the letters, or those of a named preset; None if they have a mistake."""
     preset, letters = table.text("preset"), table.take(key.name)
     if preset and letters is not None:
         table.mistake("preset", "cannot be combined with letters; keep one of them")
@@ -119,12 +120,12 @@ class Text(Kind):
 
     Attributes:
         letters: at least two different letters, in the registry's order.
-        max_length: L, the letters of a text that are heard of; a longer text is cut.
-        other: the letter for every letter that is not listed; None if a text with one is no answer.
-        discover: whether texts can be found that nobody names. Otherwise all groups confirm.
-        max_items: the most texts of one answer, of which one is drawn. With 1 the answer is a text;
-            otherwise it is a set of texts.
-        cells: about how many cells a group's hash has; the channel says how many exactly.
+        max_length: L, the number of letters that are received; a longer text is cut.
+        other: the letter for every letter that is not listed; None if such a text is not an answer.
+        discover: whether unnamed texts can be found. Otherwise all groups confirm.
+        max_items: the maximum number of texts in one answer, one of which is drawn. With 1 the
+            answer is a text; otherwise it is a set of texts.
+        cells: about how many cells a group's hash has; the channel determines the exact number.
         approved: the found texts that may be published, as shown. No edition depends on it.
 
     """
@@ -199,7 +200,7 @@ class Text(Kind):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
-        """Return the text, unless its letters or their number make no sense."""
+        """Return the text kind, unless its letters or their number make no sense."""
         letters, other, cells = values["letters"], values["other"], values["cells"] or CELLS
         if other and letters == BYTES:
             table.mistake("other", "is not for bytes, which can spell every text; remove it")
@@ -215,7 +216,7 @@ class Text(Kind):
         return kind._with_approved(table, values["approved"] or ())
 
     def _with_approved(self, table: TomlTable, texts: Sequence[str]) -> Kind | None:
-        """Return the kind with its approved texts, as they are shown; None if one is no answer."""
+        """Return the kind with its approved texts, as shown; None if one is not an answer."""
         try:
             shown = [self.label_of(self.number_of(text.removesuffix(CUT))) for text in texts]
         except DomainError:
@@ -238,7 +239,7 @@ class Text(Kind):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The edition's part that describes the domain; the channel tells the number of cells."""
+        """The edition's part on the domain; the channel determines the number of cells."""
         fields = {
             "letters": self.letters,
             "max_length": self.max_length,
@@ -248,7 +249,7 @@ class Text(Kind):
         return fields if self.other is None else {**fields, "other": self.other}
 
     def groups(self, cells: int) -> tuple[Group, ...]:
-        """Return the groups for hashes of ``cells`` cells: the levels, then those that confirm."""
+        """Return the groups for hashes of ``cells`` cells: the levels, then the confirming ones."""
         return _groups(self.letters, self.max_length, cells, self.discover)
 
     @property
@@ -259,8 +260,7 @@ class Text(Kind):
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:
         """Return the cell of an answer in each group, from 0 to ``inputs`` - 1.
 
-        Of a set, one of ``max_items`` places is drawn. The empty text fills the places that are
-        left.
+        In a set, one of ``max_items`` places is drawn. The empty text fills the remaining places.
         """
         numbers = self.numbers(answer)
         place = coins.below(self.max_items)
@@ -285,10 +285,10 @@ class Text(Kind):
         return tuple(coins.below(inputs) for _ in self.groups(inputs))
 
     def numbers(self, answer: object) -> list[int]:
-        """Return the integers of an answer's texts, in rising order; texts alike once cut are one.
+        """Return the integers of an answer's texts, rising; texts that are equal once cut are one.
 
         Raises:
-            DomainError: if it is no text, or no set, list or tuple of at most ``max_items``
+            DomainError: if it is not a text, or not a set, list or tuple of at most ``max_items``
                 different texts, or if a text has a letter that is not listed while `other` is None.
 
         """
@@ -305,7 +305,7 @@ class Text(Kind):
         """Return the integer of a text. Its first letter has the highest of L * c bits.
 
         Raises:
-            DomainError: if it is no text, or has a letter that is not listed while `other` is None.
+            DomainError: if it is not a text, or has an unlisted letter while `other` is None.
 
         """
         if not isinstance(text, str):
@@ -348,13 +348,13 @@ class Text(Kind):
         return labels if self.max_items > 1 else labels[0]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the empty text, the shortest, the longest, and one of the last letter."""
+        """Return the empty text, the shortest, the longest, and one made of the last letter."""
         first, last = self.letters[0], self.letters[-1]
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield what of a text is answered, and what stands in a report in the clear."""
+        """Yield which part of a text is answered, and which part of a report is in the clear."""
         unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:
             yield say(f"statement.text.{unit}", length=self.max_length)
@@ -372,7 +372,7 @@ class Text(Kind):
             yield say("statement.other_letter", letters=escaped(self.letters), other=escaped(self.other))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return how many cells of which group a symbol speaks for."""
+        """Return how many cells of which group a symbol supports."""
         group, point = divmod(symbol, channel.inputs)
         held = cast("GroupedGeometry", channel).geometry.orthogonal  # no other channel takes texts
         return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
@@ -399,9 +399,9 @@ def _as_bytes(text: str) -> str:
 def _shown(spelled: str) -> str:
     r"""Return the text of letters for bytes, on one line.
 
-    What is no printable character is escaped: bytes that are no UTF-8, such as those of a character
-    that was cut, as ``\xc3``, control characters as ``\u{a}``. So are backslashes and `CUT`, so
-    that no two texts look alike.
+    Anything but printable characters is escaped: bytes that are not UTF-8, such as those of a cut
+    character, as ``\xc3``, control characters as ``\u{a}``. So are backslashes and `CUT`, so that
+    no two texts look alike.
     """
     text = spelled.encode("latin-1").decode(errors="surrogateescape")
     return "".join(map(_shown_character, text))
@@ -420,5 +420,5 @@ def _shown_character(character: str) -> str:
 
 @lru_cache
 def _groups(letters: str, max_length: int, cells: int, discover: bool) -> tuple[Group, ...]:  # noqa: FBT001 a cache's key
-    """Return the groups of a question, whose hashes would otherwise be derived for every answer."""
+    """Return the groups of a question; the cache avoids deriving their hashes for every answer."""
     return groups_of(letters, max_length, cells, discover=discover)

@@ -11,17 +11,17 @@ from typing import Any, TypeGuard, TypeVar
 from client_sdk.protocol.window import WindowKind
 
 MAX_TEXT = 500
-"""The most characters of a purpose or a category: a sentence for a person, not a document."""
+"""The maximum length of a purpose or a category: a sentence for a person, not a document."""
 
 MOST_DEVICES = 10**12
-"""A hundred times mankind."""
+"""A hundred times the world's population."""
 
 MAX_EXPONENT = 100
 """The largest power of ten: more than any quantity needs. It keeps exact fractions small, and every
 bound can be shown as a float."""
 
 ALIKE = 0.7
-"""From which ratio of `difflib` on a word may be meant: one or two letters wrong in a key, but not
+"""The minimum ratio of `difflib` for suggesting a word: one or two letters wrong in a key, but not
 `fill_value` for `values`, a key of another kind."""
 
 
@@ -36,12 +36,12 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 
 
 def is_moderate(number: int | Decimal) -> bool:
-    """Whether a finite number is 0 or small enough to be held as an exact fraction."""
+    """Whether a finite number is 0 or small enough to be stored as an exact fraction."""
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
 
 
 def suggestion(value: object, choices: Iterable[str]) -> str:
-    """Return the question whether a known word was meant; empty where none is like the value."""
+    """Return a question that suggests a known word; empty if none is similar to the value."""
     from difflib import get_close_matches  # noqa: PLC0415 only a mistake needs it
 
     close = get_close_matches(value[:MAX_TEXT], list(choices), 1, ALIKE) if isinstance(value, str) else []
@@ -55,12 +55,12 @@ class TomlTable:
     """A table of the file while it is read: takes keys one by one and collects every mistake.
 
     Attributes:
-        mistake_count: how many mistakes this table has so far.
+        mistake_count: the number of mistakes in this table so far.
 
     """
 
     def __init__(self, raw: object, place: str, mistakes: list[tuple[str, str]]) -> None:
-        """Start to read the value at a place of the file."""
+        """Start to read the value at a place in the file."""
         self.mistake_count = 0
         self._place = place
         self._mistakes = mistakes
@@ -70,7 +70,7 @@ class TomlTable:
             self.mistake("", f"must be a table: [{place}]")
 
     def mistake(self, key: str, problem: str) -> None:
-        """Note what is wrong with a key."""
+        """Note the mistake of a key."""
         place = ".".join(part for part in (self._place, key) if part)
         self._mistakes.append((place, problem))
         self.mistake_count += 1
@@ -83,12 +83,12 @@ class TomlTable:
         return self._raw.pop(key, None)
 
     def has(self, key: str) -> bool:
-        """Whether a key stands in the table and was not taken yet."""
+        """Whether a key is in the table and has not been taken yet."""
         return key in self._raw
 
     @property
     def left(self) -> list[str]:
-        """The keys that were not taken yet."""
+        """The keys that have not been taken yet."""
         return list(self._raw)
 
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
@@ -148,7 +148,7 @@ class TomlTable:
         return WindowKind(value)
 
     def nothing_else(self) -> None:
-        """Refuse every key that was not taken."""
+        """Refuse every key that has not been taken."""
         for key in self._raw:
             meant = suggestion(key, self._known) or "; remove it or correct its spelling"
             self.mistake(key, f"is an unknown key{meant}")

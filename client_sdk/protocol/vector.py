@@ -1,6 +1,6 @@
-"""A vector within a ball: such as an embedding, or a gradient, of which the mean is estimated.
+"""A vector within a ball, such as an embedding or a gradient, whose mean is estimated.
 
-Everything is an integer from the first step on, and the same on every machine: each number is taken
+Everything is an integer from the first step on, and the same on every machine: each number is read
 as the nearest binary float of 64 bits, divided by the norm, and rounded to a multiple of 2**-20,
 half to even.
 """
@@ -34,14 +34,14 @@ Turned vectors of 4,096 coordinates stay within 2**38, exact in doubles.
 """
 
 MAX_LENGTH: Final = 4095
-"""The most coordinates. With the one that is added they fill a rotation of 4,096."""
+"""The maximum number of coordinates. With the added one they fill a rotation of 4,096."""
 
 LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINATE)
-"""The ends of the norms that are allowed."""
+"""The minimum and maximum norm."""
 
 
 def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | None:
-    """Return the greatest length of a vector; None if it is missing or mistaken."""
+    """Return the maximum length of a vector; None if it is missing or mistaken."""
     norm = table.number(key.name, required=key.required)
     if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
         table.mistake(
@@ -89,14 +89,14 @@ class Ball(Kind):
         """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
 
         Raises:
-            DomainError: if it is no answer; the error does not hold it.
+            DomainError: if it is not an answer; the error does not contain it.
 
         """
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
         """Return a signed axis of length `UNIT`, drawn uniformly, in place of an invalid answer.
 
-        Its mean is 0, as that of a direction drawn from the whole sphere.
+        Its mean is 0, like that of a direction drawn from the whole sphere.
         """
         place, sign = divmod(coins.below(2 * inputs), 2)
         return (*[0] * place, -UNIT if sign else UNIT, *[0] * (inputs - place - 1))
@@ -138,7 +138,7 @@ class Vector(Ball):
 
     @property
     def definition(self) -> dict[str, object]:
-        """What of the domain is part of the edition; the norm as a text such as ``1/3``."""
+        """The edition's part on the domain; the norm as a text such as ``1/3``."""
         return {"length": self.length, "norm": str(self.norm)}
 
     @property
@@ -150,7 +150,7 @@ class Vector(Ball):
         """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
 
         Raises:
-            DomainError: if the answer is no list of as many finite numbers of moderate size.
+            DomainError: if the answer is not a list of ``length`` finite numbers of moderate size.
 
         """
         if not isinstance(answer, Sized) or len(answer) != self.length:
@@ -181,7 +181,7 @@ class Vector(Ball):
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield how long the vector is."""
+        """Yield a sentence that states the vector's length."""
         yield say("statement.vector", length=self.length)
 
     @property
@@ -200,7 +200,7 @@ def clipped(coordinates: list[int]) -> list[int]:
 
 
 def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
-    """Return a vector of norm `UNIT`, up to rounding: coordinates, what the norm lacks, and zeros.
+    """Return a vector of norm `UNIT`, up to rounding: coordinates, the rest of the norm, and zeros.
 
     Raises:
         ValueError: if the coordinates are too many, or their norm is above `UNIT`.

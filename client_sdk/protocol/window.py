@@ -15,15 +15,15 @@ GRACE_S = 3 * DAY_S
 """Seconds after its end during which a window still takes reports, unless the collector is
 configured otherwise.
 
-Three days let a device that is off over a weekend still report. A client offers a report as long.
+Three days let a device that is off over a weekend report. Clients offer reports for that long.
 """
 
 LATEST_YEAR = 9998
-"""The last year whose windows have an end: `datetime` ends with the year after it."""
+"""The last year whose windows have an end: `datetime` ends one year later."""
 
 
 class WindowKind(StrEnum):
-    """How long a window is."""
+    """The length of a window."""
 
     DAY = "day"
     WEEK = "week"
@@ -60,13 +60,13 @@ class Window:
 
     @classmethod
     def at(cls, kind: WindowKind, instant_s: float) -> Window:
-        """Return the window of a kind that holds an instant, given in Unix seconds."""
+        """Return the window of a kind that contains an instant, given in Unix seconds."""
         # fromtimestamp would round up into the next day
         return cls.on(kind, datetime.fromtimestamp(instant_s // 1, UTC).date())
 
     @classmethod
     def on(cls, kind: WindowKind, day: date) -> Window:
-        """Return the window of a kind that holds a UTC day."""
+        """Return the window of a kind that contains a UTC day."""
         if kind is WindowKind.WEEK:
             day -= timedelta(days=day.weekday())
         elif kind is WindowKind.MONTH:

@@ -1,7 +1,7 @@
 """How long an exchange over HTTP may take in total.
 
-A socket's own timeout starts again with every byte that arrives, so that an answer which arrives
-byte by byte would never end.
+A socket's own timeout restarts with every byte that arrives, so that an answer that arrives byte by
+byte would never end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class ExchangeDeadline:
     """Cuts the connection of one exchange that takes too long."""
 
     def __init__(self, limit_s: float) -> None:
-        """Take the number of seconds that an exchange may last."""
+        """Store the number of seconds that an exchange may last."""
         self._limit_s = limit_s
         self._lock = threading.Lock()
         self._connection: socket.socket | None = None
@@ -25,14 +25,14 @@ class ExchangeDeadline:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """Limit the exchange within the context to its time.
+        """Limit the duration of the exchange within the context.
 
-        If no thread can be started, only the socket's own limits hold. Python 3.12 starts none
+        If no thread can be started, only the socket's own limits apply. Python 3.12 starts none
         after the main thread has ended, for example in a program that flushes at its exit.
 
         Raises:
             TimeoutError: if the exchange took longer, whatever its result: an answer that was cut
-                short may look whole.
+                short may look complete.
 
         """
         timer = threading.Timer(self._limit_s, self._cut)
@@ -64,7 +64,7 @@ class ExchangeDeadline:
         return pool
 
     def _watch(self, connection: socket.socket) -> None:
-        """Keep a handle of our own on a connection, because TLS takes over the first one."""
+        """Keep a separate handle of a connection, because TLS takes over the first one."""
         with self._lock:
             self._connection = connection.dup()
         if self._is_over:
@@ -74,5 +74,5 @@ class ExchangeDeadline:
         with self._lock:
             self._is_over = True
             if self._connection is not None:
-                with contextlib.suppress(OSError):  # the connection may have ended by itself
+                with contextlib.suppress(OSError):  # the connection may have ended already
                     self._connection.shutdown(socket.SHUT_RDWR)

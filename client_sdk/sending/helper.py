@@ -1,8 +1,8 @@
-"""A process of its own that sends what a program has left behind, and ends.
+"""A separate process that sends the reports that a program has left behind, and then ends.
 
 The program starts it when it exits, because reports leave at a random instant within a minute and
-many programs do not live so long. The helper waits for that instant. It sends what the ledger's
-file holds, and records nothing. One helper at a time works on a ledger.
+many programs do not run that long. The helper waits for that instant. It sends the reports in the
+ledger's file, and records nothing. One helper at a time works on a ledger.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class Helper(NamedTuple):
-    """What a helper must know.
+    """The settings of a helper.
 
     Attributes:
         path: the ledger's file.
@@ -44,7 +44,7 @@ class Helper(NamedTuple):
         collector: the collector's URL.
         upload_key: the secret that the collector requires; None if it requires none.
         allow_plain_http: whether the URL may lead to another machine without TLS.
-        groups: the purposes of questions: which reports travel together.
+        groups: the purposes of questions, which determine the reports that travel together.
 
     """
 
@@ -56,7 +56,7 @@ class Helper(NamedTuple):
     groups: Mapping[str, str] = outbox.ALL_TOGETHER
 
     def start(self) -> None:
-        """Start one, unless one is at work."""
+        """Start a helper, unless one is already running."""
         if detached.can_start():
             detached.start(
                 __name__,
@@ -70,7 +70,7 @@ class Helper(NamedTuple):
             )
 
     def leaves_soon(self, connection: sqlite3.Connection, now_s: float) -> bool:
-        """Whether anything leaves while a helper that is started now would live."""
+        """Whether anything is due to leave during the lifetime of a helper that starts now."""
         if not device.agrees(connection):
             return False
         in_s = _leaves_in_s(connection, now_s)
@@ -80,7 +80,7 @@ class Helper(NamedTuple):
 
 
 def end(path: Path) -> None:
-    """End the helper that works on a ledger. What it was sending is sent again, and counts once."""
+    """End the helper of a ledger. The upload in progress is sent again, and counts once."""
     detached.end(_lock_of(path))
 
 
@@ -94,7 +94,7 @@ def main(  # noqa: PLR0913 what a helper must know, as it came
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     held: int | None = None,
 ) -> None:
-    """Send what is due and what will be soon, as the only helper of a ledger.
+    """Send everything that is due now or soon, as the only helper of a ledger.
 
     ``held`` is the descriptor by which it has the lock; None if it must take it.
     """
@@ -108,7 +108,7 @@ def main(  # noqa: PLR0913 what a helper must know, as it came
 
 
 class BriefLedger:
-    """A ledger whose file is open during a transaction only: a helper waits most of its life."""
+    """A ledger whose file is open during transactions only: a helper mostly waits."""
 
     def __init__(self, path: Path, app: str) -> None:
         """Take the file and the app that it must belong to."""
@@ -116,7 +116,7 @@ class BriefLedger:
         self._app = app
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Return what the work returns, done within a transaction of its own.
+        """Return the return value of work that is done within a separate transaction.
 
         Raises:
             LedgerError: if the ledger cannot be used, or another process holds it for seconds.
@@ -152,7 +152,7 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
 ) -> bool:
     """Send what is due within `LIFE_S`; return whether new reports wait for a later instant.
 
-    An upload that was sent before goes first or not at all, so that it keeps apart from others. New
+    An upload that was sent before goes first or not at all, so that it stays apart from others. New
     reports that became due during a request get another random instant, as in
     `client_sdk.sending.timing`.
     """
@@ -170,8 +170,8 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
 def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool) -> Found:
     """Return new reports that leave now, or else the upload that waits longest to be sent again.
 
-    Nothing leaves if a later start has said that the user does not agree: it decides that in a
-    transaction, too, so that one of the two comes first.
+    Nothing leaves if a later start has noted that the user does not agree: that is also done in a
+    transaction, so that one of the two comes first.
     """
     parcel = None
     if device.agrees(connection):
@@ -195,7 +195,7 @@ def _lock_of(path: Path) -> Path:
 
 
 def _leaves_in_s(connection: sqlite3.Connection, now_s: float) -> float | None:
-    """Return in how many seconds a report leaves, 0 if one leaves now; None if none will."""
+    """Return the seconds until a report leaves, 0 if one leaves now; None if none will."""
     if queue.due(connection, now_s, hurried=False):
         return 0.0
     leaving = queue.next_leaving(connection, now_s)

@@ -1,7 +1,7 @@
-"""What the answer to an upload means: accepted, rejected, or to be sent again. Decisions, no IO.
+"""The meaning of an answer to an upload: accepted, rejected, or to be sent again. No IO.
 
-An upload is given up only if the collector speaks about this very body. Every other answer may come
-from somebody in between (a captive portal, a proxy that requires a login, a wrong route), and is
+An upload is given up only if the collector's answer is about this very body. Every other answer may
+come from an intermediary (a captive portal, a proxy that requires a login, a wrong route), and is
 temporary.
 """
 
@@ -19,8 +19,8 @@ from client_sdk.sending.timing import RETRY_AFTER_CEILING_S
 OK = 200
 
 PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
-"""Malformed, too large, of the wrong type, not understood: if the collector says so, the same bytes
-will never be accepted."""
+"""Malformed, too large, of the wrong type, not understood: if this comes from the collector, the
+same bytes will never be accepted."""
 
 
 class Reply(NamedTuple):
@@ -31,7 +31,7 @@ class Reply(NamedTuple):
 
     Attributes:
         status: the status code.
-        retry_after: the header of that name; None if there is none.
+        retry_after: the ``Retry-After`` header; None if there is none.
         body: the body, or as much of it as was read.
         stopped: the header that lists stopped questions; None if there is none.
 
@@ -47,9 +47,9 @@ class Acknowledged(NamedTuple):
     """The collector has counted the reports that it accepts.
 
     Attributes:
-        verdict: what became of each report.
+        verdict: the outcome of each report.
         stopped: the questions that it lists as stopped. No other reply stops any: it may come from
-            somebody in between.
+            an intermediary.
 
     """
 
@@ -64,10 +64,10 @@ class Rejected(NamedTuple):
 
 
 class Transient(NamedTuple):
-    """The same bytes are to be sent again.
+    """The same bytes must be sent again.
 
     Attributes:
-        retry_after_s: the least number of seconds to wait, from 0 to `RETRY_AFTER_CEILING_S`.
+        retry_after_s: the minimum number of seconds to wait, from 0 to `RETRY_AFTER_CEILING_S`.
 
     """
 
@@ -81,9 +81,9 @@ def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptO
     """Return the outcome of an attempt.
 
     Args:
-        reply: the reply; if nothing came back, why, or None if that is not known.
+        reply: the reply; without a reply, the reason, or None if that is unknown.
         reports: the number of reports that were sent.
-        now_s: Unix seconds, against which a date is read.
+        now_s: Unix seconds, the reference for reading a date.
 
     """
     if not isinstance(reply, Reply):
@@ -99,7 +99,7 @@ def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptO
 
 
 def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | None:
-    """Return what a developer should know about an attempt; None if it delivered everything."""
+    """Return the information for developers on an attempt; None if it delivered everything."""
     match outcome:
         case Acknowledged(verdict, _):
             sentences = [code.sentence for _, code in verdict.refused]
@@ -114,7 +114,7 @@ def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | Non
 
 
 def _why_again(reply: Reply | Failure | None) -> str:
-    """Return what a developer should know about an attempt that failed and will be repeated."""
+    """Return the information for developers on an attempt that failed and will be repeated."""
     if isinstance(reply, Reply):
         sentence = failure_of_status(reply.status).said_of("the collector", f"status {reply.status}")
     else:
@@ -132,7 +132,7 @@ def _is_the_collectors(reply: Reply) -> bool:
 
 
 def retry_after_s(header: str | None, now_s: float) -> float:
-    """Return the seconds that a ``Retry-After`` asks for, clamped; 0 if it asks for nothing.
+    """Return the seconds that a ``Retry-After`` asks for, clamped; 0 if it asks for none.
 
     Args:
         header: seconds or a date (RFC 9110, section 10.2.3); None if there was no header.

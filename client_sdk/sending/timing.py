@@ -1,15 +1,14 @@
-"""When uploads leave, and how long anything that sends waits.
+"""When uploads leave, and how long senders wait.
 
 New reports leave at a random instant within a minute after they were recorded. It is drawn when a
-report is recorded and kept in the ledger (`client_sdk.ledger.queue`), so that a program that has
-ended before it loses nothing: the next one sends as soon as it starts. A report therefore leaves at
+report is recorded and stored in the ledger (`client_sdk.ledger.queue`), so that a program that ends
+before it loses nothing: the next program sends as soon as it starts. A report therefore leaves at
 the first moment from that instant on at which a program runs. Given when programs run, its arrival
-says no more about the time of recording than the random instant does, which is what everybody sees
-of a program that keeps running.
+reveals no more about the time of recording than the random instant does, which everybody can
+observe for a program that keeps running.
 
-An upload that was sent before leaves at a time of its own, which `client_sdk.ledger.retry_times`
-keeps. The two are independent: no answer to one upload decides when another leaves, or what it
-holds.
+An upload that was sent before has its own time, stored by `client_sdk.ledger.retry_times`. The two
+are independent: no answer to one upload decides when another leaves, or what it contains.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ from client_sdk.ledger.retry_times import Retry
 
 APART_S = 900.0
 """An upload that was sent before leaves within a quarter of an hour after another upload, or after
-its own time if that is later. A device that resends then looks like any other that sends in that
-time."""
+its own time if that is later. A device that resends then looks like any other that sends within
+that time."""
 
 LONGEST_REST_S = 3600.0
-"""The longest time between looks at the calendar, because the clock that waits stops while a
-computer sleeps."""
+"""The longest time between looks at the calendar, because the waiting clock stops while a computer
+sleeps."""
 
 
 LIFE_S = 120.0
 """How long a helper waits for instants: for that of the last report, which is at most a minute
-ahead, and for another one after a request. A request under way ends in its own time, within a
-minute. If new reports still wait then, another helper goes on."""
+ahead, and for another one after a request. A request in progress ends by its own deadline, within a
+minute. If new reports still wait then, another helper continues."""
 
 HEAD_START_S = 2.0
-"""For how long a program with a helper sends nothing itself: most of them are over by then."""
+"""How long a program with a helper sends nothing itself: most such programs have ended by then."""
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0
@@ -48,8 +47,8 @@ DEADLINE_S = 60.0
 timeout."""
 
 RETRY_AFTER_CEILING_S = 3600.0
-"""The longest wait that a server can ask for. More would let a mistaken header silence devices for
-good."""
+"""The longest wait that a server can ask for. With a longer one, a mistaken header could silence
+devices permanently."""
 
 LEDGER_DEADLINE_S = 5.0
 """How long the uploader waits for the ledger. Nobody waits for the uploader."""
@@ -81,7 +80,7 @@ NEVER = Departure(-math.inf, 0.0)
 class Departures:
     """The instants of the next look for new reports and of the next retry.
 
-    Instants are seconds of a monotonic clock; each method is told the present one as ``now_s``.
+    Instants are seconds of a monotonic clock; each method gets the present one as ``now_s``.
     Threads that share the object must lock it.
 
     Attributes:
@@ -111,7 +110,7 @@ class Departures:
 
     @property
     def next_look_s(self) -> float:
-        """The instant of the next attempt, also one that only waits for the calendar."""
+        """The instant of the next attempt, including one that only waits for the calendar."""
         return min(self.next_s, math.inf if self.news_s is None else self.news_s)
 
     def next_departure(self, now_s: float, clock_s: float) -> Departure:
@@ -122,7 +121,7 @@ class Departures:
         return self._departure
 
     def notify(self, departure: Departure) -> None:
-        """Look for new reports when one leaves, unless an earlier look is planned already."""
+        """Look for new reports when one leaves, unless an earlier look is already planned."""
         self._departure = max(self._departure, departure)
         if self.news_s is None or self.rests:
             self.look(departure.at_s if self.news_s is None else min(departure.at_s, self.news_s))
@@ -153,7 +152,7 @@ class Departures:
         self._apart_s = now_s + self.uniform(0.0, APART_S)
 
     def plan(self, pending: list[Retry], clock_s: float, now_s: float, *, hurried: bool = False) -> None:
-        """Choose the next retry and its time; of several due at once, the least recently tried."""
+        """Choose the next retry and its time; if several are due, the least recently tried one."""
         wakes = []
         for retry in pending:
             wait_s = retry.wait_s(clock_s, hurried=hurried)
@@ -164,12 +163,12 @@ class Departures:
         self.wake = min(wakes, key=lambda wake: wake.at_s, default=None)
 
     def rest(self, now_s: float, due_in_s: float | None, *, keeps_news: bool) -> None:
-        """Wait for what is due by the calendar, after a look that found nothing to send.
+        """Wait until something is due by the calendar, after a look that found nothing to send.
 
         Args:
             now_s: the present instant.
             due_in_s: seconds until something is due by the calendar; None if nothing will be.
-            keeps_news: whether new reports wait because an old upload takes their turn.
+            keeps_news: whether new reports wait because an old upload is sent instead of them.
 
         """
         if self.news_s is not None:  # a report was queued meanwhile
@@ -181,11 +180,11 @@ class Departures:
             self.news_s = now_s + min(due_in_s + self.uniform(0.0, SPREAD_S), LONGEST_REST_S)
 
     def go_on(self, now_s: float, *, news: bool, hurried: bool, flushing: bool) -> None:
-        """Look for more new reports after sending new ones; leave them their time after a retry.
+        """Look for more new reports after sending new ones; after a retry, keep their planned time.
 
-        New reports that became due during the exchange get another instant: theirs would follow
-        directly upon the end of the exchange. Not so if a flush began during the exchange: what it
-        asked for is done, even if it no longer waits.
+        New reports that became due during the exchange get another instant: theirs would directly
+        follow the end of the exchange. If a flush began during the exchange, its request is
+        fulfilled instead, even if it no longer waits.
         """
         is_due = self.news_s is not None and self.news_s <= now_s
         if (news or is_due) and not (hurried and is_due):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Departed(Enum):
-    """What an attempt has sent."""
+    """The kind of upload that an attempt has sent."""
 
     NOTHING = "there was nothing to send"
     WITHHELD = "the user does not agree any more; the next look drops it"
@@ -38,8 +38,8 @@ class Look(NamedTuple):
     """The state of the ledger after an attempt."""
 
     pending: list[Retry]
-    keeps_news: bool = False  # because another upload takes the turn of new reports
-    due_in_s: float | None = None  # by the calendar; infinite if the clock cannot be believed
+    keeps_news: bool = False  # because another upload is sent instead of new reports
+    due_in_s: float | None = None  # by the calendar; infinite if the clock is not believed
     leaving: queue.Leaving | None = None
     sent: Departed = Departed.NOTHING
     has_dropped: bool = False  # because the collector refused it for good
@@ -56,7 +56,7 @@ def look_for_news(
     *,
     hurried: bool,
 ) -> Found:
-    """Do what is due by the calendar; return what there is to send for the first time.
+    """Do what is due by the calendar; return the upload to send for the first time.
 
     Without consent nothing is due. If hurried, reports leave before their random instant.
     """
@@ -68,7 +68,7 @@ def look_for_news(
             next_s = schedule.next_s(connection, now_s)
             due_in_s = None if next_s is None else next_s - now_s
             device.note_problem(connection, device.CLOCK, None)
-        except ClockError as error:  # reports queued before are still sent
+        except ClockError as error:  # reports that were queued earlier are still sent
             due_in_s = math.inf
             device.note_problem(connection, device.CLOCK, str(error))
     parcel = outbox.new_parcel(connection, now_s, schedule.agreement.groups, hurried=hurried)
@@ -97,14 +97,14 @@ def attempt(  # noqa: PLR0913 the parts of an attempt
 ) -> Look:
     """Look for an upload, send it once if the user still agrees, and carry out the outcome.
 
-    ``run`` does work within a transaction of its own. ``before`` is done between the transaction
-    and the request. ``note`` is told the upload's id, the reply, the outcome, and what a developer
-    should know, before the outcome is carried out.
+    ``run`` does work within a separate transaction. ``before`` is called between the transaction
+    and the request. ``note`` gets the upload's id, the reply, the outcome, and the information for
+    developers, before the outcome is carried out.
     """
     parcel, found = run(look)
     before()
     if parcel is None:
-        return found  # type: ignore[no-any-return] # as it came out of the transaction
+        return found  # type: ignore[no-any-return] # unchanged from the transaction
     if not all(covers(report.metric) for report in parcel.reports):
         return Look(found.pending, sent=Departed.WITHHELD)
     reply = _post(transport, parcel.body)
@@ -133,7 +133,7 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
     *,
     problem: str | None,
 ) -> tuple[list[Retry], bool]:
-    """Carry out the outcome; return the uploads then under way, and whether any was dropped."""
+    """Carry out the outcome; return the uploads then in progress, and whether any was dropped."""
     device.note_problem(connection, device.UPLOAD, problem)
     has_dropped = isinstance(outcome, Rejected)
     match outcome:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REPORTS_PATH = "/v1/reports"
 
 MAX_REPLY_BYTES = 65_536
-"""As large as an upload. A verdict on 256 refused reports takes a quarter of it."""
+"""The same as for an upload. A verdict on 256 refused reports takes a quarter of it."""
 
 _HEADERS = {
     "Accept": "application/json",
@@ -27,25 +27,25 @@ _HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "hearsay",
 }
-"""All headers but an app's key, and the same on every device: versions and languages would
+"""All headers except an app's key. They are the same on every device: versions and languages would
 distinguish devices."""
 
 
 class Transport(Protocol):
-    """Anything that can bring an upload to a collector."""
+    """Anything that can deliver an upload to a collector."""
 
     def post(self, body: bytes) -> Reply | Failure | None:
         """Deliver the body of an upload once; return the reply.
 
-        If nothing came back, return why, or None if that is not known.
+        Without a reply, return the reason, or None if it is unknown.
         """
 
 
 class HttpTransport:
-    """Brings uploads to a collector over HTTP.
+    """Delivers uploads to a collector over HTTP.
 
-    Each upload has its own connection: a lasting one would link uploads, and a child process would
-    share it.
+    Each upload has its own connection: a persistent one would link uploads, and a child process
+    would share it.
     """
 
     def __init__(self, collector: str, upload_key: str | None = None, *, allow_plain_http: bool = False) -> None:
@@ -66,11 +66,11 @@ class HttpTransport:
         self._headers = _HEADERS if upload_key is None else {**_HEADERS, "Authorization": f"Bearer {upload_key}"}
 
     def post(self, body: bytes) -> Reply | Failure:
-        """Deliver the body of an upload once; return the reply, or why nothing came back.
+        """Deliver the body of an upload once; return the reply, or the reason why there is none.
 
-        Redirects are not followed, because reports and secret are for this collector. For the same
-        reason, a collector on this machine is reached without a proxy. No cookie is kept, and no
-        password of the machine's user is sent.
+        Redirects are not followed, because reports and secret are meant for this collector only.
+        For the same reason, a collector on this machine is reached without a proxy. Cookies are not
+        kept, and no password of the machine's user is sent.
         """
         with forks.importing():
             import requests  # noqa: PLC0415 importing the SDK must stay quick
@@ -95,7 +95,7 @@ class HttpTransport:
                     return Reply(
                         response.status_code, headers.get("Retry-After"), _read(response), headers.get(STOPPED)
                     )
-        except TimeoutError:  # the deadline's: whatever came of cutting the connection is no cause
+        except TimeoutError:  # the deadline's: an error from cutting the connection is not the cause
             return Failure.TIMEOUT
         except requests.RequestException as error:
             return failure_of(error)

@@ -1,6 +1,6 @@
 """The thread that sends waiting reports; the host never waits for it, except to flush.
 
-`timing` decides when something leaves, `transactions` what, and the ledger keeps it.
+`timing` decides when uploads leave, `transactions` which ones, and the ledger stores them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Uploader:
             schedule: does what is due by the calendar, and knows what the user agrees to.
             clock: returns Unix seconds, for windows and dates.
             uniform: the source of jitter.
-            watch: tells the host how much of the budget is spent; None if nobody wants to know.
+            watch: tells the host how much of the budget is spent; None without a callback.
 
         """
         self.problem: str | None = None
@@ -88,7 +88,7 @@ class Uploader:
         self._thread: threading.Thread | None = None
 
     def start(self, later_s: float = 0.0) -> None:
-        """Send what is due and left over from an earlier process, at once or some seconds later."""
+        """Send reports due and left over from an earlier process, at once or some seconds later."""
         with self._changed:
             look = self._departures.look_later if later_s else self._departures.look
             look(time.monotonic() + later_s)
@@ -100,14 +100,14 @@ class Uploader:
             return self._departures.next_departure(time.monotonic(), clock_s)
 
     def notify(self, departure: Departure) -> None:
-        """Note that a report may wait, which leaves at an instant, or when a back-off ends."""
+        """Note that a report may wait, to leave at an instant, or when a back-off ends."""
         with self._changed:
             self._state = _State.WAITING
             self._departures.notify(departure)
             self._wake()
 
     def go_on(self) -> None:
-        """Note that an answer waits in memory no longer: a flush sends it, or ends."""
+        """Note that an answer no longer waits in memory: a flush sends it, or ends."""
         with self._changed:
             if self._flushes:
                 self._state, self._hurried = _State.WAITING, True
@@ -124,9 +124,9 @@ class Uploader:
     def flush(self, timeout_s: float) -> Flushed:
         """Send new reports now; if there are none, send one upload that waits for its time.
 
-        Pauses that the collector asked for still hold, and so does the time between uploads. A
-        flush waits for the requests that it starts, and for no instant: it ends as soon as nothing
-        more can be sent at once, or ``timeout_s`` seconds are over.
+        Pauses that the collector asked for still apply, and so does the time between uploads. A
+        flush waits for the requests that it starts, but not for any planned instant: it ends as
+        soon as nothing more can be sent at once, or ``timeout_s`` seconds are over.
         """
         with self._changed:
             self._state = _State.WAITING
@@ -142,7 +142,7 @@ class Uploader:
             return self._flushed(is_new=self._delivered > delivered)
 
     def _is_done(self) -> bool:
-        """Whether a flush has nothing more to wait for."""
+        """Whether a flush has nothing left to wait for."""
         goes_on = self._state is _State.PENDING and self._departures.next_s <= time.monotonic()
         return self._stopped or not (goes_on or self._state is _State.WAITING or self._ledger_thread.has_left)
 
@@ -169,7 +169,7 @@ class Uploader:
             return None
 
     def stop(self, then: Callable[[], None] = lambda: None) -> None:
-        """Send nothing more; call ``then`` after an upload under way, without waiting for it."""
+        """Send nothing more; call ``then`` after an upload in progress, without waiting for it."""
         with self._changed:
             self._stopped = True
             self._then = then
@@ -234,7 +234,7 @@ class Uploader:
         try:
             look_now: Callable[[sqlite3.Connection], Found] = partial(look_at, now_s=self._clock())
         except ClockError as error:
-            look_now = partial(_refuse, error)  # the ledger thread tells what is wrong
+            look_now = partial(_refuse, error)  # the ledger thread reports the problem
         look = attempt(
             partial(self._ledger_thread.run, timeout_s=LEDGER_DEADLINE_S),
             look_now,
@@ -250,7 +250,7 @@ class Uploader:
                 self._plan(look.pending, hurried=hurried)
                 self._rest(look, news=news)
             case Departed.WITHHELD:
-                self._back_off(_State.WAITING)  # the next look drops it, if this goes on
+                self._back_off(_State.WAITING)  # the next look drops it, if this continues
             case Departed.UPLOAD:
                 with self._changed:
                     self._has_dropped |= look.has_dropped
@@ -258,7 +258,7 @@ class Uploader:
                 self._go_on(news=news)
 
     def _note(self, upload: str, reply: Reply | Failure | None, outcome: AttemptOutcome, problem: str | None) -> None:
-        """Remember what developers and flushes want to know of an attempt, and when it was."""
+        """Store an attempt's information for developers and flushes, and its time."""
         self.problem = problem
         with self._changed:
             self._departures.part(upload, time.monotonic())
@@ -272,7 +272,7 @@ class Uploader:
                     self._is_refused = True
 
     def _follow_up(self) -> None:
-        """Do what the transactions left to do; what fails is done after the next attempt."""
+        """Do the work that the transactions left; failed work is done after the next attempt."""
         if self._schedule.dues.has_leftovers:
             with contextlib.suppress(LedgerBusyError):
                 self._ledger_thread.run(erase.empty_log, LEDGER_DEADLINE_S, begin=BARE)
@@ -286,7 +286,7 @@ class Uploader:
             self._departures.plan(pending, clock_s, time.monotonic(), hurried=hurried)
 
     def _rest(self, look: Look, *, news: bool) -> None:
-        """Wait for what is due by the calendar, if this attempt looked for new reports."""
+        """Wait until something is due by the calendar, if this attempt looked for new reports."""
         with self._changed:
             if news:
                 self._departures.rest(time.monotonic(), look.due_in_s, keeps_news=look.keeps_news)
@@ -302,7 +302,7 @@ class Uploader:
             self._conclude()
 
     def _conclude(self) -> None:
-        """Note what waits after an attempt, and wake those who flush."""
+        """Note what still waits after an attempt, and wake the waiting flushes."""
         self._departures.succeed()
         self._state = _State.EMPTY if math.isinf(self._departures.next_s) else _State.PENDING
         self._changed.notify_all()

@@ -1,7 +1,7 @@
 """The interface of every kind of question: keys, an encoding and words for people.
 
-A kind defines the possible answers, and how an answer becomes an input of a channel. It is
-independent of channels' laws. To add a kind, write one class and list it in `client_sdk.protocol.kinds`.
+A kind defines the possible answers, and how an answer becomes an input of a channel. It does not
+know channels' laws. To add a kind, write one class and enter it in `client_sdk.protocol.kinds`.
 """
 
 from __future__ import annotations

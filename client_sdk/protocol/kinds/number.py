@@ -45,8 +45,8 @@ LOG_STEPS: Final = 64
 """A step is 2**-64: no rounding coin has a finer resolution."""
 
 LOG_DIGITS: Final = 128
-"""Binary digits of intermediate values. Each squaring doubles the error, so that half are correct
-in the end: the result is at most one step below the true floor, and never falls as numbers rise.
+"""Binary digits of intermediate values. Each squaring doubles the error, so that half remain in
+the end: the result is at most one step below the true floor, and never falls as numbers rise.
 """
 
 MOST_DIGITS: Final = 400

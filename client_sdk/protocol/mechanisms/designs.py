@@ -177,7 +177,7 @@ def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
 
 
 def _primes_near(center: int) -> Iterator[int]:
-    """Yield two primes on either side of a center; a geometry's minimum variance is near 1 + odds."""
+    """Yield two primes on either side of a center; a geometry's best prime is near 1 + odds."""
     below = (number for number in range(center, 1, -1) if is_prime(number))
     above = (number for number in range(center + 1, 2 * center + 8) if is_prime(number))
     for side in (below, above):

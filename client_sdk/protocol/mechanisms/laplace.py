@@ -31,7 +31,7 @@ WORKING_BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class Laplace(AdditiveNoise):
-    """Noise whose weight falls by one factor per place; the last weight covers all farther noise."""
+    """Noise that falls by one factor per place; the last weight is the sum of all farther noise."""
 
     name: ClassVar[str] = "laplace"
 

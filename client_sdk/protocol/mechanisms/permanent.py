@@ -77,7 +77,7 @@ class Permanent(Channel):
 
     @property
     def permanent_nanos(self) -> int:
-        """The maximum that all reports of an answer reveal, in billionths of epsilon, rounded up."""
+        """The maximum that all reports of an answer reveal: billionths of epsilon, rounded up."""
         return epsilon_nanos(self.permanent)
 
     def probability(self, symbol: int, given: int) -> Fraction:

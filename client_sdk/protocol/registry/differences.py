@@ -1,6 +1,6 @@
-"""What a change of a registry means: what is counted apart from now on, and what it costs.
+"""The meaning of a change to a registry: what is now counted separately, and what it costs.
 
-The registry before the change stands in a file, or in a file of a git revision.
+The registry before the change is in a file, or in a file of a git revision.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ UNCOUNTED: Final = "reports are still counted together"
 
 
 def between(old: Registry, new: Registry) -> list[str]:
-    """Return a sentence for each question that is new, is no longer asked, or means something else.
+    """Return a sentence for each question that is new, no longer asked, or of another meaning.
 
-    Of what changes no edition, titles and what may be published are named, because outsiders read
-    them. Purposes and the like are left out.
+    Changes to titles and to publication are named, although they change no edition, because
+    outsiders read them. Changes to purposes and the like are left out.
 
     Args:
         old: the registry before the change, with its history, if it has one.
@@ -64,7 +64,7 @@ def between(old: Registry, new: Registry) -> list[str]:
 
 
 def _shown_otherwise(old: Registry, new: Registry) -> Iterator[str]:
-    """Yield what people outside read otherwise from now on."""
+    """Yield the changes that outsiders see."""
     for name, metric in new.metrics.items():
         before = old.metrics.get(name)
         if before is None or before.edition != metric.edition:
@@ -101,7 +101,7 @@ def _price(metric: Metric) -> str:
 
 
 def changes(old: Metric, new: Metric) -> Iterator[str]:
-    """Yield what makes another edition of a question: clauses, each with a subject."""
+    """Yield the causes of a question's new edition: clauses, each with a subject."""
     if old.kind.name != new.kind.name:
         yield f"its kind changed from {old.kind.name} to {new.kind.name}"
     else:
@@ -121,7 +121,7 @@ def changes(old: Metric, new: Metric) -> Iterator[str]:
 
 
 def _of_key(key: str, before: object, after: object) -> Iterator[str]:
-    """Yield how a key of a definition changed."""
+    """Yield the change of a key of a definition."""
     if before == after:
         return
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
@@ -146,7 +146,7 @@ def _named(values: Sequence[object]) -> str:
 
 
 HELP = "FILE, or with REVISION:FILE in git, such as origin/main:metrics.toml"
-"""What a place may be, for the help of commands."""
+"""The accepted forms of a place, for the help of commands."""
 
 
 def nothing_at(place: Path) -> str:
@@ -163,7 +163,7 @@ def read(place: Path) -> Registry | None:
 
     Raises:
         RegistryError: if a file has mistakes or cannot be read, if there is no such revision, or if
-            neither it nor the working directory has such a file.
+            neither it nor the working directory contains such a file.
 
     """
     revision, colon, path = place.as_posix().partition(":")
@@ -188,9 +188,9 @@ def read(place: Path) -> Registry | None:
 
 
 def _require_new(place: Path) -> None:
-    """Refuse a file that neither the revision nor the working directory has.
+    """Refuse a file that is neither in the revision nor in the working directory.
 
-    A gate that compares with nothing lets everything through: it must not do so for a wrong path.
+    A gate that compares with nothing passes everything: it must not do so for a wrong path.
 
     Raises:
         RegistryError: if there is no such file here, either.
@@ -208,7 +208,7 @@ def _require_new(place: Path) -> None:
 
 
 def _in_git(place: Path) -> str | None:
-    """Return the text of a file of a revision that exists; None if it has no such file.
+    """Return the text of a file in an existing revision; None if it has no such file.
 
     Raises:
         RegistryError: if it cannot be read.
@@ -225,7 +225,7 @@ def _in_git(place: Path) -> str | None:
 
 
 def _git(*words: str) -> bytes | None:
-    """Return what git prints; None if it fails, or is not there."""
+    """Return the output of git; None if it fails, or is not installed."""
     import subprocess  # noqa: PLC0415 importing the SDK must stay quick
 
     try:

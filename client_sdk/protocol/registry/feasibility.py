@@ -1,18 +1,18 @@
 """Whether a device can pay for the first answer to every question.
 
 A registry may be free of mistakes and still not work: if a device's first day costs more than
-`per_window`, whichever question comes last gets no answer, on any device, and nobody sees why.
+`per_window`, the last question gets no answer, on any device, and nobody sees why.
 
-Charges are those of the ledger, and `Budget.exceeded` decides here as it does there. A sum is that
-of the worst order of answers: before the first answer to a question, all others were answered once
-in each of their windows that its first window touches, as far as a ceiling alone would let them. So
-without a shortage, a device can pay for every question that is first answered in the question's
-first window on that device. A question that is first asked later may find that the others have
-spent the budget. If questions with shorter windows make a sum, it is an upper bound: some numbers
-cannot be used up in that order.
+Charges are those of the ledger, and `Budget.exceeded` decides here as it does there. Each sum is
+that of the worst order of answers: before the first answer to a question, all others were answered
+once in each of their windows that its first window touches, as far as a ceiling alone would allow
+it. Without a shortage, a device can therefore pay for every question that is first answered in the
+question's first window on that device. A question that is first asked later may find that the
+others have spent the budget. If questions with shorter windows are part of a sum, it is an upper
+bound: some numbers cannot be spent in that order.
 
-A count is paid for after its window has ended, and after what is paid for when the next window
-begins: `client_sdk.answers.schedule` says why. So one window more of those questions comes first.
+A count is paid for after its window has ended, and after the charges at the beginning of the next
+window (see `client_sdk.answers.schedule`). One more window of those questions thus comes first.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
 
 MOST_TERMS = 6
-"""Of a sum in a sentence: as many as can be read at a glance. The rest is one term."""
+"""The number of terms of a sum in a sentence, for reading at a glance. The rest is one term."""
 
 
 class _Term(NamedTuple):
-    """What a question costs before all questions have had one answer."""
+    """The cost of a question before all questions have had one answer."""
 
     name: str
     times: int
@@ -45,7 +45,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return what of it a ceiling alone would let through, at least one answer."""
+        """Return the part of it that a ceiling alone would allow, at least one answer."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 
@@ -70,7 +70,7 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
 
 
 def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
-    """Yield what a first window costs, with its kind, for each kind that may be the costliest."""
+    """Yield the cost of a first window, with its kind, for each kind that may be the costliest."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
         yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]

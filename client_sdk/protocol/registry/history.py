@@ -1,4 +1,4 @@
-"""The history of a registry: what released apps may still answer after a question has changed.
+"""The history of a registry: the questions that released apps may still answer after a change.
 
 ``hearsay-client release`` keeps each released registry, whole, in a file beside the registry:
 ``metrics.history.toml`` beside ``metrics.toml``. The collector counts, and the estimator reports,
@@ -35,7 +35,7 @@ class Release(NamedTuple):
     Attributes:
         day: the day of the release.
         registry: its questions.
-        line: where it begins in the history; 0 if it is not there yet.
+        line: the line where it begins in the history; 0 if it is not in it yet.
 
     """
 
@@ -78,10 +78,10 @@ def _with_history(registry: Registry, path: Path) -> Registry:
 
 
 def with_releases(registry: Registry, releases: Sequence[Release], history: Path) -> Registry:
-    """Return a registry with what the releases in its history ask otherwise.
+    """Return a registry with the differing questions of the releases in its history.
 
     Raises:
-        RegistryError: if they are of another app.
+        RegistryError: if they belong to another app.
 
     """
     require_same_app(registry, releases, history)
@@ -89,7 +89,7 @@ def with_releases(registry: Registry, releases: Sequence[Release], history: Path
 
 
 def require_same_app(registry: Registry, releases: Sequence[Release], history: Path) -> None:
-    """Refuse the history of another app: its questions are none that these apps ask.
+    """Refuse the history of another app, because these apps do not ask its questions.
 
     Raises:
         RegistryError: naming the first release of another app.
@@ -105,7 +105,7 @@ def require_same_app(registry: Registry, releases: Sequence[Release], history: P
 
 
 def releases_in(history: Path) -> tuple[Release, ...]:
-    """Return the releases that a history holds, the oldest first; none if there is no such file.
+    """Return the releases in a history, the oldest first; none if there is no such file.
 
     Raises:
         RegistryError: if the file cannot be used.
@@ -123,10 +123,10 @@ def releases_in(history: Path) -> tuple[Release, ...]:
 
 
 def with_former(registry: Registry, releases: Sequence[Release]) -> Registry:
-    """Return a registry that also knows what earlier releases ask otherwise.
+    """Return a registry that also contains the differing questions of earlier releases.
 
-    The former questions come in the order of the releases that asked them last. A question is a
-    newcomer if a release does not ask it as the registry does.
+    The former questions are in the order of the releases that asked them last. A question is a
+    newcomer if some release does not ask it as the registry does.
     """
     covered = {f"{name}:{edition}" for name, metric in registry.metrics.items() for edition in metric.editions}
     former: list[Former] = []
@@ -159,12 +159,12 @@ def written(releases: Sequence[Release]) -> str:
 
 
 def with_release(releases: Sequence[Release], release: Release) -> tuple[Release, ...]:
-    """Return the releases with one more, after those of its day and before."""
+    """Return the releases and one more, inserted after those of its day and earlier."""
     return tuple(sorted((*releases, release), key=lambda each: each.day))
 
 
 def is_released(registry: Registry, releases: Sequence[Release]) -> bool:
-    """Whether a release asks exactly the questions of a registry, of the same meaning."""
+    """Whether a release asks exactly the questions of a registry, with the same meaning."""
     return any(_editions(each.registry) == _editions(registry) for each in releases)
 
 
@@ -183,10 +183,10 @@ def _quoted(text: str) -> str:
 
 
 def parsed(text: str, name: str) -> tuple[Release, ...]:
-    """Return the releases that the text of a history with this name holds, the oldest first.
+    """Return the releases in the text of a history with this name, the oldest first.
 
     Raises:
-        RegistryError: naming what is wrong, with its line.
+        RegistryError: naming the mistakes, with their lines.
 
     """
     import tomllib  # noqa: PLC0415 as in `Registry.parse`
@@ -226,9 +226,9 @@ def _release(entry: object, name: str, number: int, text: str, lines: Mapping[st
 
 
 def _line_in(text: str, begin: int, source: str, line: int) -> int:
-    """Return the line of a text at which it holds a line of a source that begins in ``begin``.
+    """Return the line of a text that contains a line of a source, which begins in line ``begin``.
 
-    A source that is written on one line, with escapes, has all of its lines there.
+    If a source is written on one line, with escapes, all its lines are on that line.
     """
     outer, inner = text.splitlines(), source.splitlines()
     places = (place for place in (begin + line, begin + line - 1) if outer[place - 1 : place] == inner[line - 1 : line])

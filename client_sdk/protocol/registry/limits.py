@@ -1,4 +1,4 @@
-"""How much a registry may reveal without a reason of its own.
+"""How much a registry may reveal without giving a reason.
 
 The limits are below what published deployments reveal. Apple's devices reveal epsilon 2 to 16 *a
 day* (Desfontaines, "A list of real-world uses of differential privacy"), which Tang et al. 2017,
@@ -6,7 +6,7 @@ day* (Desfontaines, "A list of real-world uses of differential privacy"), which 
 with the parameters of Chrome reveals 1.07 by one report and 4.39 by all reports of an answer that
 never changes (Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash functions, f = 1/2,
 p = 1/2 and q = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees"
-(2025), names no number, and asks for a justification of the one chosen: `accept` holds that reason.
+(2025), names no number, and asks for a justification of the chosen one, which is in `accept`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 
 REPORT_ODDS: Final = 9
-"""Even odds become nine to one at most by one report."""
+"""Even odds become at most nine to one by one report."""
 
 SENSITIVE_ODDS: Final = 3
-"""The same by one report of a question that is marked as sensitive."""
+"""The same for one report of a question that is marked as sensitive."""
 
 YEAR_NANOS: Final = 5 * NANOS
-"""The most of a year, in billionths: even odds can become 149 to one."""
+"""The maximum for a year, in billionths: even odds can become 149 to one."""
 
 
 class _StillAsked(NamedTuple):
@@ -40,10 +40,10 @@ class _StillAsked(NamedTuple):
 
 
 def excesses(registry: Asked, today: date) -> list[str]:
-    """Return a sentence for each limit that a registry exceeds, whether or not it says why.
+    """Return a sentence for each limit that a registry exceeds, whether or not it gives a reason.
 
-    Questions that have expired on the day are left out. Any year counts, also of a device that has
-    been reporting for long.
+    Questions that have expired on the day are left out. Any year counts, even for a device that has
+    been reporting for a long time.
     """
     asked = _still_asked(registry, today)
     return [*_of_reports(asked), *_of_a_year(asked)]
@@ -73,7 +73,7 @@ def remarks(registry: Asked, today: date) -> list[str]:
 
 
 def too_revealing(registry: Asked) -> list[Metric]:
-    """Return the questions of which one report exceeds its limit."""
+    """Return the questions whose single report exceeds its limit."""
     return [metric for metric in registry.metrics.values() if metric.epsilon_nanos > nanos_ceiling(_odds(metric))]
 
 

@@ -1,8 +1,8 @@
-"""In which lines of a file its tables and keys begin: only a mistake needs that.
+"""The lines of a file in which its tables and keys begin: only needed for mistakes.
 
-`tomllib` names no lines. But every header and every key with its value is a small TOML document of
-its own, so `tomllib` itself says what it holds. Such a statement ends with the first line that is
-not within brackets or a text of several lines.
+`tomllib` names no lines. But every header, and every key with its value, is a small TOML document
+by itself, so that `tomllib` can parse it. Such a statement ends with the first line that is not
+within brackets or a text of several lines.
 """
 
 from __future__ import annotations
@@ -20,22 +20,20 @@ _MARKS = r"""(?sx)
     | '[^'\n]*'
     | [][{}\n]
     """
-"""What ends a statement of TOML, and what may hold the same letters without ending it.
-
-`re` compiles it when a mistake needs it: importing the SDK must stay quick.
+"""The ends of TOML statements, and the tokens that may contain the same letters without being ends.
 """
 
 LEVELS = 8
-"""How deep keys are looked for.
+"""The depth to which keys are searched.
 
-No mistake is named deeper, and a header may have any number of parts.
+Mistakes are not named at a greater depth, but a header may have any number of parts.
 """
 
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def line_of(place: str, lines: Mapping[str, int]) -> int:
-    """Return the line of a place such as ``metric.os.epsilon``, or else of what should hold it."""
+    """Return the line of a place such as ``metric.os.epsilon``, or else of its closest parent."""
     while place and place not in lines:
         place = place.rpartition(".")[0]
     return lines.get(place, 1)
@@ -44,7 +42,7 @@ def line_of(place: str, lines: Mapping[str, int]) -> int:
 def lines_of(text: str) -> dict[str, int]:
     """Return the first line of each table and key of a TOML text, by its place.
 
-    Of a list of tables, ``[[release]]``, the places are ``release.1``, ``release.2`` and so on.
+    The places in a list of tables, ``[[release]]``, are ``release.1``, ``release.2`` and so on.
     """
     import tomllib  # noqa: PLC0415 importing the SDK must stay quick
 
@@ -77,7 +75,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paths(document: dict[str, Any], levels: int = LEVELS) -> Iterator[tuple[str, ...]]:
-    """Yield the path of what a document holds; of a header the last one is its table."""
+    """Yield the paths in a document; in a header's document the last path is its table."""
     for key, value in document.items():
         yield (key,)
         if isinstance(value, dict) and levels > 1:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import Utility
 
 LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
-"""Below the least, a table's integers resolve nothing. Above the greatest, one device in a hundred
-could be exposed."""
+"""Below the minimum, a table's integers cannot resolve it. Above the maximum, one device in a
+hundred could be exposed."""
 
 Variables = Mapping[str, tuple[str, ...]]
 """Public variables, each with its values."""
@@ -35,16 +35,16 @@ VALUE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 """A value of a public variable: a word or a version, which needs no quoting anywhere."""
 
 MOST_STRATA: Final = 32
-"""The most strata of a question: a device in a rarer one would stand out among few."""
+"""The maximum strata of a question: a device in a rarer one would stand out among few."""
 
 MAX_UNIT: Final = 16
-"""The most characters of a unit, which stands behind figures: "ms", "km/h" or "open windows"."""
+"""The maximum length of a unit, which follows figures: "ms", "km/h" or "open windows"."""
 
 MAX_TITLE: Final = 60
-"""The most characters of a title: it stands over a chart and in a line of a table."""
+"""The maximum length of a title: it is printed above a chart and in a line of a table."""
 
 MOST_RETENTION_DAYS: Final = 36_500
-"""A hundred years: to keep tallies for longer, leave the key out."""
+"""A hundred years. To keep tallies for longer, leave the key out."""
 
 
 def _read_epsilon(table: TomlTable, key: Key, _: Mapping[str, Any]) -> RequestedEpsilon | None:
@@ -156,11 +156,11 @@ KEYS: Final[Mapping[str, Key]] = {
         Key("persist", FLAG, "of a count: store the running sum on disk", required=False),
     )
 }
-"""The keys of a question beside those of its kind."""
+"""The keys of a question in addition to those of its kind."""
 
 
 def _refuse_others(table: TomlTable, kind: Kind) -> None:
-    """Refuse the keys that are left and belong to other kinds; only a mistake loads these."""
+    """Refuse the remaining keys that belong to other kinds; only a mistake loads these."""
     for key in table.left:
         names = [name for name in KINDS if key in {each.name for each in kind_named(name).keys}]
         if names and kind.name not in names:
@@ -250,7 +250,7 @@ def _take(table: TomlTable, name: str) -> Any:  # noqa: ANN401 what TOML holds
 
 
 def _read_kind(table: TomlTable, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return the kind of answer; None if it has mistakes, which the table collects."""
+    """Return the kind of answer; None if it has mistakes, which are added to the table."""
     raw = table.take("cross")
     if raw is not None:
         from client_sdk.protocol.kinds.cross import read_cross  # noqa: PLC0415 2 ms
@@ -276,7 +276,7 @@ def _refuse(table: TomlTable, kind: Kind) -> None:
 
 
 def _read_fill(table: TomlTable, kind: Kind | None) -> Fill | None:
-    """Return what is reported if nothing was recorded; None if nothing is."""
+    """Return the report if nothing was recorded; None if there is none."""
     is_filled, value = _take(table, "fill_in"), _take(table, "fill_value")
     if kind is None or not is_filled:
         if value is not None and kind is not None:

@@ -52,17 +52,17 @@ SCHEMA = 1
 """The schema that this version reads."""
 
 MOST_ANSWERS = 1000
-"""The most questions drawn per window: far more than a device should ever answer."""
+"""The maximum number of questions drawn per window: far more than a device should ever answer."""
 
 WHOLE = "registry"
-"""The place of a mistake in a text that is not TOML; in a file, its path is named instead."""
+"""The place of a mistake in a text that is not TOML; for a file, its path is used instead."""
 
 MOST_SHOWN: Final = 3
-"""Missing sentences to name; a new language lacks hundreds."""
+"""The number of missing sentences to name; a new language lacks hundreds."""
 
 
 class Former(NamedTuple):
-    """A question that apps of earlier releases still answer, and the registry asks no more.
+    """A question that the registry no longer asks, but apps of earlier releases still answer.
 
     Attributes:
         metric: its definition.
@@ -79,7 +79,7 @@ class Former(NamedTuple):
 
 
 class DatedEvent(NamedTuple):
-    """What happened on a day, for people who read reports."""
+    """An event on a day, for people who read reports."""
 
     day: date
     title: str
@@ -94,15 +94,15 @@ class Registry:
         owner: the person or team to contact about it.
         budget: the ceilings that devices keep.
         metrics: the questions by name, in the file's order.
-        source: the text that it was read from; empty if it was made otherwise.
-        stopped: the questions that are asked no more, whichever registry a device has.
-        strata: the public variables by which questions may be counted apart, each with its values.
+        source: the text that it was read from; empty if it was not read from a text.
+        stopped: the questions that are no longer asked, whichever registry a device has.
+        strata: the public variables, with their values, by which questions may be counted apart.
         own_sentences: the app's sentences for users, by language and key.
         former: the questions of earlier releases, by `client_sdk.protocol.registry.history`; a
             device does without them.
         newcomers: the questions that not every release in the history asks.
-        population: how many devices are expected; None if nobody says. No edition depends on it.
-        events: what happened, in the order of days. No edition depends on it.
+        population: the expected number of devices; None if unknown. No edition depends on it.
+        events: the events, by rising day. No edition depends on it.
 
     """
 
@@ -120,7 +120,7 @@ class Registry:
     events: tuple[DatedEvent, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make the metrics unchangeable."""
+        """Make the metrics immutable."""
         object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
 
     def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
@@ -130,7 +130,7 @@ class Registry:
         return Registry, (*fields, *named, self.former, self.newcomers, self.population, self.events)
 
     def metric(self, name: str) -> Metric:
-        """Return the metric of a name.
+        """Return the metric with a name.
 
         Raises:
             UnknownMetricError: if there is none.
@@ -141,7 +141,7 @@ class Registry:
         return self.metrics[name]
 
     def asked_as(self, name: str, edition: str) -> Metric | None:
-        """Return the question that has an edition, former ones included; None if none has."""
+        """Return the question with an edition, including former ones; None if there is none."""
         metric = self.metrics.get(name)
         if metric is not None and edition in metric.editions:
             return metric
@@ -166,13 +166,13 @@ class Registry:
         return replace(self, metrics={name: metric.for_strata(strata) for name, metric in self.metrics.items()})
 
     def sentences(self, language: str) -> Sentences:
-        """Return the sentences for users in a language, the app's own in place of those that ship.
+        """Return the sentences for users in a language; the app's own replace those that ship.
 
-        The purposes and titles of questions are among them, as the app wrote them unless it
+        They include the purposes and titles of questions, in the app's own words unless it
         translates them.
 
         Raises:
-            LanguageError: if neither ships the language; the message names those that do.
+            LanguageError: if neither ships the language; the message names the available ones.
 
         """
         purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in self.metrics.items()}
@@ -180,7 +180,7 @@ class Registry:
         return Sentences(purposes | titles | dict(sentences_in(language, self.own_sentences).texts))
 
     def neglected(self, today: date) -> list[str]:
-        """Return a sentence for each metric that has expired, or that nobody owns."""
+        """Return a sentence for each metric that has expired, or that has no owner."""
         sentences = []
         for name, metric in self.metrics.items():
             if metric.has_expired(Window.on(metric.window, today)):
@@ -192,37 +192,37 @@ class Registry:
     def objections(self, today: date) -> list[str]:
         """Return why the registry should not be released: a sentence for each reason, or none.
 
-        A ceiling may deny a question of today its first answer. A limit may be exceeded, for which
-        ``[budget] accept`` gives no reason.
+        A ceiling may deny a present question its first answer. A limit may be exceeded without a
+        reason in ``[budget] accept``.
         """
         from client_sdk.protocol.registry.limits import excesses  # noqa: PLC0415 1 ms, for developers
 
         return [*self.shortages(today), *([] if self.budget.accept else excesses(self, today))]
 
     def shortages(self, today: date) -> list[str]:
-        """Return a sentence for each ceiling that may deny a question of today its first answer."""
+        """Return a sentence for each ceiling that may deny a present question its first answer."""
         from client_sdk.protocol.registry.feasibility import shortages  # noqa: PLC0415 1 ms, for developers
 
         return shortages(self.budget, self.metrics, today)
 
     @classmethod
     def load(cls, path: str | Path, *, today: date | None = None) -> Registry:
-        """Read a registry from its file, and log what `check` would refuse, once in a process.
+        """Read a registry from its file, and log what `check` would refuse, once per process.
 
-        Without a handler of logs nothing is: the users of a command are no developers.
+        Nothing is logged without a log handler, because the users of a command are not developers.
 
         >>> sorted(Registry.load("metrics.toml").metrics)
         ['dark_mode', 'days_of_use', 'taps']
 
         Args:
             path: the file.
-            today: the day for which to log: a question that has expired costs nothing any more. By
-                default it is the present UTC day.
+            today: the day for which to log: a question that has expired costs nothing. By default
+                it is the present UTC day.
 
         Raises:
             RegistryError: naming every mistake by line, metric and key, or saying why the file
                 cannot be read.
-            TypeError: if ``path`` is no path, such as None.
+            TypeError: if ``path`` is not a path, such as None.
 
         """
         registry = cls.read(path)
@@ -288,7 +288,7 @@ class Registry:
 
 
 def registry_of(given: Registry | str | Path) -> Registry:
-    """Return the registry that an app gives, or that of the file whose path it gives.
+    """Return the registry from an app: itself, or the one in the file whose path is given.
 
     Raises:
         RegistryError, TypeError: as `Registry.load` does.
@@ -299,7 +299,7 @@ def registry_of(given: Registry | str | Path) -> Registry:
 
 @lru_cache(maxsize=1)
 def _parsed_once(text: str, name: str) -> Registry:
-    """Parse a file; a command that asks for consent and then records reads one file twice."""
+    """Parse a file once: a command that asks for consent and then records reads it twice."""
     return Registry.parse_file(text, name)
 
 
@@ -355,7 +355,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 
 
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each permanent answer that a browser could be made to draw again."""
+    """Return a mistake for each permanent answer that a browser could be forced to draw again."""
     problem = "needs a secret, which browsers may delete; remove it, or remove web_year from [budget]"
     permanent = [name for name, metric in metrics.items() if metric.channel.permanent_nanos]
     return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
@@ -393,7 +393,7 @@ def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEve
 
 
 def _day(name: str) -> date | None:
-    """Return the day of a name such as 2027-03-02; None if it is no day, or written otherwise."""
+    """Return the day of a name such as 2027-03-02; None if it is not a day in this form."""
     with suppress(ValueError):
         day = date.fromisoformat(name)
         return day if day.isoformat() == name else None
@@ -416,7 +416,7 @@ def _read_budget(table: TomlTable) -> Budget:
     answers = table.whole("answers", MOST_ANSWERS) if strategy is Strategy.SAMPLE else None
     accept = table.text("accept")
     table.nothing_else()
-    placeholder = int(GREATEST_EPSILON * NANOS)  # for a mistaken ceiling, so that reading can go on
+    placeholder = int(GREATEST_EPSILON * NANOS)  # for an invalid ceiling, so that reading can continue
     per_window, lifetime = ceilings["per_window"], ceilings["lifetime"]
     return Budget(
         window=window,
@@ -434,7 +434,7 @@ def _read_budget(table: TomlTable) -> Budget:
 def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
     """Return a metric that needs all purposes of the metrics that it crosses.
 
-    If one of those has no purpose, neither has the pair: its answer is part of the pair's.
+    If one of those has no purpose, the pair has none either: its answer is part of the pair's.
     """
     if not metric.kind.crossed:
         return metric
@@ -465,7 +465,7 @@ def _read_metrics(
 
 
 def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each title that is that of another question, or its name."""
+    """Return a mistake for each title that equals another question's title or name."""
     known: dict[str, str] = {}
     problem = "is also the title of metric.{}; choose another"
     return [
@@ -486,7 +486,7 @@ def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
 
 
 def read_sentences(raw: object, metrics: Collection[str], mistakes: list[tuple[str, str]]) -> dict[str, dict[str, str]]:
-    """Return an app's sentences by language and key; note what is wrong with them."""
+    """Return an app's sentences by language and key; note their mistakes."""
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not all(isinstance(table, dict) for table in raw.values()):
@@ -534,16 +534,16 @@ FOLDER = "trial"
 """The folder of a trial's ledger or store, within the app's or the collector's."""
 
 UNREACHED = 10**9
-"""A ceiling that no trial reaches."""
+"""A ceiling that a trial never reaches."""
 
 
 def in_trial(registry: Registry) -> Registry:
     """Return the registry of a trial.
 
-    Its editions are those of trials alone, so that a collector of real reports knows none of them,
-    and its app is another one, so that neither a ledger nor a store is shared. Every window is
-    asked from the first one on: nothing is drawn, no ceiling is reached, and what would be filled
-    in at the end of a window is reported when it is recorded.
+    Its editions belong to trials alone, so that a collector of real reports knows none of them, and
+    its app has another name, so that neither a ledger nor a store is shared. Every window is asked
+    from the first one on: nothing is drawn, no ceiling is reached, and reports that would be filled
+    in at the end of a window are made when the answer is recorded.
     """
     if any(metric.is_trial for metric in registry.metrics.values()):
         return registry

@@ -1,7 +1,7 @@
 """The sentences that users read: one catalog for each language, which an app may change or extend.
 
 A sentence has a dotted key, such as ``statement.why``, and placeholders in braces. Python and the
-SDK for browsers read the same catalogs, so that they say the same.
+SDK for browsers read the same catalogs, so that both use the same sentences.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any, Final
 from client_sdk.protocol.errors import LanguageError
 
 ENGLISH: Final = "en"
-"""The language by default. Its catalog decides which keys and placeholders there are."""
+"""The default language. Its catalog determines the keys and placeholders."""
 
 SHIPPED: Final = ("de", ENGLISH)
-"""The languages whose catalogs are complete without an app's."""
+"""The languages whose catalogs are complete without an app's sentences."""
 
 PURPOSE: Final = "purpose."
-"""With what the key of a question's purpose begins, which only its app can translate."""
+"""The prefix of the key of a question's purpose, which only its app can translate."""
 
 TITLE: Final = "title."
-"""With what the key of a question's title begins, likewise."""
+"""The prefix of the key of a question's title, which only its app can translate."""
 
 LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 """A tag such as de or pt-BR (RFC 5646)."""
@@ -50,15 +50,15 @@ class Sentences:
         self.texts = texts
 
     def __call__(self, key: str, /, **values: str | int) -> str:
-        """Return a sentence; a whole number is written as the language does.
+        """Return a sentence; a whole number is written in the style of the language.
 
-        Braces that an app writes into a purpose stay as they are.
+        Braces that an app writes into a purpose are left unchanged.
         """
         words = {name: value if isinstance(value, str) else self.number(value) for name, value in values.items()}
         return _PLACEHOLDER.sub(lambda match: words.get(match[1], match[0]), self.texts[key])
 
     def __contains__(self, key: str) -> bool:
-        """Whether there is a sentence of a key."""
+        """Whether there is a sentence with a key."""
         return key in self.texts
 
     def date(self, day: date) -> str:
@@ -66,7 +66,7 @@ class Sentences:
         return self("number.date", year=f"{day:%Y}", month=f"{day:%m}", day=f"{day:%d}")
 
     def code(self, kind: str, code: str) -> str:
-        """Return the words of a code; the code itself if a later version of the SDK wrote it."""
+        """Return the words for a code; the code itself if a later version of the SDK wrote it."""
         return self.texts.get(f"{kind}.{code}", code)
 
     def number(self, number: Fraction | int, decimals: int = 0) -> str:
@@ -89,10 +89,10 @@ def shipped(language: str = ENGLISH) -> Sentences:
 
 
 def sentences_in(language: str, own: Mapping[str, Mapping[str, str]]) -> Sentences:
-    """Return the sentences of a language: those that ship, and an app's own in place of them.
+    """Return the sentences of a language: those that ship, with an app's own replacing them.
 
     Raises:
-        LanguageError: if neither ships the language; the message names those that do.
+        LanguageError: if neither ships the language; the message names the available ones.
 
     """
     require_language(language, own)
@@ -112,7 +112,7 @@ def languages(own: Collection[str]) -> list[str]:
 
 
 def flattened(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield what tables within tables hold, with dotted keys."""
+    """Yield the values of nested tables, with dotted keys."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from flattened(value, f"{before}{key}.")
@@ -121,5 +121,5 @@ def flattened(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str,
 
 
 def placeholders(text: str) -> set[str]:
-    """Return the names that a sentence has in braces."""
+    """Return the names in braces of a sentence."""
     return set(_PLACEHOLDER.findall(text))

@@ -1,4 +1,4 @@
 """The bodies that travel between device, relay, collector and estimator, read strictly.
 
-Imports windows and errors of the vocabulary only.
+Imports only windows and errors of the vocabulary.
 """

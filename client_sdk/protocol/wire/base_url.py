@@ -6,21 +6,21 @@ import re
 from urllib.parse import urlsplit
 
 _MOST_PART = 63
-"""The most characters of a part of a host's name (RFC 1035, section 2.3.4)."""
+"""The maximum length of a part of a host's name (RFC 1035, section 2.3.4)."""
 
 _BYTE = r"(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])"
 _THIS_MACHINE = re.compile(rf"localhost|127(\.{_BYTE}){{3}}|::1", re.ASCII)
 """The name and the addresses that never leave this machine (RFC 1122, section 3.2.1.3; RFC 4291,
 section 2.5.3).
 
-RFC 6761 has ``app.localhost`` and ``localhost.`` stay here, too. But glibc asks the network's name
-server for them, as for ``127.0.0.999``, and its answer names the machine.
+RFC 6761 also keeps ``app.localhost`` and ``localhost.`` on this machine. But glibc asks the
+network's name server for them, as for ``127.0.0.999``, and its answer names the machine.
 """
 
 
 def is_host(name: str) -> bool:
     """Whether a text may name a machine: one with an empty or too long part, as `a..b`, cannot."""
-    if name.isascii():  # as the codec would say, whose tables take 2 ms to load
+    if name.isascii():  # as the codec would decide, whose tables take 2 ms to load
         *parts, last = name.split(".")
         return bool(name) and all(0 < len(part) <= _MOST_PART for part in parts) and len(last) <= _MOST_PART
     try:
@@ -50,9 +50,9 @@ def is_readable_on_the_way(base_url: str) -> bool:
 
 
 def proxies_to(base_url: str) -> dict[str, str] | None:
-    """Return the proxies to a base URL, for requests. None stands for those of the environment.
+    """Return the proxies to a base URL, for requests. None means those of the environment.
 
-    To this machine there are none: a proxy may be elsewhere.
+    For this machine there are none: a proxy may be elsewhere.
     """
     return {"http": "", "https": ""} if is_on_this_machine(base_url) else None
 
@@ -61,13 +61,13 @@ def check_address(collector: str, upload_key: str | None, *, allow_plain_http: b
     """Refuse an address or a key that an upload must not or cannot use.
 
     Raises:
-        ValueError: if the address is no http or https URL, or has a query, a fragment, blanks
-            or a user name; if it leads to another machine without TLS and that is not allowed;
-            or if the secret is not printable ASCII without blanks.
-        TypeError: if the secret is no text.
+        ValueError: if the address is not an http or https URL, or has a query, a fragment, blanks
+            or a user name; if it leads to another machine without TLS and that is not allowed; or
+            if the secret is not printable ASCII without blanks.
+        TypeError: if the secret is not a text.
 
     """
-    if not is_base_url(collector):  # not shown: it may hold a password
+    if not is_base_url(collector):  # not shown: it may contain a password
         raise ValueError(
             "collector must be a URL such as https://telemetry.example.com, without query, fragment, spaces or user"
         )

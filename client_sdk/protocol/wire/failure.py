@@ -1,10 +1,10 @@
-"""Why a server could not be used: a closed list of causes, each with one piece of advice.
+"""Reasons why a server could not be used: a closed list of causes, each with one advice.
 
-Everything that connects classifies by it: the SDKs, the relay, the collector's store and the
+All code that connects uses this classification: the SDKs, the relay, the collector's store and the
 estimator. `tests/vectors/failures.json` is the same list for other languages.
 
-Exceptions are known by the names of their classes, so that neither this module nor who imports it
-needs `requests`, `redis` or `ssl`.
+Exceptions are recognized by the names of their classes, so that neither this module nor its
+importers need `requests`, `redis` or `ssl`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Final
 
 
 class Failure(Enum):
-    """A cause. Where an error has several, the first in this order is the reason.
+    """A cause. If an error has several, the first in this order is the reason.
 
     Attributes:
-        what: what is wrong with the server, to follow its name.
+        what: the problem with the server, to follow its name.
         advice: what to do.
 
     """
@@ -51,7 +51,7 @@ class Failure(Enum):
     OTHER = "the connection failed", "see the logs of both sides"
 
     def __init__(self, what: str, advice: str) -> None:
-        """Name the parts."""
+        """Store the parts."""
         self.what = what
         self.advice = advice
 
@@ -60,13 +60,13 @@ class Failure(Enum):
 
         Args:
             server: a name for the server, such as ``the store``.
-            detail: what is known about this case, such as a status.
+            detail: a known detail of this case, such as a status.
 
         """
         return f"{server} cannot be used: {self.words(detail)}"
 
     def words(self, detail: str = "") -> str:
-        """Return the same without the server: what is wrong, and what to do."""
+        """Return the same without the server: the problem, and what to do."""
         return f"{self.what}{f' ({detail})' if detail else ''}; {self.advice}"
 
 
@@ -96,7 +96,7 @@ _FULL_DISK_WORDS: Final = (
     "MISCONF",
     *(os.strerror(code) for code, cause in _BY_ERRNO.items() if cause is Failure.DISK),
 )
-"""How a Redis or Valkey server says so; MISCONF is its code for a failed write."""
+"""The words of a Redis or Valkey server for this; MISCONF is its code for a failed write."""
 
 _BY_STATUS: Final[Mapping[int, Failure]] = {
     **dict.fromkeys((301, 302, 303, 307, 308), Failure.REDIRECT),
@@ -115,13 +115,13 @@ _ORDER: Final = list(Failure)
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return the cause of an error, looking through the errors that it wraps."""
+    """Return the cause of an error, including the errors that it wraps."""
     causes = {cause for inner in _wrapped(error, set()) if (cause := _cause(inner)) is not None}
     return min(causes, key=_ORDER.index, default=Failure.OTHER)
 
 
 def failure_of_status(status: int) -> Failure:
-    """Return the cause of an HTTP status that is no success."""
+    """Return the cause of an HTTP status that is not a success."""
     return _BY_STATUS.get(status, Failure.STATUS)
 
 
@@ -135,7 +135,7 @@ def _cause(error: BaseException) -> Failure | None:
 
 
 def _wrapped(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
-    """Yield an error and all that led to it: causes, contexts, reasons and arguments."""
+    """Yield an error and everything that led to it: causes, contexts, reasons and arguments."""
     if id(error) in seen:
         return
     seen.add(id(error))

@@ -1,4 +1,4 @@
-"""The body of an upload, read strictly, as everybody reads what another program sent.
+"""The body of an upload, read strictly, like everything that another program sent.
 
 Bodies of version 1 are closed: an unknown field is an error, and a new field means version 2. No
 part of a malformed body is ever echoed.
@@ -20,7 +20,7 @@ MAX_UPLOAD_BYTES = 65_536
 """Bytes of one upload's body: 256 reports with the longest names fit."""
 
 MAX_SYMBOL = 2**53 - 1
-"""The largest integer that every JSON reader keeps exactly (RFC 8259, section 6)."""
+"""The largest integer that every JSON reader stores exactly (RFC 8259, section 6)."""
 
 UPLOAD_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -76,4 +76,4 @@ def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN40
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
-"""Devices send the same few names, so that nearly all are known to be good."""
+"""Devices send the same few names, so that nearly all are found in this cache."""

@@ -7,8 +7,8 @@ import re
 from typing import NamedTuple
 
 MAX_REPORTS = 256
-"""The most reports in one upload: a device's backlog of months, and a bound on one atomic step of
-the store."""
+"""The maximum number of reports in one upload: a device's backlog of months, and a bound on one
+atomic step of the store."""
 
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")
@@ -17,7 +17,7 @@ EDITION = re.compile(r"[0-9a-f]{12}")
 class Report(NamedTuple):
     """One perturbed answer: the names of its metric and window, and the output symbol, from 0.
 
-    The edition, 12 hex digits, is what the report means.
+    The edition, 12 hex digits, identifies the meaning of the report.
     """
 
     metric: str

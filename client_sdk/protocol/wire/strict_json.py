@@ -1,6 +1,6 @@
 """JSON, read strictly: UTF-8, nothing beyond RFC 8259, and no member twice.
 
-What can be malformed in a body is a closed enumeration with stable codes.
+The possible mistakes in a body are a closed enumeration with stable codes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from client_sdk.protocol.errors import HearsayError
 
 
 def load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
-    """Return the document that a body holds.
+    """Return the document in a body.
 
     Raises:
         MalformedError: if the body is not JSON, or an object has a member twice.
@@ -34,7 +34,7 @@ def load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
 
 
 def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa: ANN401 what JSON holds
-    """Refuse what is not an object with exactly these fields."""
+    """Refuse anything but an object with exactly these fields."""
     expected = ", ".join(sorted(fields))
     if type(raw) is not dict:
         malformed(Malformed.INVALID_TYPE, place, f"must be an object with exactly: {expected}")
@@ -73,7 +73,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 class Malformed(StrEnum):
-    """Why a body is not what the wire format says. The value is the code on the wire."""
+    """Why a body violates the wire format. The value is the code on the wire."""
 
     INVALID_JSON = "invalid_json"
     INVALID_TYPE = "invalid_type"
@@ -94,17 +94,17 @@ MALFORMED_REPLIES = frozenset({Malformed.INVALID_VERDICT, Malformed.INVALID_ANSW
 
 
 class MalformedError(HearsayError):
-    """A body that is not what the wire format says.
+    """A body that violates the wire format.
 
     Attributes:
         code: the kind of mistake, for programs.
         place: where in the body, for example ``reports[3].symbol``; the content is never echoed.
-        problem: what would be right there.
+        problem: what would be correct there.
 
     """
 
     def __init__(self, code: Malformed, place: str, problem: str) -> None:
-        """Say by code, place and sentence what is malformed."""
+        """Describe the mistake by code, place and sentence."""
         super().__init__(f"{place}: {problem}")
         self.code = code
         self.place = place

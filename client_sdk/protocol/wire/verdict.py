@@ -1,12 +1,12 @@
 """The collector's verdict on an upload: which reports it counted, and why it refused the others.
 
-Devices read it after an upload has left. It decides when a report is sent again, and never what a
-report says.
+Devices read it after an upload has left. It decides when a report is sent again, and never the
+content of a report.
 
 A header beside it tells every device which questions the collector has stopped: the body is closed,
 and a device that does not know the header ignores it. An entry names a metric and an edition,
-because two metrics that ask alike have the same edition. A false answer can only silence with it.
-So what is malformed is left out, and nobody is told.
+because two metrics with equal definitions have the same edition. A forged header can only silence
+questions. Malformed entries are therefore left out without an error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Refusal(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What happened and what to do, in one sentence."""
+        """The problem and its solution, in one sentence."""
         return _SENTENCES[self]
 
     @property
@@ -63,10 +63,10 @@ _SENTENCES = {
 
 
 class Verdict(NamedTuple):
-    """What became of an upload.
+    """The outcome of an upload.
 
     Attributes:
-        reports: how many reports the upload had.
+        reports: the number of reports in the upload.
         refused: index and reason of each report that was not counted, by rising index.
 
     """
@@ -76,7 +76,7 @@ class Verdict(NamedTuple):
 
     @property
     def accepted(self) -> int:
-        """How many reports were counted."""
+        """The number of reports that were counted."""
         return self.reports - len(self.refused)
 
     def encode(self) -> bytes:
@@ -121,10 +121,10 @@ STOPPED: Final = "Hearsay-Stopped"
 """The header's name."""
 
 MAX_STOPPED: Final = 64
-"""The most questions of a list: of more, an app needs a new registry."""
+"""The maximum number of questions in a list: to stop more, an app needs a new registry."""
 
 MAX_STOPPED_CHARS: Final = 2048
-"""The longest list in characters: proxies take 4 KiB of headers in all, and there are others."""
+"""The longest list in characters: proxies limit all headers together to 4 KiB."""
 
 MetricEdition = tuple[str, str]
 """A metric's name and an edition of it."""
@@ -133,7 +133,7 @@ _ENTRY = re.compile(f"({METRIC_NAME.pattern}):({EDITION.pattern})")
 
 
 def stopped_metric(text: object) -> MetricEdition | None:
-    """Return the question that an entry names; None if it names none."""
+    """Return the question that an entry names; None if it does not name one."""
     match = _ENTRY.fullmatch(text) if isinstance(text, str) else None
     return None if match is None else (match[1], match[2])
 
@@ -149,9 +149,9 @@ def encode_stopped(metrics: Iterable[MetricEdition]) -> str:
 
 
 def decode_stopped(header: str | None) -> tuple[MetricEdition, ...]:
-    """Read the header's value; without one, or of one that is too long, nothing is stopped.
+    """Read the header's value; if it is missing or too long, nothing is stopped.
 
-    Only the first `MAX_STOPPED` entries are read, and entries that name no question are left out.
+    Only the first `MAX_STOPPED` entries are read; entries that name no question are left out.
     """
     if header is None or len(header) > MAX_STOPPED_CHARS:
         return ()
