@@ -43,7 +43,7 @@ class Consenting(Disclosure):
 
     @property
     def consent(self) -> Consent:
-        """The user's consent: True, False, or a set of purposes; false for good after `forget`.
+        """The user's consent: True, False, or a set of purposes; always false after `forget`.
 
         Set it, also to a `client_sdk.consent.Decision`, when the user decides otherwise. Setting it
         to False, or to an empty set, is the same as `forget`. Everything that waits for a purpose

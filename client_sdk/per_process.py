@@ -206,17 +206,17 @@ _kept = set[Exiting]()
 
 
 def register_exit(thing: Exiting) -> None:
-    """Let a thing know when the interpreter exits, unless it was dropped before."""
+    """Call an object's `exit` when the interpreter exits, unless the object was freed before."""
     _exiting.add(thing)
 
 
 def keep(thing: Exiting) -> None:
-    """Keep a thing until the interpreter exits, although nobody else may."""
+    """Keep an object alive until the interpreter exits, even if nothing else does."""
     _kept.add(thing)
 
 
 def let_go(thing: Exiting) -> None:
-    """Keep a thing no longer."""
+    """No longer keep an object alive."""
     _kept.discard(thing)
 
 

@@ -1,7 +1,7 @@
 """What the user has agreed to: everything, nothing, or some purposes.
 
 A set of purposes covers the questions whose purposes are all in it. A question without a purpose
-is covered by an agreement to everything alone: nobody has agreed to it by name.
+is covered only by an agreement to everything, because it has no purpose to agree to.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ class Dues:
         adds_up: whether anything is counted.
         counts: the counts that are kept in memory.
         counting: adds to counts, and reports them.
-        has_leftovers: whether counts were deleted from the file, so that its log may still hold
-            what is left of them.
+        has_leftovers: whether counts were deleted from the file, so that its log may still contain
+            traces of them.
 
     """
 

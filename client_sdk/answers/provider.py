@@ -163,7 +163,7 @@ class Provider:
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Use what has been returned by now, and nothing later."""
+        """Use the values that have been returned by now, and no later ones."""
         with self._changed:
             self._has_ended = True
             calls = [self._over(each) for each in self._provided.values() if each.call is not None]
@@ -262,7 +262,7 @@ class Provider:
         return key
 
     def _run(self, each: _Provided, function: Callable[[], object], call: _Asked) -> None:
-        """Call a function, and keep the randomized form of what it returns."""
+        """Call a function, and store the randomized form of its return value."""
         randomized: Randomized | None = None
         try:
             randomized = self._randomized(each.definition, function, call)
@@ -302,7 +302,7 @@ class Provider:
         self._store(definition, call, LEDGER_DEADLINE_S)
 
     def _store(self, definition: Metric, call: _Asked, timeout_s: float) -> None:
-        """Replace the symbol, also if another process holds the ledger for a while."""
+        """Replace the symbol, even if another process uses the ledger for a while."""
         with contextlib.suppress(LedgerError):
             work = partial(self._replace, definition=definition, call=call)
             self._ledger_thread.run_or_leave(work, timeout_s, lambda _: None)

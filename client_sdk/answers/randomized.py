@@ -1,9 +1,10 @@
 """A true answer after randomization: a symbol, or a permanent answer to draw symbols from.
 
 Permanent answers are drawn once by a PRF of the device's secret. Each edition of a question draws
-its own, and so does each secret: opting out and in again makes a new one. What all reports of an
-answer that never changes reveal is bounded by the permanent epsilon for one edition and one secret.
-What several of them reveal adds up, within the lifetime ceiling, because every report is charged.
+its own, and so does each secret: opting out and in again makes a new one. For one edition and one
+secret, the permanent epsilon limits what all reports of an unchanged answer reveal. The losses of
+several editions and secrets add up, within the lifetime ceiling: every report is charged.
+
 Different answers have independent permanent answers. Histories with changing answers become more
 distinguishable over time, because an observer can learn which windows report the same permanent
 answer. Only the charged epsilon bounds that.

@@ -52,7 +52,7 @@ class Schedule:
     def withdraw(self, connection: sqlite3.Connection, consent: Consent | None = None) -> None:
         """Drop everything left of the questions that the user does not agree to; keep the others.
 
-        Whatever the user agrees to, learn the purposes of what an earlier registry left: they also
+        In any case, learn the purposes of the questions that earlier registries left: they also
         decide which reports travel together. A consent of None means the present one.
         """
         self.agreement.learn_former(connection)

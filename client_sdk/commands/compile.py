@@ -76,8 +76,8 @@ def compile_registry(
 ) -> Outcome:
     """Write the module and its types, or compare them with the existing files.
 
-    Without a file, return the module. That of a trial asks everything in every window, tells of
-    each step, and is refused for no ceiling or strategy: those are not the trial's.
+    Without a file, return the module. A trial's module asks everything in every window, prints each
+    step, and is not refused for a ceiling or strategy, because the trial does not have them.
 
     Raises:
         RegistryError: if the registry cannot be used.

@@ -345,7 +345,7 @@ class _Child:
         self.told, there = context.Pipe()
         self._process = context.Process(target=work, args=(there, *arguments), daemon=True)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # on forks beside threads, which are what is checked
+            warnings.simplefilter("ignore", DeprecationWarning)  # on forks beside threads, which this checks
             self._process.start()
         there.close()
 

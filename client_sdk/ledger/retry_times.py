@@ -20,7 +20,7 @@ is counted once all the same. A process that is killed leaves a time behind."""
 
 
 class Retry(NamedTuple):
-    """An upload under way, by its id, and when it is tried again, in Unix seconds.
+    """An upload in progress, by its id, and when it is tried again, in Unix seconds.
 
     ``not_before_s`` is the earliest time at which the collector takes it again, or when a refused
     report is tried again; ``tried_s`` is None before the first attempt.
@@ -39,7 +39,7 @@ class Retry(NamedTuple):
 
 
 def pending(connection: sqlite3.Connection) -> list[Retry]:
-    """Return all uploads under way, least recently tried first."""
+    """Return all uploads in progress, least recently tried first."""
     rows = connection.execute(
         "SELECT id, COALESCE(due, 0), COALESCE(not_before, 0), tried"
         " FROM uploads LEFT JOIN retries ON upload = id ORDER BY turn"

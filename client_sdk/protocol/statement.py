@@ -139,7 +139,7 @@ def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
 
     Args:
         nanos: the loss in billionths of epsilon.
-        chance: the most likely chance of a larger loss.
+        chance: the maximum chance of a larger loss.
         say: the sentences of a language.
 
     """

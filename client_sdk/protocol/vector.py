@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 UNIT: Final = 2**20
-"""The integer that stands for the norm.
+"""The integer that represents the norm.
 
 Turned vectors of 4,096 coordinates stay within 2**38, exact in doubles.
 """

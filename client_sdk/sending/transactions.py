@@ -42,7 +42,7 @@ class Look(NamedTuple):
     due_in_s: float | None = None  # by the calendar; infinite if the clock is not believed
     leaving: queue.Leaving | None = None
     sent: Departed = Departed.NOTHING
-    has_dropped: bool = False  # because the collector refused it for good
+    has_dropped: bool = False  # because the collector refused it permanently
 
 
 Found = tuple[outbox.Parcel | None, Look]

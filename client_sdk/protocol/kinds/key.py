@@ -84,7 +84,7 @@ class Key(NamedTuple):
     """A key of a question's table.
 
     Attributes:
-        name: as it is written.
+        name: its spelling in the file.
         schema: the JSON Schema of its value, the same for every kind that has the key.
         description: a phrase for editors and for the page on keys.
         required: whether a kind that has the key needs it.

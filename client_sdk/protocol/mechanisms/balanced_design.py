@@ -211,7 +211,7 @@ def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
 
 
 def _of_all_values(points: int) -> Iterator[_Family]:
-    """Yield designs of exactly the values, unless their number is prime or has many divisors."""
+    """Yield the designs with v = k points, unless k is prime or has many divisors."""
     if LEAST_POINTS < points <= MAX_SYMBOLS and not _is_prime(points):
         units = sum(gcd(unit, points) == 1 for unit in range(points))
         divisors = len(proper_divisors(points))

@@ -308,7 +308,7 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
 
     if designs.best_subset_size(inputs, odds) == 1:
-        return designs.K_ARY  # the least variance, and as many symbols as values
+        return designs.K_ARY  # the minimum variance, and as many symbols as values
     candidates = [*designs.by_name(inputs, odds), *_balanced(inputs, odds)]
     least = min(candidate.variance for candidate in candidates)
     good = (candidate for candidate in candidates if candidate.variance <= GOOD_ENOUGH * least)

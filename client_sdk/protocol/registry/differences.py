@@ -150,7 +150,7 @@ HELP = "FILE, or with REVISION:FILE in git, such as origin/main:metrics.toml"
 
 
 def nothing_at(place: Path) -> str:
-    """Return the sentence that a git revision has no such registry."""
+    """Return the sentence for a git revision that has no such registry."""
     return f"{place} does not exist: this registry is new"
 
 

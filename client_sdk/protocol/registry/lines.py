@@ -20,7 +20,9 @@ _MARKS = r"""(?sx)
     | '[^'\n]*'
     | [][{}\n]
     """
-"""The ends of TOML statements, and the tokens that may contain the same letters without being ends.
+"""The ends of TOML statements, and tokens that may contain the same letters without ending one.
+
+`re` compiles it when a mistake needs it: importing the SDK must stay quick.
 """
 
 LEVELS = 8

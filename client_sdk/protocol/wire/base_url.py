@@ -34,7 +34,7 @@ def is_base_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
         well_formed = parts.scheme in ("https", "http") and is_host(parts.hostname or "") and parts.port != 0
-    except (AttributeError, ValueError):  # no text, or an invalid port or IPv6 address
+    except (AttributeError, ValueError):  # not a text, or an invalid port or IPv6 address
         return False
     return well_formed and text.isprintable() and not any(mark in text for mark in " ?#@\\")
 
