@@ -62,7 +62,7 @@ class Disclosure:
             deliver, except reports that wait for their window to end.
 
         Raises:
-            TypeError: if this is strict, and ``timeout_s`` is not a number. If not strict: 0.
+            TypeError: if strict, and ``timeout_s`` is not a number. Otherwise it counts as 0.
 
         """
         if self._strict and not isinstance(timeout_s, SupportsFloat):

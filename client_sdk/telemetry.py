@@ -108,7 +108,7 @@ class Telemetry(Gathering, Consenting):
             strata: this device's public variables, such as ``{"platform": "ios"}``. They are sent
                 in the clear; a value that the registry does not list counts as others.
             strict: whether a call raises for a mistake of the app, such as an answer outside its
-                domain. This is for tests: to users, the error would reveal that about the answer.
+                domain. This is for tests: to users, the error would be a hint at the answer.
             trial: whether to ask and send at once, and show answers on standard error.
 
         Raises:

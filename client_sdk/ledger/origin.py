@@ -1,4 +1,4 @@
-"""The origin of a ledger's file, unlike a copy's: inode, birth, file system, and the machine.
+"""The traits that distinguish a ledger's file from a copy: inode, birth, file system, machine.
 
 On a fresh disk a copy may get the same inode number as the original on its disk, but its birth is
 the time of copying. A snapshot of a disk keeps inode and birth; if the snapshot's file system has

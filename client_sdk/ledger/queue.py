@@ -34,7 +34,7 @@ STOPPED = "stopped"
 
 
 class Leaving(NamedTuple):
-    """The next report's departure: the seconds until then, and the instant that all share."""
+    """The departure of the next reports: the seconds until then, and their common instant."""
 
     in_s: float
     leaves_s: float

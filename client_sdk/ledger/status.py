@@ -28,7 +28,7 @@ def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods
         connection: within a transaction.
         budget: the ceilings.
         periods: the present periods.
-        window_nanos: the cost of all questions in one period, which tells how long the rest lasts.
+        window_nanos: the cost of all questions in one period, to compute how long the rest lasts.
 
     """
     return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)

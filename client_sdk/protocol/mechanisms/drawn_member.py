@@ -4,8 +4,8 @@ An input is a padded set: m of K inputs. One of them is drawn uniformly and sent
 of K inputs. The law of a set is the mean of the laws of its members.
 
 With k-ary randomized response a symbol favors a single input, and therefore at most one of m
-different members. If the ratio of the channel is r, the ratio of sets is 1 + (r - 1) / m. Thus r may
-be 1 + m (e**epsilon - 1): the symbols of all m members are e**epsilon times as likely as any other
+different members. If the ratio of the channel is r, that of sets is 1 + (r - 1) / m. Thus r may be
+1 + m (e**epsilon - 1): the symbols of all m members are e**epsilon times as likely as any other
 symbol. This requires that the dummies differ, too: there are m of them, and K is k + m.
 
 With a design a symbol favors many inputs, perhaps all members. Then the ratio of sets is r, and a

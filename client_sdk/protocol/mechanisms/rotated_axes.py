@@ -1,9 +1,9 @@
 """Rotated axes: a signed axis of a public random rotation, likelier if it is near the vector.
 
 A rotation is drawn from B public ones. It turns the vector, and the s coordinates with the largest
-magnitude determine s favoured axes among the 2 D signed axes. A favoured axis is reported with a
+magnitude determine s favored axes among the 2 D signed axes. A favored axis is reported with a
 known probability, otherwise one of the 2 D - s others. Privacy depends only on the number of
-favoured axes, and is therefore the same for every vector and rotation.
+favored axes, and is therefore the same for every vector and rotation.
 
 The number of rotations is finite, which biases their mean a little. Each window therefore has its
 own rotations, so that the biases of several windows average out.
@@ -35,7 +35,7 @@ AXES: Final = 2**19
 
 _DIMENSIONS: Final = ((6, 128), (7, 512), (20, 1024))
 """Each dimension with the epsilon up to which it is sufficient. In lower dimensions too few axes
-are favoured, and the mean is less precise.
+are favored, and the mean is less precise.
 """
 
 DIGITS: Final = 9
@@ -56,7 +56,7 @@ _SHARES: Final = (
     (12, 96),
     (20, 0),
 )
-"""How many of a million axes are favoured at an epsilon; lines join the points. Half a step away
+"""How many of a million axes are favored at an epsilon; lines join the points. Half a step away
 the variance is higher by one in 5,000 below an epsilon of 8."""
 
 
@@ -92,7 +92,7 @@ def rotations_for(length: int, odds: Fraction) -> Rotations:
 
 
 def _share(epsilon: Fraction) -> Fraction:
-    """Return the share of axes that are favoured, for an epsilon up to the maximum."""
+    """Return the share of axes that are favored, for an epsilon up to the maximum."""
     for (low, of_low), (high, of_high) in pairwise(_SHARES):
         if epsilon <= high:
             return (of_low + (of_high - of_low) * (epsilon - low) / (high - low)) / 10**6
@@ -107,7 +107,7 @@ class RotatedAxes(Channel):
         dimension: D, a power of two, at least 8.
         rotations: B, at least 1.
         favoured: s, from 1 to D.
-        keep_numerator: the probability that a favoured axis is reported, times 2**64.
+        keep_numerator: the probability that a favored axis is reported, times 2**64.
         window: the name of the window to which the rotations belong. It does not affect the
             probability of a report, and is not part of the edition.
 
@@ -161,7 +161,7 @@ class RotatedAxes(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """P(a given favoured axis) / P(a given other axis)."""
+        """P(a given favored axis) / P(a given other axis)."""
         others = 2 * self.dimension - self.favoured
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.favoured)
 
