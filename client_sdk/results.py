@@ -129,7 +129,7 @@ class FlushOutcome(StrEnum):
 
 
 class Flushed(NamedTuple):
-    """The result of a flush: true if nothing is left to deliver before its window's end.
+    """The result of a flush: true if nothing is left to deliver, except after its window ends.
 
     >>> bool(Flushed(FlushOutcome.SENT))
     True

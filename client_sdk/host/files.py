@@ -61,7 +61,7 @@ def app_folder(data_dir: object) -> Path | None:
 
     Raises:
         TypeError: if it is neither None nor a path.
-        ValueError: if the folder would depend on where the program is started, or has no valid path.
+        ValueError: if the folder would depend on where the program is started, or is invalid.
 
     """
     if data_dir is None:
