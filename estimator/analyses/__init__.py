@@ -1,1 +1,1 @@
-"""What reports tell: one analysis for each shape of answers, and the methods that they share."""
+"""The analysis of reports: one class for each shape of answers, and the methods that they share."""

@@ -1,7 +1,7 @@
-"""What the reports of a question tell: how they are estimated, planned, faked and rehearsed.
+"""The analysis of a question's reports: estimates, plans, made-up reports and rehearsals.
 
-There is one class for each shape of what is reported. It knows the kinds and channels of its shape,
-so that nothing else must ask which kind a question has.
+There is one class for each shape of report. It knows the kinds and channels of that shape, so no
+other code needs to check the kind of a question.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def metric_fields(metric: Metric) -> MetricFields:
 K = TypeVar("K", bound=Kind)
 
 Draws = Callable[[Counts, Window, np.random.Generator], Counts]
-"""From the devices that give each answer, and the window, to the reports of each symbol."""
+"""Maps the number of devices with each answer, and the window, to the reports of each symbol."""
 
 InputLaw = tuple[tuple[Any, float], ...]
 """Each input that an answer may become, with its probability."""
@@ -78,7 +78,7 @@ class Analysis(ABC, Generic[K]):
         mean_name: what the mean is called, which is also the name of its statistic.
         compares_groups: whether means of groups are compared.
         takes_candidates: whether an analyst may name texts.
-        observation: of a model, its features and label; None for other kinds.
+        observation: the features and label of a model; None for other kinds.
 
     """
 
@@ -87,7 +87,7 @@ class Analysis(ABC, Generic[K]):
     takes_candidates: ClassVar[bool] = False
 
     def __init__(self, metric: Metric) -> None:
-        """Analyze a question whose shape is that of the class."""
+        """Analyze a question whose shape matches the class."""
         self.metric = metric
         self.kind = cast("K", metric.kind)
 
@@ -101,8 +101,8 @@ class Analysis(ABC, Generic[K]):
         """Refuse a tally that cannot be estimated.
 
         Raises:
-            UnfitTallyError: if it does not have the channel's alphabet, or if floats cannot tell
-                the numbers apart.
+            UnfitTallyError: if it does not have the channel's alphabet, or if floats cannot
+                distinguish the numbers.
 
         """
         tally.check(self.metric.channel.symbols)
@@ -110,31 +110,31 @@ class Analysis(ABC, Generic[K]):
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:  # noqa: ARG002 of models
         """Return the coefficients or log-odds of a tally of a model, and the model.
 
-        The model is None with too few reports.
+        The model is None if there are too few reports.
 
         Raises:
-            TypeError: if the question is no model.
+            TypeError: if the question is not a model.
 
         """
         raise TypeError(f"{self.metric.name} is no model")
 
     def share_limit(self, request: Request) -> int:  # noqa: ARG002 of texts
-        """Return the most shares that the estimates of a tally hold."""
+        """Return the maximum number of shares among the estimates of a tally."""
         return self.metric.channel.inputs
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answers whose shares a report has, in its order; () without any."""
+        """The answers whose shares are in a report, in its order; () if it has no shares."""
         return ()
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The least and the greatest possible mean, or coordinate. None without a mean."""
+        """The smallest and largest possible mean, or coordinate. None if there is no mean."""
         return None
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that an alert may name, by how they are written; values are missing."""
+        """The figures that an alert may name, keyed by their notation, without their values."""
         return {}
 
     @property
@@ -149,7 +149,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def mean_statistic(self) -> str:
-        """The statistic that the mean is."""
+        """The name of the mean's statistic."""
         return self.mean_name.replace(" ", "_")
 
     def fitting(self, texts: Sequence[str]) -> list[str]:  # noqa: ARG002 of texts
@@ -165,25 +165,25 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squares of what a report adds to shares. None if the question has no shares."""
+        """The mean squares of a report's score for each share. None if there are no shares."""
         return None
 
     @property
     def share_count(self) -> int:
-        """How many shares are planned."""
+        """The number of shares for which a plan is made."""
         return self.metric.channel.inputs
 
     @property
     def factor(self) -> float:
-        """The factor from the share of an input to that of a value."""
+        """The factor that converts the share of an input to the share of a value."""
         return 1.0
 
     @property
     def mean_variance(self) -> float | None:
         """The variance of the mean in the worst population, on a range of length 1.
 
-        Of vectors it is that of a coordinate, of crosses that of a cell's share. None without a
-        mean.
+        For vectors, this is the variance of a coordinate; for crosses, of a cell's share. None if
+        there is no mean.
         """
         return None
 
@@ -194,7 +194,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def report_variance(self) -> float | None:
-        """The worst variance of one report: of a share, or else of the mean, in squared units.
+        """The worst variance of one report: of a share, otherwise of the mean, in squared units.
 
         None if neither is known.
         """
@@ -205,29 +205,29 @@ class Analysis(ABC, Generic[K]):
         return None if variance is None else variance * self.width**2
 
     def least_difference(self, reports: int) -> float | None:  # noqa: ARG002 of groups
-        """Return the least difference of two groups' means that is seen four times in five.
+        """Return the smallest difference of two groups' means that is detected four times in five.
 
-        That is, its own 95% interval, not corrected for other differences, then lies beside 0.
-        None for other questions, with too few reports, and where it would exceed the range.
+        Detected means that its 95% interval, not corrected for other differences, excludes 0. None
+        for other questions, with too few reports, or if the difference would exceed the range.
         """
         return None
 
     @property
     def rotation_error(self) -> float | None:
-        """The error that a finite number of rotations leaves where all vectors are alike.
+        """The error due to the finite number of rotations if all vectors are identical.
 
-        It is that of one window, as a part of their length; each window has rotations of its own.
-        Where vectors differ it is less. None for other kinds.
+        It is the error in one window, as a fraction of the vectors' length; each window has its own
+        rotations. If vectors differ, the error is smaller. None for other kinds.
         """
         return None
 
     @property
     def least_noise(self) -> float:
-        """The least variance that the mechanism gives to a coordinate of one report; 0 without."""
+        """The minimum variance of the mechanism per coordinate of a report; 0 for other kinds."""
         return 0.0
 
     def noise_within(self, shares: Floats, means: Floats) -> Floats:  # noqa: ARG002 of groups
-        """Return the least variance that fresh noise gives to the means of groups, of one report.
+        """Return the minimum variance per report that fresh noise adds to the means of groups.
 
         Args:
             shares: of the groups, above 0.
@@ -242,18 +242,18 @@ class Analysis(ABC, Generic[K]):
         return None
 
     def pilot(self, tally: Tally) -> Numbers | None:  # noqa: ARG002 of distributions
-        """Return what a tally says of what people answer. None where it tells no distribution."""
+        """Return the estimated distribution of answers. None if a tally does not show it."""
         return None
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 of numbers
-        """Return clips that are better than the range, and others beside the best; () for none."""
+        """Return the best clip and a few others; () if none is clearly better than the range."""
         return ()
 
     # made-up reports
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The least and the greatest score of a report for the shares, then for the mean."""
+        """The smallest and largest score of a report for each share, then for the mean."""
         return np.zeros(0), np.zeros(0)
 
     # rehearsals
@@ -264,26 +264,26 @@ class Analysis(ABC, Generic[K]):
         """Return each input that an answer may become, with its exact probability.
 
         Raises:
-            DomainError: if it is no answer.
+            DomainError: if it is not an answer.
 
         """
         return self.kind.law(answer, self.metric.channel.inputs)
 
     @abstractmethod
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies of devices; what it needs is prepared once.
+        """Return a function that draws tallies of devices. All preparation is done here, once.
 
         Args:
-            laws: of the answers that devices give.
+            laws: the law of each answer that devices give.
 
         """
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
-        """Return the values of a report's shares for which an answer counts."""
+        """Return the values whose shares in a report include this answer."""
         return (value,)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401, ARG002 an answer
-        """Return what an answer is worth in the mean.
+        """Return the number that an answer contributes to the mean.
 
         Raises:
             TypeError: if answers have no mean.
@@ -292,7 +292,7 @@ class Analysis(ABC, Generic[K]):
         raise TypeError(f"a {self.kind.name} has no mean")
 
     def _estimated(self, tally: Tally, **more: Any) -> MetricEstimate:  # noqa: ANN401 fields of an estimate
-        """Return the estimate of a tally with some of its fields."""
+        """Return the estimate of a tally, with the given additional fields."""
         return MetricEstimate(
             **metric_fields(self.metric),
             window=tally.window.text,

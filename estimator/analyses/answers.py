@@ -1,4 +1,4 @@
-"""Answers that each are an input of the channel: shares, and the mean of those that have a worth.
+"""Answers that are each an input of the channel: their shares, and their mean if they are numeric.
 
 Arrays have one row for each tally: numpy takes about as long for a hundred rows as for one.
 """
@@ -37,18 +37,18 @@ from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**14
-"""Symbols of all tallies that are estimated side by side. More would be no faster, and BLAS would
-use threads for the larger matrices, which wait for each other on busy processors.
+"""The number of symbols, over all tallies, that are estimated together. More would not be faster:
+for larger matrices BLAS uses threads, which wait for each other on busy processors.
 """
 
 K = TypeVar("K", bound=Kind)
 
 
 class OneSymbol(Analysis[K]):
-    """Questions whose inputs and symbols are counted one by one: all plain kinds."""
+    """Questions whose symbols are counted individually: all plain kinds."""
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally; many are estimated side by side."""
+        """Yield the estimates of each tally; many are estimated together."""
         symbols, family = self.metric.channel.symbols, self.family(request) if request.simultaneous else 1
         at_once = max(1, AT_ONCE // symbols)
         for first in range(0, len(tallies), at_once):
@@ -69,13 +69,13 @@ class OneSymbol(Analysis[K]):
         Args:
             counts: of each symbol, shape (tallies, m).
             reports: n, their sum, at least 1, shape (tallies, 1).
-            family: the number of intervals of each tally that are to hold together.
+            family: the number of intervals of each tally that must be valid simultaneously.
 
         """
 
     @abstractmethod
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return what `figures` yields, without reports: everything is possible."""
+        """Return the figures of a tally without reports, whose intervals cover the whole range."""
 
     @abstractmethod
     def family(self, request: Request) -> int:
@@ -95,11 +95,11 @@ class OneSymbol(Analysis[K]):
         return replace(estimated, groups=in_order(estimated.groups))
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 of sets
-        """Return the extremes of scores beside the estimates that they move."""
+        """Return the extremes of scores, adjusted to the estimates that made-up reports move."""
         return self.extremes
 
     def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
-        """Yield the mean, and the sum where answers can be added."""
+        """Yield the mean, and the sum if answers can be added."""
         yield FigureGroup(self.mean_statistic, Figures.from_rows([mean.labeled()]), self.metric.unit, self.ends)
         if self.adds_up and reports:
             yield FigureGroup("sum", Figures.from_rows([mean.times(reports).labeled()]), self.metric.unit)
@@ -115,33 +115,33 @@ class OneSymbol(Analysis[K]):
         return inverse_of(self.metric.channel)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies: each device rounds by coins of its own."""
+        """Return a function that draws tallies: each device rounds with its own coins."""
         draw, round_each = sampler_of(self.metric.channel), rounding(laws, self.metric.channel.inputs)
         return lambda counts, _, generator: draw(round_each(counts, generator), generator)
 
 
 class OneOfLabels(OneSymbol[K]):
-    """Answers that each are an input: booleans, categories, and what is nearest."""
+    """Answers that are each an input: booleans, categories and similar kinds."""
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answers, with no answer if silence is reported."""
+        """The answers, including "no answer" if silence is reported."""
         return self.metric.labels
 
     @property
     def positions(self) -> Floats | None:
-        """The worth of each input in the mean of the answers, rising. None without a mean."""
+        """The number that each input contributes to the mean, rising. None if there is no mean."""
         return None
 
     @property
     def points(self) -> Floats | None:
-        """Where the answers lie, for clusters: shape (k, d). None if they lie nowhere."""
+        """The coordinates of the answers, for clusters: shape (k, d). None if they have none."""
         positions = self.positions
         return positions[:, np.newaxis] if positions is not None and len(self.labels) == len(positions) else None
 
     @property
     def scale(self) -> Floats:
-        """The positions from 0 to 1."""
+        """The positions, scaled to 0 to 1."""
         positions = self.positions
         assert positions is not None  # noqa: S101 asked of means only
         least, greatest = float(positions.min()), float(positions.max())
@@ -150,7 +150,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The least and the greatest position."""
+        """The smallest and largest position."""
         positions = self.positions
         return None if positions is None else (float(positions.min()), float(positions.max()))
 
@@ -164,7 +164,7 @@ class OneOfLabels(OneSymbol[K]):
         )
 
     def figures(self, counts: Counts, reports: Counts, family: int = 1) -> Iterator[tuple[FigureGroup, ...]]:
-        """Yield the shares, and the mean if answers have a worth."""
+        """Yield the shares, and the mean if answers are numeric."""
         of_tallies = list(shares_of(self.labels, self.inverse, counts, reports, family))
         means = self._means(of_tallies, counts, reports, family) if self.positions is not None else [None] * len(counts)
         for shares, mean, (number,) in zip(of_tallies, means, reports.tolist(), strict=True):
@@ -172,12 +172,12 @@ class OneOfLabels(OneSymbol[K]):
             yield FigureGroup("share", self.of_answers(shares), "", SHARES), *of_mean
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return shares of which nothing is known, and such a mean."""
+        """Return shares, and a mean if there is one, with nothing known about them."""
         shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 
     def of_answers(self, shares: Figures) -> Figures:
-        """Return the shares of answers, from those of inputs."""
+        """Convert the shares of inputs to the shares of answers."""
         return shares
 
     def _means(self, shares: Sequence[Figures], counts: Counts, reports: Counts, family: int) -> Iterator[Estimate]:
@@ -188,18 +188,18 @@ class OneOfLabels(OneSymbol[K]):
             yield Estimate(*mean, maximum_likelihood=likeliest).between(least, greatest)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 of numbers
-        """Return the number of shares, of the mean, and of what follows from them."""
+        """Return the number of intervals: of shares, of the mean, and of derived figures."""
         size = self.metric.channel.inputs
         shares = 1 if size == 2 else size  # noqa: PLR2004 of two shares one is the rest
         return shares + (self.positions is not None) + (size - 1 if self.metric.has_no_answer else self.more_intervals)
 
     @property
     def more_intervals(self) -> int:
-        """How many intervals there are beside those of shares and of the mean."""
+        """The number of intervals in addition to those of the shares and of the mean."""
         return 0
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates with clusters, the covariance, and what follows from it."""
+        """Return the estimates with clusters, the covariance, and figures derived from it."""
         shares = estimated.estimates
         if not estimated.reports or shares is None:
             return estimated
@@ -225,15 +225,15 @@ class OneOfLabels(OneSymbol[K]):
         return sample.covariance(self.inverse)
 
     def is_joint(self, request: Request) -> bool:  # noqa: ARG002 of pairs
-        """Whether answers are pairs, of which shares within groups are wanted."""
+        """Whether answers are pairs and shares within groups are requested."""
         return False
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:  # noqa: ARG002
-        """Return the estimates with what follows from pairs."""
+        """Return the estimates with figures derived from pairs."""
         return estimated
 
     def _answered(self, shares: Figures, covariance: Floats, sample: Sample, family: int) -> FigureGroup:
-        """Return the shares among those who answered: of all inputs but the last."""
+        """Return the shares among those who answered: of all inputs except the last."""
         answers = len(shares) - 1
         ratios = Ratios.from_shares(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
         is_enough = sample.reports >= EXACT_BELOW
@@ -243,7 +243,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squares of what a report adds to each share."""
+        """The mean squares of a report's score for each share."""
         return self.inverse.squares(self.metric.channel.inputs)
 
     @property
@@ -256,7 +256,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The least and the greatest score of a report for each share, then for the mean."""
+        """The smallest and largest score of a report for each share, then for the mean."""
         inputs = self.metric.channel.inputs
         ends = [
             np.broadcast_to(self.factor * end, inputs)[: len(self.metric.labels)] for end in self.inverse.extremes()
@@ -269,7 +269,7 @@ class OneOfLabels(OneSymbol[K]):
 
 
 class StepOfScale(OneOfLabels[Ordinal]):
-    """Answers on a scale, whose steps are worth 1 and so on, if all are answers."""
+    """Answers on a scale, whose steps count as 1, 2, and so on unless silence is reported."""
 
     mean_name = "mean position"
 
@@ -284,18 +284,18 @@ class StepOfScale(OneOfLabels[Ordinal]):
 
 
 class MembersOfSet(OneOfLabels[Subset]):
-    """Sets: padded with dummies to a fixed number of members, of which one is drawn."""
+    """Sets, padded with dummies to a fixed number of members; a device draws one of these."""
 
     mean_name = "mean size"
 
     @property
     def positions(self) -> Floats | None:
-        """What a drawn member adds to the size, and a dummy, which adds nothing."""
+        """The contribution of each drawn input to the size; dummies contribute 0."""
         values = len(self.kind.values)
         return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the members and dummies of which one is drawn."""
+        """Return the members and dummies, with the probability that each is drawn."""
         (padded,) = super().law(answer)
         return {each: Fraction(places, self.kind.max_items) for each, places in Counter(padded).items()}
 
@@ -305,16 +305,16 @@ class MembersOfSet(OneOfLabels[Subset]):
 
     @property
     def factor(self) -> float:
-        """One of as many places is drawn."""
+        """The number of places, of which a device draws one."""
         return float(self.kind.max_items)
 
     def of_answers(self, shares: Figures) -> Figures:
-        """Return the shares of members, from those of the drawn ones."""
+        """Convert the shares of drawn members to the shares of members."""
         return shares.of_members(self.kind.labels, round(self.factor))
 
     @property
     def points(self) -> None:
-        """Members lie nowhere."""
+        """Members have no coordinates."""
         return
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 a set
@@ -328,29 +328,29 @@ class MembersOfSet(OneOfLabels[Subset]):
 
 
 class MembersAsked(MembersOfSet):
-    """Sets of which one value is drawn, whatever the set has, and reported as a member or none.
+    """Sets for which a device draws one of all values and reports whether it is a member.
 
-    Each share is that of the reports about its value. These are independent of all others.
+    Each share is estimated from the reports about its value only, so shares are independent.
     """
 
     @property
     def factor(self) -> float:
-        """The share of a value is its own."""
+        """Shares need no conversion."""
         return 1.0
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The least and the greatest size."""
+        """The smallest and largest size."""
         return 0.0, float(self.kind.max_items)
 
     @property
     def scale(self) -> Floats:
-        """What the share of each value adds to the size, as a part of the greatest one."""
+        """The contribution of each value's share to the size, as a fraction of the largest size."""
         return np.full(len(self.kind.values), 1 / self.kind.max_items)
 
     @property
     def mean_variance(self) -> float:
-        """The variance of the size, relative to the greatest one: of the number of yes."""
+        """The variance of the number of yes reports, relative to the largest size."""
         low, high = (float(end[0]) for end in self.inverse.extremes())
         return (high - low) ** 2 / 4 / self.kind.max_items**2
 
@@ -366,7 +366,7 @@ class MembersAsked(MembersOfSet):
         return np.diag(shares.standard_errors**2)
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return yes or no to each value, one of which is drawn."""
+        """Return yes or no for each value, with the probability that a device draws it."""
         (said,) = Analysis.law(self, answer)
         return {2 * value + yes: Fraction(1, len(said)) for value, yes in enumerate(said)}
 
@@ -408,7 +408,7 @@ def shares_of(
         inverse: of their channel.
         counts: of each symbol, shape (tallies, m).
         reports: n, their sum, at least 1, shape (tallies, 1).
-        family: the number of intervals of each tally that are to hold together.
+        family: the number of intervals of each tally that must be valid simultaneously.
 
     """
     lows, highs = inverse.intervals(counts, reports, family)

@@ -1,8 +1,8 @@
-"""Where to clip a number: the bias of its mean against the noise, from answers that are known.
+"""Where to clip a number: the bias of its mean weighed against the noise, given known answers.
 
-The noise of a mean grows with the range, whatever people answer. Of a skewed number the full range
-is therefore the worst to ask for: a mean of visits counted up to 15 lies nearer to the mean of all
-visits than a mean of visits up to 80 does.
+The noise of a mean grows with the range, whatever people answer. For a skewed number, the full
+range is therefore the worst choice: a mean of visits counted up to 15 lies nearer to the mean of
+all visits than a mean of visits up to 80 does.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import BISECTIONS, Z_OF_POWER, Z
 
 STEP: Final = 1.1
-"""Each candidate is about so much larger than the one before, in two digits."""
+"""The approximate ratio of each candidate to the one before; candidates have two digits."""
 
 LEAST_SHARE: Final = 0.5
-"""No candidate is below the median: the mean of numbers cut there is hardly that of numbers."""
+"""No candidate is below the median: clipped there, the mean says little about the numbers."""
 
 SHOWN_SHARES: Final = (0.9, 0.95, 0.98, 0.99)
-"""The shares of people at or below the clips that a table has beside the best one."""
+"""The shares of people at or below the clips that a table shows in addition to the best one."""
 
 MOST_CHANGE: Final = 10.0
-"""Changes beyond elevenfold numbers are not looked for."""
+"""The search ends at changes that multiply numbers by eleven."""
 
 WORTH: Final = 0.9
-"""A clip is suggested if it leaves at most this part of the error of the range asked for."""
+"""A clip is suggested if its error is at most this fraction of the requested range's error."""
 
 BODY, TAIL = 0.5, 0.97
-"""Quantiles of a pilot window that say how its tail falls. What the noise of a window leaves beyond
-the second one is larger than most tails, and would ask for a far too wide range."""
+"""Quantiles of a pilot window that determine how fast its tail falls. Beyond the second one, noise
+exceeds most tails and would suggest a range that is far too wide."""
 
 ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
 
@@ -60,11 +60,11 @@ class Clip(Record, frozen=True):
 
 
 class Numbers(NamedTuple):
-    """What people answer, before any clip.
+    """The distribution of people's answers, before any clip.
 
     Attributes:
         values: rising, shape (values,).
-        weights: the share of the people who answer each, of sum 1; shape (values,).
+        weights: the share of people who give each answer; they add up to 1; shape (values,).
 
     """
 
@@ -73,13 +73,13 @@ class Numbers(NamedTuple):
 
 
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
-    """Return a few clips, rising, of which one is the best. None if the range is about as good.
+    """Return the best clip and a few others, rising. () if the range is about as good as the best.
 
     Args:
-        ends: of the range that is asked for.
-        people: what they answer.
+        ends: the ends of the requested range.
+        people: the distribution of their answers.
         decoder: of the mean.
-        reports: how many there will be in a window.
+        reports: the expected number in a window.
 
     """
     low, own = ends
@@ -93,13 +93,13 @@ def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, repor
 
 
 def quantile(people: Numbers, share: float) -> float:
-    """Return the least number that a share of the people does not exceed."""
+    """Return the smallest number that at least this share of the people does not exceed."""
     reached = int(np.searchsorted(np.cumsum(people.weights), share))
     return float(people.values[min(people.values.size - 1, reached)])
 
 
 def with_exponential_tail(people: Numbers) -> Numbers:
-    """Return people of even distances whose tail falls as it does from the median to `TAIL`."""
+    """Replace the tail beyond `TAIL` by an exponential one; values must be evenly spaced."""
     start, middle = quantile(people, TAIL), quantile(people, BODY)
     distance = float(people.values[1] - people.values[0])
     scale = max((start - middle) / math.log((1 - BODY) / (1 - TAIL)), distance)
@@ -137,7 +137,7 @@ def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports:
 
 
 def _least(rise: Callable[[float], float], wanted: float) -> float | None:
-    """Return the least part at which a rise is as wanted. None if it never is."""
+    """Return the smallest change whose rise is as large as wanted. None if no change suffices."""
     if rise(MOST_CHANGE) < wanted:
         return None
     too_small, enough = 0.0, MOST_CHANGE

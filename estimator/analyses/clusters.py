@@ -1,4 +1,4 @@
-"""Clusters of answers: which answers can form them, where they lie and how large they are.
+"""Clusters of answers: the kinds of answers that form them, their positions and their sizes.
 
 They are found by weighted k-means of an estimated histogram, with their number and stability.
 
@@ -7,20 +7,20 @@ positions of a scale or a count, or the pairs of two questions. Their weights ar
 maximum-likelihood shares (smoothed for a number's bins, as in the report's histogram).
 
 * k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn by distance
-  (Arthur & Vassilvitskii 2007, "k-means++: the advantages of careful seeding") with a seed, and the
-  best is kept.
+  (Arthur & Vassilvitskii 2007, "k-means++: the advantages of careful seeding") with a fixed seed;
+  the best result is used.
 * The number of clusters is the one with the largest average silhouette width (Rousseeuw 1987,
   "Silhouettes: a graphical aid to the interpretation and validation of cluster analysis"), each
   point counted by its weight. If that width is below .7, which Kaufman & Rousseeuw 1990, "Finding
   groups in data", table 4 of chapter 2, call a strong structure, there is one cluster. (Evenly
-  spread answers have .55, those of one bell less.) Two people with the same answer count as a third
-  of the smallest distance between answers apart, which is the mean for rounded numbers. Otherwise
-  each answer would be a cluster.
+  spread answers have .55, answers in one bell curve less.) The distance between two people with the
+  same answer is taken to be a third of the smallest distance between answers, which is its mean for
+  rounded numbers. Otherwise each answer would be a cluster.
 * Stability: tallies are drawn from the fitted law and clustered in the same way. The results are
   the frequency of each number of clusters, and for each cluster its stability: the mean Jaccard
   index, weighted by shares, with the most similar cluster of a resampled tally (Hennig 2007,
-  "Cluster-wise assessment of cluster stability"). A stability below .6 means that there is no
-  cluster.
+  "Cluster-wise assessment of cluster stability"). A stability below .6 indicates that the cluster
+  is not real.
 """
 
 from __future__ import annotations
@@ -42,37 +42,37 @@ from estimator.results.metric import Cluster, Clusters
 from estimator.statistics.arrays import Counts, Floats
 
 MOST_CLUSTERS = 5
-"""More clusters than this nobody can tell apart or name."""
+"""People cannot distinguish or name more clusters than this."""
 
 STARTS, STARTS_OF_A_RESAMPLE = 8, 4
-"""The best of eight has the least squares of all in small cases. Half of them suffice to show the
-noise.
+"""In small cases, the best of eight starts reaches the smallest sum of squares. Half as many are
+enough to show the noise.
 """
 
 MOST_ROUNDS = 100
-"""Of a start; a dozen are usual."""
+"""The maximum number of rounds for a start; a dozen are usual."""
 
 SEED = 1
 """The same tally has the same clusters on every run."""
 
 POINTS_OF_A_CLUSTER = 3
-"""The least average number of points in a cluster. If each point were a cluster, silhouettes would
-be widest and mean nothing.
+"""The minimum average number of points in a cluster. If each point were a cluster, silhouettes
+would be widest and meaningless.
 """
 
 STRONG = 0.7
-"""The least average silhouette width of clusters that are worth reporting."""
+"""The minimum average silhouette width of clusters that are worth reporting."""
 
 Members = NDArray[np.int64]
 
 MOST_POINTS = 256
-"""The most values to cluster, because the distances of all pairs are held."""
+"""The maximum number of values to cluster: the distances of all pairs are kept in memory."""
 
 RESAMPLES = 50
-"""The number of resampled tallies. Each is split in every way."""
+"""The number of resampled tallies. Each is split into every number of clusters."""
 
 NUMBERS_AT_ONCE = 2**16
-"""Counts of resampled tallies that are fitted at once: one by one they take ten times as long."""
+"""Counts of resampled tallies that are fitted at once: separately they take ten times as long."""
 
 SEED_OF_RESAMPLES = 2
 """The same tally has the same clusters on every run."""
@@ -115,14 +115,14 @@ def clusters_of_values(
     """Return the clusters of a scale, a count or a pair.
 
     Args:
-        points: where the answers lie, shape (k, d); None if they lie nowhere.
+        points: the coordinates of the answers, shape (k, d); None if they have none.
         labels: the answers.
         inverse: of the channel.
         counts: of each symbol, shape (m,).
         likeliest: the maximum-likelihood shares of its inputs, shape (k,).
 
     Returns:
-        The clusters, or None without points and for too many values.
+        The clusters, or None if there are no points or too many values.
 
     """
     if points is None or len(points) > MOST_POINTS:
@@ -150,7 +150,7 @@ def clusters_of_values(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """Answers that are values: limits of sums of their shares.
+    """Answers that are values: limits of the total share and the mean position of some of them.
 
     Attributes:
         inverse: of the channel.
@@ -174,7 +174,7 @@ class Values:
     def mean(self, members: Members, line: Floats) -> tuple[float, float]:
         """Return the limits of the mean position of some values.
 
-        The mean is the c at which the distances from c add up to 0.
+        The mean is the c for which the signed distances from c add up to 0.
 
         Args:
             members: the values.
@@ -214,7 +214,7 @@ class Split:
     """The answers divided into clusters.
 
     Attributes:
-        clusters: the positions of each cluster's answers, ordered by their first.
+        clusters: the indices of each cluster's answers; clusters are ordered by their first answer.
         stabilities: how well resampled tallies reproduce each cluster, from 0 to 1.
         numbers: for each number of clusters, from 1, the fraction of resampled tallies with it.
 
@@ -229,9 +229,9 @@ def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
     """Divide the answers of a histogram into clusters.
 
     Args:
-        points: the coordinates of the answers, shape (points, dimensions). With one dimension they
-            rise.
-        shares: their estimated weights, none negative, of sum 1; shape (points,).
+        points: the coordinates of the answers, shape (points, dimensions). In one dimension, they
+            are in rising order.
+        shares: their estimated weights, at least 0, which add up to 1; shape (points,).
         resampled_shares: the same from resampled tallies; shape (resamples, points).
 
     """
@@ -252,7 +252,7 @@ def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
 
 
 def _apart(points: Floats) -> Floats:
-    """Return the mean distances of people by their answers: shape (points, points)."""
+    """Return people's mean distance for each pair of answers: shape (points, points)."""
     apart: Floats = np.sqrt(_distances(points, points))
     np.fill_diagonal(apart, np.inf)
     np.fill_diagonal(apart, apart.min() / 3)
@@ -266,7 +266,7 @@ def _in_order(members: Members) -> list[int]:
 
 
 def _number(apart: Floats, weights: Floats, splits: Sequence[Members]) -> int:
-    """Return the number of clusters, from the silhouettes of one, two, … clusters."""
+    """Return the number of clusters with the largest silhouette width."""
     widths = [STRONG, *(_silhouette(apart, weights, members) for members in splits[1:])]
     return 1 + int(np.argmax(widths))
 
@@ -282,7 +282,7 @@ def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
     """
     held = (members[:, np.newaxis] == np.arange(members.max() + 1)) * weights[:, np.newaxis]
     totals = held.sum(axis=0)
-    if np.count_nonzero(totals) < 2:  # noqa: PLR2004 a silhouette is seen against another cluster
+    if np.count_nonzero(totals) < 2:  # noqa: PLR2004 a silhouette needs another cluster
         return 0.0
     to_clusters = apart @ held[:, totals > 0] / totals[totals > 0]
     own = held[:, totals > 0] > 0
@@ -293,7 +293,7 @@ def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
 
 
 def _splits(points: Floats, weights: Floats, most: int, starts: int = STARTS) -> list[Members]:
-    """Return the points divided into one cluster, into two, … into ``most``."""
+    """Return the points divided into each number of clusters, from one to ``most``."""
     generator = np.random.default_rng(SEED)
     return [_best(points, weights, number, generator, starts if number > 1 else 1) for number in range(1, most + 1)]
 
@@ -339,7 +339,7 @@ def _centers(points: Floats, weights: Floats, nearest: Members, before: Floats) 
 
 
 def _stability(held: NDArray[np.bool_], resampled_shares: Floats, fitting: Sequence[Members]) -> float:
-    """Return the mean Jaccard index with the most similar clusters of equally split resamples."""
+    """Return the mean Jaccard index with the most similar cluster of each resample."""
     return float(np.mean([_in_common(held, *resampled) for resampled in zip(resampled_shares, fitting, strict=True)]))
 
 

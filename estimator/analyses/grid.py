@@ -1,8 +1,8 @@
-"""Numbers, counts and days of use: means, distributions, and shares if each count has one.
+"""Numbers, counts and days of use: means, distributions, and shares if each count is an input.
 
 Estimates of a distribution come from the smoothed histogram. Intervals come from
-`estimator.distribution_intervals`: they hold for every population, whatever the smoothing does to
-the estimate. An estimate outside its interval is moved to the nearer end.
+`estimator.distribution_intervals`: they are valid for every population, whatever the effect of
+smoothing on the estimate. An estimate outside its interval is moved to the nearer end.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 Ends = tuple[float, float]
 
 FLOATS_APART: Final = 2**40
-"""A range that is narrower than such a part of its ends has too few floats for a histogram."""
+"""A range narrower than its larger end divided by this has too few floats for a histogram."""
 
 W = TypeVar("W", Count, Activity)
 
@@ -60,12 +60,12 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def decoder(self) -> Decoder | None:
-        """From a tally to a mean. None if only the ends of the range are inputs."""
+        """The decoder from a tally to a mean. None if the ends of the range are the only inputs."""
         return decoder_of(self.metric.channel)
 
     @property
     def has_distribution(self) -> bool:
-        """Whether more than the mean is asked, of more points than the ends."""
+        """Whether more than the mean is estimated, with more points than the two ends."""
         return self.kind.statistic != "mean" and self.decoder is not None
 
     @property
@@ -93,12 +93,12 @@ class PointOfGrid(OneSymbol[Grid]):
         )
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally of another alphabet, or of numbers that floats cannot tell apart."""
+        """Refuse a tally with another alphabet, or numbers that floats cannot distinguish."""
         super().check(tally)
         check_range(self.kind)
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally; distributions are fitted side by side."""
+        """Yield the estimates of each tally; distributions are fitted together."""
         means = super().estimates(tallies, request)
         histogram = self.histogram
         if histogram is None:
@@ -110,7 +110,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def histogram(self) -> Histogram | None:
-        """The bins of a distribution. None for a mean alone."""
+        """The bins of a distribution. None if only the mean is estimated."""
         return Histogram.from_channel(self.metric.channel, self.kind) if self.has_distribution else None
 
     def _with_histogram(
@@ -128,7 +128,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return [(start, end) for metric, start, end in request.ranges if metric == self.metric.name]
 
     def family(self, request: Request) -> int:
-        """Return the number of intervals of the distribution, or of the mean alone."""
+        """Return the number of intervals: all of the distribution's, or 1 for the mean alone."""
         histogram = self.histogram
         return 1 if histogram is None else family_of(histogram, len(self._ranges(request)))
 
@@ -155,11 +155,11 @@ class PointOfGrid(OneSymbol[Grid]):
         return high - low
 
     def told(self, mean: Estimate) -> Estimate:
-        """Return the figure of a mean from 0 to 1."""
+        """Convert a mean from 0 to 1 to the figure that a report shows."""
         return STATISTICS[self.mean_statistic].scale.shown(mean.between(*self.averaged_ends), self.ends)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return a mean of which nothing is known."""
+        """Return a mean about which nothing is known."""
         return tuple(self.means(Estimate(None, None, *self.ends, None), 0))
 
     @property
@@ -172,7 +172,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The least and the greatest score of a report for the mean, as answers are averaged."""
+        """The smallest and largest score of a report for the mean, on the scale of averaging."""
         decoder, (low, _) = self.decoder, self.averaged_ends
         scores = self.inverse.contrast(self.scale) if decoder is None else decoder.scores
         return low + self.width * scores.min(keepdims=True), low + self.width * scores.max(keepdims=True)
@@ -182,7 +182,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return float(self.kind.within(value))
 
     def pilot(self, tally: Tally) -> Numbers | None:
-        """Return the distribution of a tally, with a tail that falls as its body does."""
+        """Return the distribution of a tally, with a tail extrapolated from its body."""
         histogram = self.histogram
         fit = None if histogram is None else fit_of(histogram, tally.dense(self.metric.channel.symbols))
         if histogram is None or fit is None:
@@ -190,7 +190,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return with_exponential_tail(Numbers((histogram.lows + histogram.highs) / 2, fit.smoothed))
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:
-        """Return clips of the mean; that of a distribution's question would have its epsilon."""
+        """Return clips for the mean; a question about a distribution becomes one about its mean."""
         decoder = self.decoder
         if self.kind.statistic != "mean":
             asked = RequestedEpsilon.parse(as_float(self.metric.epsilon_nanos))
@@ -199,7 +199,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
 
 class PlaceOnScale(PointOfGrid):
-    """Answers on a scale, of which only the mean is estimated."""
+    """Answers on a scale, if only their mean is estimated."""
 
     mean_name = "mean position"
 
@@ -220,7 +220,7 @@ class NumberOfMagnitudes(PointOfGrid):
 
     @property
     def adds_up(self) -> bool:
-        """Logarithms can be added, but their sum tells nobody anything."""
+        """Logarithms could be added, but their sum would be meaningless."""
         return False
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 of numbers
@@ -233,7 +233,7 @@ class NumberOfMagnitudes(PointOfGrid):
 
 
 class CountsWithShares(OneOfLabels[W]):
-    """Counts that each are an input, from 0 on."""
+    """Counts that are each an input, starting at 0."""
 
     @property
     def positions(self) -> Floats:
@@ -251,11 +251,11 @@ class CountsWithShares(OneOfLabels[W]):
 
 
 class DaysOfUse(CountsWithShares[Activity]):
-    """On how many of the last days a device was used: also on at least some of them."""
+    """The number of recent days on which a device was used, with shares of at least some days."""
 
     @property
     def thresholds(self) -> tuple[int, ...]:
-        """The numbers of days whose shares a report has: one, a quarter, half and all."""
+        """The minimum numbers of days with a share in a report: one, a quarter, half and all."""
         days = int(self.kind.high)
         return (1, -(-days // 4), -(-days // 2), days)
 
@@ -270,7 +270,7 @@ class DaysOfUse(CountsWithShares[Activity]):
         return replace(estimated, groups=(*estimated.groups, self._at_least(estimated, counts, family)))
 
     def _at_least(self, estimated: MetricEstimate, counts: Counts, family: int) -> FigureGroup:
-        """Return the shares: each is a mean of answers worth 1 from the threshold on, else 0."""
+        """Return the shares: means of answers that count as 1 from the threshold on, else 0."""
         likeliest = estimated.figures("share").maximum_likelihood
         shares = []
         for least in self.thresholds:
@@ -283,10 +283,10 @@ class DaysOfUse(CountsWithShares[Activity]):
 
 
 def check_range(kind: Grid) -> None:
-    """Refuse a range whose numbers floats cannot tell apart.
+    """Refuse a range whose numbers floats cannot distinguish.
 
     Raises:
-        UnfitTallyError: saying what to ask instead.
+        UnfitTallyError: with advice on what to ask instead.
 
     """
     if (kind.high - kind.low) * FLOATS_APART < max(abs(kind.low), abs(kind.high)):
@@ -318,7 +318,7 @@ def distribution_of(  # noqa: PLR0913 what a distribution is made of
         fit: the histograms fitted to the tally; None without reports.
         ranges: the ends of further ranges, on the scale of the domain.
         unit: of the number.
-        simultaneous: whether all intervals are to hold together with 95%.
+        simultaneous: whether all intervals must be valid simultaneously, at 95%.
 
     """
     ends = float(histogram.lows[0]), float(histogram.highs[-1])
@@ -350,7 +350,7 @@ def _known(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) ->
 
 
 def _unknown(histogram: Histogram, ends: Ends, ranges: Sequence[Ends]) -> dict[str, Figures]:
-    """Return the figures of a tally without reports: everything is possible."""
+    """Return the figures of a tally without reports, whose intervals cover the whole range."""
     points = histogram.points
     return {
         "variance": Figures.unknown([NO_LABEL], 0.0, (ends[1] - ends[0]) ** 2 / 4),
@@ -403,7 +403,7 @@ def _pairs(histogram: Histogram) -> list[Ends]:
 
 
 def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> list[Figure]:
-    """Return the shares of ranges: at most that of the points around, at least of those within."""
+    """Return the shares of ranges, bounded by the points just outside and inside each range."""
     histogram, points = tally.ranges.histogram, tally.ranges.points
     figures = []
     for start, end in ranges:
@@ -420,7 +420,7 @@ def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -
 
 
 def _share(tally: TallyRanges, ends: tuple[int, int], family: int) -> Ends:
-    """Return the limits of the share between two points. None is between those of wrong order."""
+    """Return the limits of the share between two points: 0 if they are in the wrong order."""
     first, last = max(0, ends[0]), min(tally.ranges.points.size - 1, ends[1])
     if last < first + (not tally.ranges.histogram.is_of_points):
         return 0.0, 0.0

@@ -1,11 +1,11 @@
 """The mean of a number in each group, the groups' shares, and differences between groups.
 
 A device rounds its number at random to a point of an even grid and reports group and point as one
-category. The shares of these pairs are estimated without bias. From them, for each group, follow
-without bias its share, and the share of the group times its mean. The mean is the ratio of the two,
-like a share within a group: `ratios` has its interval, its differences and their p-values.
+category. The shares of these pairs are estimated without bias. They yield unbiased estimates of
+each group's share, and of the share times the group's mean. The mean is the ratio of the two, like
+a share within a group: `ratios` computes its interval, its differences and their p-values.
 
-A group whose share's interval by Fieller's rule reaches 0 has no mean: it could be empty.
+A group has no mean if its share's interval by Fieller's rule includes 0: it could be empty.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from estimator.statistics.confidence import EXACT_BELOW, Z_OF_POWER, Z, z_of
 from estimator.tallies import Tally
 
 AT_HIGH: Final = 1
-"""The outcome of a group whose share within it is the mean, as a fraction of the range."""
+"""The outcome whose share within a group is the group's mean, as a fraction of the range."""
 
 
 class MeansByGroup(OneSymbol[MeanByGroup]):
-    """A number of each device by a group: shares of the groups, and the mean of each."""
+    """A group and a number per device: the share of each group, and its mean number."""
 
     compares_groups = True
 
@@ -70,11 +70,11 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
             yield (FigureGroup("share", shares, "", SHARES),)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return shares of which nothing is known."""
+        """Return shares about which nothing is known."""
         return (FigureGroup("share", Figures.unknown(self.labels), "", SHARES),)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 of numbers
-        """Return the number of shares, of means and of their differences."""
+        """Return the number of intervals: of shares, of means and of their differences."""
         groups = self.kind.first.size
         return (1 if groups == 2 else groups) + intervals_of_means(self.kind)  # noqa: PLR2004 of two one is the rest
 
@@ -92,15 +92,15 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squares of the groups' shares; groups are taken to be equally large."""
+        """The mean squares of a report's score for each group's share, for groups of equal size."""
         own, other, average = zip(*map(self._squares_of_group, range(self.share_count)), strict=True)
         return Squares(self.share_count, np.array(own), np.array(other), np.array(average))
 
     def _squares_of_group(self, group: int) -> tuple[float, float, float]:
         """Return the mean squares of a group's score.
 
-        The first is that of a sender in the group. The others are the largest and the average of
-        senders outside of it.
+        The first is for a sender in the group. The others are the largest and the average over
+        senders outside the group.
         """
         weights = group_weights(self.kind, group)
         squares = self.inverse.expectations(self.inverse.contrast(weights) ** 2)
@@ -113,10 +113,10 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return self.kind.first.size
 
     def least_difference(self, reports: int) -> float | None:
-        """Return the least difference of two groups' means that is seen four times in five.
+        """Return the smallest difference of two groups' means that is detected four times in five.
 
-        To first order. Groups are taken to be equally large, and answers to be at the ends of the
-        range, half of each group at either: no numbers scatter more.
+        This is a first-order approximation for groups of equal size. Half of each group's answers
+        are assumed to be at either end of the range, which gives the largest variance.
         """
         if reports < EXACT_BELOW:
             return None
@@ -128,7 +128,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return least * self.width if least <= 1 else None
 
     def _residual(self, group: int) -> Floats:
-        """Return how far each input of a group lies above its mean, the middle, shape (k,).
+        """Return the distance of each input of a group above the middle, its mean, shape (k,).
 
         It is 0 for inputs of other groups.
         """
@@ -142,11 +142,11 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return float(self.kind.second.within(number))
 
     def noise_within(self, shares: Floats, means: Floats) -> Floats:
-        """Return the least variance that fresh noise gives to the means of groups, of one report.
+        """Return the minimum variance per report that fresh noise adds to the means of groups.
 
-        The error of a mean is to first order that of a sum of scores: how far the answer of a
-        member lies above the mean, over the share of the group. Its noise is that of the answers
-        with the least of it, within the group and outside. Permanent answers may leave none.
+        To first order, the error of a mean is that of a sum of scores: the distance of a member's
+        answer above the mean, divided by the share of the group. Its noise is that of the answers
+        with the least noise, within the group and outside. Permanent answers may have none.
         """
         if self.metric.channel.permanent_nanos:
             return np.zeros_like(means)
@@ -162,7 +162,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The least and the greatest score of a report for the share of each group."""
+        """The smallest and largest score of a report for the share of each group."""
         scores = [self.inverse.contrast(group_weights(self.kind, group)) for group in range(self.share_count)]
         return np.array([each.min() for each in scores]), np.array([each.max() for each in scores])
 
@@ -178,7 +178,7 @@ def intervals_of_means(kind: MeanByGroup) -> int:
 
 
 def group_weights(kind: MeanByGroup, group: int) -> Floats:
-    """Return the worth of each input in the share of a group, shape (k,)."""
+    """Return 1 for each input of a group, 0 for all others, shape (k,)."""
     return np.repeat(np.arange(kind.first.size) == group, kind.points).astype(np.float64)
 
 
@@ -192,7 +192,7 @@ def group_shares(
         inverse: of the channel.
         counts: of each symbol, shape (tallies, m).
         reports: n, their sum, at least 1, shape (tallies, 1).
-        family: the number of intervals of each tally that are to hold together.
+        family: the number of intervals of each tally that must be valid simultaneously.
 
     """
     groups = range(kind.first.size)
@@ -215,7 +215,7 @@ def group_means(
         inverse: of the channel.
         counts: of each symbol of one tally, shape (m,), at least one above 0.
         unit: of the number.
-        family: the number of intervals that are to hold together.
+        family: the number of intervals that must be valid simultaneously.
 
     """
     table, is_enough = ratios_of(kind, inverse, counts)
@@ -231,7 +231,7 @@ def group_means(
 
 
 def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Ratios, bool]:
-    """Return each group's parts at the low and the high end, and whether reports are enough."""
+    """Return each group's shares at the low and high end, and whether reports are enough."""
     sample = Sample.from_counts(inverse, counts)
     ends = np.kron(np.eye(kind.first.size), _ends(kind.points))
     shares, covariance = ends @ inverse.shares(counts, sample.reports), ends @ sample.covariance(inverse) @ ends.T
@@ -242,7 +242,7 @@ def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Rati
 
 
 def _ends(points: int) -> Floats:
-    """Return how much of each point counts for the low and for the high end, shape (2, points)."""
+    """Return the part of each point that counts for the low and high end, shape (2, points)."""
     places = np.linspace(0.0, 1.0, points)
     return np.array([1.0 - places, places])
 

@@ -1,4 +1,4 @@
-"""What may be the same in every window of a question: the choice of people, and permanent answers.
+"""Variance that windows of a question may share: from the choice of people and permanent answers.
 
 The rest of the variance of a report is fresh noise, which is new in each window.
 """
@@ -17,10 +17,10 @@ from estimator.statistics.arrays import Floats
 
 
 def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -> Floats:
-    """Return the lasting variance of one report.
+    """Return the lasting variance of one report for each share.
 
-    People, and permanent answers, are a sample of the shares they would have. Those of several
-    values together are not known, because the lies about each add up.
+    People, with their permanent answers, are a sample of a population. If a share combines several
+    values, its lasting variance is unknown, because the lies about each value add up.
     """
     gap, lie = _first_step(channel)
     is_known = of_one_value or not channel.permanent_nanos
@@ -29,26 +29,26 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
 
 
 def lasting_of_members(channel: Channel, means: Floats) -> Floats:
-    """Return the most that the answers of a group can vary around their mean (Bhatia & Davis 2000).
+    """Return the maximum variance of a group's answers around their mean (Bhatia & Davis 2000).
 
-    Permanent answers add noise that lasts; nothing is known to be fresh then.
+    It is infinite for permanent answers: they add lasting noise, so no noise is known to be fresh.
     """
     return np.full_like(means, np.inf) if channel.permanent_nanos else means * (1 - means)
 
 
 def least_noise_of_means(metric: Metric, places: Floats) -> Floats:
-    """Return the least variance of fresh noise in a report, for means from 0 to 1."""
+    """Return the minimum variance of fresh noise in a report, for means from 0 to 1."""
     channel = metric.channel
     gap, _ = _first_step(channel)
     return np.array([_least_noise(metric, channel.last_step, place) for place in places.tolist()]) / gap**2
 
 
 def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
-    """Return the least variance that a channel adds to an answer, if answers have a mean.
+    """Return the minimum variance that a channel adds to an answer, if answers have a mean.
 
     Args:
-        metric: the question, for the worth of its answers.
-        channel: that of the question, or a step of it.
+        metric: the question, which defines the numeric values of its answers.
+        channel: the channel of the question, or one of its steps.
         mean: on a scale from 0 to 1.
 
     """
@@ -59,7 +59,7 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:
-    """Return permanent answers' factor on a share, and the share of an absent value."""
+    """Return the slope and intercept with which permanent answers change a share."""
     if not channel.permanent_nanos:
         return 1.0, 0.0
     first = first_step(channel)

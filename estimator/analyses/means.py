@@ -14,8 +14,8 @@ from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, z_of
 from estimator.statistics.intervals import betting_intervals, binomial_intervals
 
 ENOUGH: Final = 30
-"""Reports per unit of kurtosis from which a normal interval holds the worst truth with at least 93
-% (exact sums).
+"""From this number of reports per unit of kurtosis, a normal interval contains the true value with
+at least 93% in the worst case (exact sums).
 """
 
 REMEMBERED: Final = 16
@@ -23,7 +23,7 @@ REMEMBERED: Final = 16
 
 
 class UnbiasedScores(Protocol):
-    """One score a symbol with E[score | input x] = x, on a scale from 0 to 1.
+    """One score per symbol, with E[score | input x] = x, on a scale from 0 to 1.
 
     Source: Duchi, Jordan & Wainwright 2018, section 4.1.
     """
@@ -34,10 +34,10 @@ class UnbiasedScores(Protocol):
 
     @property
     def enough(self) -> float:
-        """The number of reports from which their mean is about normal, whatever the truth."""
+        """The number of reports from which their mean is about normal, whatever the true value."""
 
     def least_variance(self, means: Floats) -> Floats | float:
-        """Return the least variance of a report's score at each true mean, from 0 to 1."""
+        """Return the minimum variance of a report's score at each true mean, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,11 +45,11 @@ class Contrast:
     """The unbiased scores of a channel of values, if each value has a position.
 
     Attributes:
-        scores: one a symbol, shape (symbols,).
-        floor: the least variance of one report's score among people with the same answer.
-        enough: `ENOUGH` times the largest kurtosis among people with the same answer, and as many
-            reports as `LEAST_NOISE` asks for. If epsilon is large, the few reports that lie carry
-            all of the noise, and a tally may hold none of them.
+        scores: one per symbol, shape (symbols,).
+        floor: the minimum variance of one report's score among people with the same answer.
+        enough: `ENOUGH` times the largest kurtosis among people with the same answer, and at least
+            the number of reports that `LEAST_NOISE` requires. If epsilon is large, the few reports
+            that lie carry all of the noise, and a tally may contain none of them.
 
     """
 
@@ -88,7 +88,7 @@ class Mean(NamedTuple):
 
 
 def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: int = 1) -> Mean:
-    """Return the mean of one tally, as `means_of` does. Without reports everything is possible."""
+    """Return the mean of one tally, as `means_of` does. Without reports, its interval is 0..1."""
     if reports == 0:
         return Mean(None, None, 0.0, 1.0)
     return means_of(of_symbols, counts[np.newaxis], np.array([[reports]]), family)[0]
@@ -100,19 +100,19 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
     * If scores have only two values, as those of a set's size, the interval follows from the
       binomial count of the higher one.
     * Otherwise it is the normal one if there are at least 50 reports, and either they are enough
-      for every truth, or their scores scatter as much as those of `FEW` people at one end among
-      many at the other. Its variance is that of the observed scores, but never below the least
+      for every true value, or their scores vary as much as those of `FEW` people at one end among
+      many at the other. Its variance is that of the observed scores, but never below the minimum
       variance of the mechanism at the estimated mean: at a large epsilon the few reports from
-      outside the band carry most of the variance, and a tally may hold none of them.
-    * With fewer a tally may lack rare answers that matter. Among 50 reports none may come from the
-      2% of the people whose answer is the high end. The interval is then one that holds at every
-      truth.
+      outside the band carry most of the variance, and a tally may contain none of them.
+    * With fewer reports, a tally may lack rare answers that matter. For example, none of 50 reports
+      may come from the 2% of the people whose answer is the high end. The interval is then one that
+      is valid for every true value.
 
     Args:
         of_symbols: the unbiased score of each symbol.
         counts: of each symbol, shape (tallies, m).
         reports: n, their sum, at least 1, shape (tallies, 1).
-        family: the number of intervals that are to hold together.
+        family: the number of intervals that must be valid simultaneously.
 
     """
     shares = counts / reports
@@ -144,13 +144,13 @@ def _ends(  # noqa: PLR0913, PLR0917 what is known of each mean
 
 
 def worst_variance(places: Floats, squares: Floats) -> float:
-    """Return the variance of a mean of places in the worst population, of one report.
+    """Return the variance of one report for a mean of places, in the worst population.
 
-    It is the largest mean of squares less the square of the mean place, over all populations.
+    It is the maximum, over all populations, of the mean of squares minus the squared mean place.
 
-    The square of a mean m is the largest 2 t m - t**2 over t. So the variance is the least value of
-    a convex function of t, because the order of the two extremes may be exchanged (von Neumann's
-    minimax theorem). Thirds find it.
+    The square of a mean m is the maximum of 2 t m - t**2 over t. The maximum and the minimum may be
+    exchanged (von Neumann's minimax theorem), so the variance is the minimum of a convex function
+    of t. A ternary search finds it.
     """
 
     def bound(t: float) -> float:

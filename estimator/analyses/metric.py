@@ -36,21 +36,21 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Model": "estimator.analyses.models.analysis:ModelOfProducts",
     "CrossedModel": "estimator.analyses.models.analysis:ModelOfCrosses",
 }
-"""The analysis of each shape of answers, by the class of a kind or its base, and where it is."""
+"""The import path of the analysis of each shape of answers, by the class of a kind or its base."""
 
 WITH_SHARES: Final[Mapping[str, str]] = {
     "Count": "estimator.analyses.grid:CountsWithShares",
     "Activity": "estimator.analyses.grid:DaysOfUse",
 }
-"""The analysis of numbers if each is an input of its own, which has a share."""
+"""The analysis of numbers that are each an input with its own share."""
 
 
 BY_MECHANISM: Final[Mapping[str, str]] = {"one-of": "estimator.analyses.answers:MembersAsked"}
-"""The analysis of a mechanism whose inputs are not those of others."""
+"""The analysis of a mechanism whose inputs differ from those of all others."""
 
 
 def of_shape(kind: Kind, table: Mapping[str, T]) -> T:
-    """Return the entry of a kind in a table of shapes: that of its class, or its nearest base."""
+    """Return the entry of a kind in a table of shapes, by its class or its nearest base."""
     return next(table[each.__name__] for each in type(kind).__mro__ if each.__name__ in table)
 
 
@@ -78,7 +78,7 @@ def estimate(metric: Metric, tally: Tally, request: Request = PLAIN) -> MetricEs
 def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN) -> Iterator[MetricEstimate]:
     """Yield the estimates of each tally of the metric's own edition, in order.
 
-    Many tallies are estimated side by side.
+    Many tallies are estimated together.
 
     Raises:
         UnfitTallyError: if a tally does not have the channel's alphabet.

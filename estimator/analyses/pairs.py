@@ -1,27 +1,27 @@
 """Two questions asked together: shares within groups, differences, and a test of independence.
 
-The shares of pairs are estimated as those of a category. Everything here follows from these shares
-and their covariance.
+The shares of pairs are estimated like those of a category. All figures in this module are derived
+from these shares and their covariance.
 
 * A share within a group is a ratio of estimates. Its interval is Fieller's (1954, "Some problems in
-  interval estimation"), which covers everything if the group could be empty. With few people it is
-  widened to one that holds at every truth.
+  interval estimation"), which is unbounded if the group could be empty. With few people it is
+  widened to one that is valid for every true value.
 * The interval of a difference combines the distances of two intervals to their estimates (Zou &
   Donner 2008, "Construction of confidence limits about effect measures: a general approach",
   section 2.2, with the correlation). It is valid for skewed ratios as well.
-* The p-value of a difference is the smallest level at which its interval excludes 0, so that the
-  two never disagree.
+* The p-value of a difference is the smallest level at which its interval excludes 0, so the two
+  never disagree.
 * Independence is tested with Wald's statistic of all f_ij - f_i. f_.j, using the covariance of the
   estimates, which includes the noise of the mechanism. (Pearson's test on debiased counts rejects
-  far too often.) Where few people decide the statistic is far from normal: its p-value is then at
-  least the smallest one of a difference, corrected for their number.
+  far too often.) If few people decide, the statistic is far from normal: its p-value is then at
+  least the smallest p-value of a difference, corrected for the number of differences.
 * How well a scale ranks yes above no is the area under the curve (AUC): the sum of
   f(i, yes) f(j, no) over all steps i above j, and half of that over i = j, in relation to
-  f(yes) f(no). Both are quadratic in the estimates, and each exceeds its true value by a covariance
-  on average, which is subtracted. The interval combines those of two ratios, as that of a
-  difference does: how often a yes wins against the estimated no, and a no against the estimated
-  yes. It is everything if nobody may say yes, or no. Each point of the curve is a pair of shares
-  within those who say no and who say yes.
+  f(yes) f(no). Both are quadratic in the estimates. On average, each exceeds its true value by a
+  covariance, which is subtracted. Like that of a difference, the interval combines those of two
+  ratios: how often a yes wins against the estimated no, and a no against the estimated yes. It is
+  0..1 if possibly nobody says yes, or no. Each point of the curve consists of two shares: among
+  those who say no and who say yes.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from estimator.statistics.confidence import EXACT_BELOW, PAIR, chi_square_tail, 
 
 
 class PairOfAnswers(OneOfLabels[Cross]):
-    """Two answers of one device as one: shares within groups, differences and independence."""
+    """Two answers of one device as a pair: shares within groups, differences and independence."""
 
     @property
     def points(self) -> Floats | None:
-        """Where pairs lie; answers without an order are all equally far apart."""
+        """The coordinates of pairs; answers without an order all have the same distance."""
         if self.metric.has_no_answer:
             return None
         first, second = _coordinates(self.kind.first), _coordinates(self.kind.second)
@@ -62,11 +62,11 @@ class PairOfAnswers(OneOfLabels[Cross]):
 
     @property
     def more_intervals(self) -> int:
-        """Those within groups, and of differences."""
+        """The number of intervals of shares within groups, and of differences."""
         return intervals_of(self.kind)
 
     def is_joint(self, request: Request) -> bool:
-        """Whether what follows from pairs is wanted."""
+        """Whether figures derived from pairs are requested."""
         return request.joint
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:
@@ -78,7 +78,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
 
 
 def intervals_of(cross: Cross) -> int:
-    """Return the number of intervals of a joint question beside those of its pairs."""
+    """Return the number of intervals of a joint question in addition to those of its pairs."""
     groups, outcomes = cross.first.size, cross.second.size
     of_ranking = 1 + outcomes * (groups - 1) if _is_ranking(cross) else 0
     return groups * outcomes + math.comb(groups, 2) * outcomes + of_ranking
@@ -91,14 +91,14 @@ def _is_ranking(cross: Cross) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Joint(Figured):
-    """What follows from answers that were given together: figures, and a test of independence."""
+    """Figures derived from answers that were given together, and a test of independence."""
 
     groups: tuple[FigureGroup, ...]
     independence: Independence | None = None
 
 
 def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, family: int = 1) -> Joint:
-    """Return the figures that follow from the estimated shares of pairs, and the test.
+    """Return the figures derived from the estimated shares of pairs, and the test.
 
     With fewer than `EXACT_BELOW` reports no group has an estimate, and there is no test.
 
@@ -107,7 +107,7 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
         shares: of the pairs, unbiased, shape (k,).
         covariance: of the shares, shape (k, k).
         sample: the tally.
-        family: the number of intervals that are to hold together.
+        family: the number of intervals that must be valid simultaneously.
 
     """
     is_enough = sample.reports >= EXACT_BELOW
@@ -149,9 +149,9 @@ def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
 
 
 def _independence(table: Ratios) -> Independence:
-    """Test all f_ij - f_i. f_.j; those of the last group and outcome follow from the others.
+    """Test all f_ij - f_i. f_.j except the last group's and outcome's, which the others determine.
 
-    The product of two estimates exceeds the true product by their covariance on average, which is
+    On average, the product of two estimates exceeds the true product by their covariance, which is
     subtracted.
     """
     groups, outcomes = table.pairs.shape
@@ -171,7 +171,7 @@ def _independence(table: Ratios) -> Independence:
 
 
 def _cautious(independence: Independence, table: Ratios, differences: Sequence[Figure]) -> Independence:
-    """Return the test, which where few people decide must also find a difference (Bonferroni)."""
+    """Return the test, which must also find a difference if few people decide one (Bonferroni)."""
     if not table.is_widened:
         return independence
     p_values = [1.0 if each.p_value is None else each.p_value for each in differences]
@@ -181,9 +181,9 @@ def _cautious(independence: Independence, table: Ratios, differences: Sequence[F
 
 
 def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[Figure]:
-    """Yield two shares for each step but the first, of those who say no and of those who say yes.
+    """Yield, for each step except the first, its shares among those who say no and who say yes.
 
-    They are the shares at that step or above.
+    They are the shares of people at that step or above.
     """
     steps = cross.first.size
     for step in range(1, steps):
@@ -208,7 +208,7 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
     """
     no, yes = shares.reshape(-1, PAIR).T
     steps = np.arange(yes.size)
-    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # of a yes at the first step over a no at the second
+    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # of a yes at the row's step against a no at the column's
     reach = _reach_of_auc(wins, shares, covariance, sample, z)
     if reach is None:
         return Estimate(None, None, 0.0, 1.0)
@@ -219,10 +219,11 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
 
 
 def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Distances | None:
-    """Return how far the interval of the AUC reaches. None if nobody may say yes, or no.
+    """Return how far the AUC's interval reaches. None if possibly nobody says yes, or no.
 
     How often a yes wins is a ratio within those who say yes, and how often a no wins is one within
-    those who say no. Their difference errs by what yes and no contribute to the error of the AUC.
+    those who say no. The error of their difference is what yes and no contribute to that of the
+    AUC.
     """
     no, yes = shares.reshape(-1, PAIR).T
     if min(no.sum(), yes.sum()) <= 0:
@@ -245,8 +246,8 @@ def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample,
 def _coordinates(kind: Boolean | Category) -> Floats:
     """Return the positions of the answers to one of two questions, shape (k, d).
 
-    Two of them are at most 1 apart. Answers on a scale lie on a line. Answers without an order are
-    all equally far apart.
+    Their distances are at most 1. Answers on a scale lie on a line. Answers without an order all
+    have the same distance.
     """
     if isinstance(kind, Boolean | Ordinal):
         return np.linspace(0.0, 1.0, kind.size)[:, np.newaxis]

@@ -1,8 +1,8 @@
 """Made-up reports: how far they could have moved an estimate, and a test of the tally itself.
 
 An estimate is the mean of the scores of the reports. If a fraction beta of the reports is made up,
-and the others by themselves would give f, the estimate is at most (1 - beta) f + beta * most, where
-most is the largest score of a report, and at least the same with the least score. An observed
+and the others alone would give f, the estimate is at most (1 - beta) f + beta * most, where most is
+the largest score of a report. It is at least the same with least, the smallest score. An observed
 estimate e was therefore raised by at most beta * (most - e) / (1 - beta), and lowered by at most
 beta * (e - least) / (1 - beta) (Cao, Jia & Gong 2021, "Data poisoning attacks to local differential
 privacy protocols", section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in local
@@ -14,23 +14,23 @@ log-likelihood ratio of the tally's own frequencies to the likeliest law in the 
 distribution comes from tallies drawn from that law (a parametric bootstrap; Davison & Hinkley 1997,
 "Bootstrap methods and their application", section 4.2).
 
-Maximum-likelihood shares lie above 0 by chance where the truth is 0. Tallies of their law stay
-closer to the range than honest ones, and twice as many honest tallies would be rejected as the
-level says. Shares that cannot be told from 0 are therefore set to 0 (Andrews & Soares 2010,
-"Inference for parameters defined by moment inequalities using generalized moment selection").
-Shares of numbers on a grid are left unchanged; measured there, up to 9% of honest tallies had p <=
-.05.
+If the true share is 0, its maximum-likelihood estimate may be above 0 by chance. Tallies drawn from
+its law are then closer to the range than honest ones, and the test would reject twice as many
+honest tallies as its level allows. Shares indistinguishable from 0 are therefore set to 0 (Andrews
+& Soares 2010, "Inference for parameters defined by moment inequalities using generalized moment
+selection"). Shares of numbers on a grid are left unchanged; measured there, up to 9% of honest
+tallies had p <= .05.
 
 Drawing ends early once the result is clear (Besag & Clifford 1991, "Sequential Monte Carlo
-p-values"), and does not begin where it is clear beforehand. A drawn tally is no farther from the
-range than from the law that it was drawn from, which most often shows that it is not as far.
-Passing proves nothing: made-up reports that imitate some population, such as those of liars who
-follow the protocol, always pass.
+p-values"), and does not begin if it is clear beforehand. A drawn tally is at most as far from the
+range as from the law from which it was drawn, which usually shows that it is not as far as the
+tally itself. Passing proves nothing: made-up reports that imitate some population, such as those of
+liars who follow the protocol, always pass.
 
 The distance of a tally from some shares is twice the log-likelihood ratio of its own frequencies to
 the law of the shares. Expectation maximization finds the nearest shares. Each step also bounds the
-least distance from both sides, because the log-likelihood is concave: the step shows how much it
-can still rise at most (Lindsay 1983, "The geometry of mixture likelihoods", theorem 4.1). Most
+minimum distance from both sides, because the log-likelihood is concave: the step shows the maximum
+by which it can still rise (Lindsay 1983, "The geometry of mixture likelihoods", theorem 4.1). Most
 tallies are decided long before they are fitted.
 """
 
@@ -53,14 +53,12 @@ from estimator.results.metric import Fakes, Move, RangeTest
 from estimator.statistics.arrays import Counts, Floats
 
 DRAWN_AT_MOST = 999
-"""Tallies drawn for a test. If none of them lies as far from the range, the p-value is a
-thousandth.
+"""The maximum number of tallies drawn for a test. If none of them is as far from the range, the
+p-value is 0.001.
 """
 
 CLEAR = 10
-"""The test ends early after this number of drawn tallies as far from the range as the tally
-itself.
-"""
+"""The test ends early when this number of drawn tallies is as far from the range as the tally."""
 
 SEED = 1
 """The same tally has the same p-value on every run."""
@@ -71,15 +69,15 @@ ratios that differ by less than this fraction count as equal.
 """
 
 LOG_CERTAIN = -40.0
-"""The logarithm of a chance that nobody needs to wait for: that any tally to be drawn would lie as
-far from the range as the tally itself.
+"""The logarithm of a negligible probability, that of any drawn tally being as far from the range as
+the tally itself: below it, no tallies are drawn.
 """
 
 NUMBERS_AT_ONCE = 2**16
 """Counts of drawn tallies that are fitted at once."""
 
 Extremes = tuple[Floats, Floats]
-"""The least and the greatest score of a report for each figure, each of shape (figures,)."""
+"""The smallest and largest score of a report for each figure, each of shape (figures,)."""
 
 
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
@@ -107,19 +105,19 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
 
 
 def _log_chance(statistic: float, symbols: int) -> float:
-    """Return the logarithm of a bound of the chance to draw a tally as far from its own law.
+    """Return the logarithm of a bound on the probability of drawing a tally as far from its law.
 
     Source: Agrawal 2020, "Finite-sample concentration of the multinomial in relative entropy",
-    theorem 1.2: it holds for whatever number of reports.
+    theorem 1.2, which applies to any number of reports.
     """
     distance, free = statistic / 2, symbols - 1
     return 0.0 if distance <= free else free * (1 + math.log(distance / free)) - distance
 
 
 def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
-    """Yield for each tally drawn from a law whether it is as far from the range as a statistic.
+    """Yield, for each tally drawn from a law, whether its statistic is as large as the given one.
 
-    Many are fitted at once, but few as long as the test may end early.
+    Many are fitted at once, but only a few while the test may still end early.
     """
     generator, first = np.random.default_rng(SEED), 0
     at_once = max(1, min(AT_ONCE, NUMBERS_AT_ONCE // channel.symbols))
@@ -127,7 +125,7 @@ def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Ite
         tallies = generator.multinomial(reports, law, size=min(at_once, max(first, CLEAR), DRAWN_AT_MOST - first))
         first += len(tallies)
         if _is_on_grid(channel):
-            # the statistic of the tally itself may be too large by as much as its fit fell short
+            # the tally's own statistic may be too large by the shortfall of its fit
             distance = statistic - 2 * float(slack(channel.inputs, reports))
             yield from as_far(grid_law(channel), channel.inputs, tallies, distance).tolist()
         else:
@@ -144,7 +142,7 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
 
     Args:
         channel: the channel of the reports.
-        counts: of each symbol, shape (..., m), in each tally at least one above 0.
+        counts: of each symbol, shape (..., m), at least one above 0 in each tally.
 
     """
     if _is_on_grid(channel):
@@ -167,7 +165,7 @@ def _is_on_grid(channel: Channel) -> bool:
 
 
 def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
-    """Return the likeliest law, with shares set to 0 if they cannot be told from 0; shape (m,)."""
+    """Return the likeliest law, with shares set to 0 if indistinguishable from 0; shape (m,)."""
     reports = int(counts.sum())
     shares = maximum_likelihood(inverse, counts)
     is_above_zero = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
@@ -191,7 +189,7 @@ def fakes_of(
 
     Args:
         channel: of the question.
-        extremes: the least and the greatest score of a report for each figure.
+        extremes: the smallest and largest score of a report for each figure.
         counts: of each symbol, shape (m,), at least one above 0.
         groups: the estimated shares, the mean, or both in this order.
         fraction: the assumed fraction of made-up reports.
@@ -211,7 +209,7 @@ def fakes_of(
 
 
 def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Return the most by which each observed estimate was lowered, and raised; see `fakes_of`."""
+    """Return the maximum by which each estimate was lowered, and raised; see the module."""
     least, most = extremes
     odds = fraction / (1 - fraction)
     return odds * (unbiased - least), odds * (most - unbiased)
@@ -220,7 +218,7 @@ def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Flo
 def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
     """Return which tallies are at least a distance from every population, shape (tallies,).
 
-    A tally that cannot be told from one at exactly that distance counts as this far.
+    A tally that is indistinguishable from one at exactly that distance counts as this far.
 
     Args:
         law: of the symbols given each input.

@@ -1,14 +1,14 @@
 """The covariance of estimated shares, and shares within groups: ratios of two of them.
 
-The intervals of ratios hold for uncertain denominators, too.
+The intervals of ratios are also valid for uncertain denominators.
 
 Sources: Fieller 1954, "Some problems in interval estimation" (one ratio); Waudby-Smith & Ramdas
 2024, "Estimating means of bounded random variables by betting" (with few people); Zou & Donner
 2008, "Construction of confidence limits about effect measures: a general approach", section 2.2
 (the difference of two).
 
-The p-value of a difference is that of its interval: the smallest level at which the interval
-excludes 0. The two therefore never disagree, even for a skewed ratio.
+The p-value of a difference is the smallest level at which its interval excludes 0. The two
+therefore never disagree, even for a skewed ratio.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from estimator.statistics.confidence import FEW, Z
 from estimator.statistics.intervals import betting_ratios
 
 MOST_VALUES = 256
-"""The most values of a covariance: the score of each value for every symbol is held, up to 128
-MB.
+"""The maximum number of values of a covariance: the scores of all values for all symbols are kept
+in memory, up to 128 MB.
 """
 
 MOST_STEPS: Final = 100
-"""Steps towards a score. A few suffice unless a group can hardly be told from an empty one."""
+"""Steps toward a score. A few suffice unless a group is nearly empty, within its error."""
 
 SETTLED: Final = 1e-9
 """The relative change of a score in the last step: more digits than anybody reads."""
@@ -70,7 +70,7 @@ class Sample:
     def covariance(self, inverse: Inverse) -> Floats:
         """Return the covariance of the unbiased shares, shape (k, k), for people sampled at random.
 
-        An estimate is the mean of the scores of the reports. Their law is exactly that of the
+        An estimate is the mean of the scores of the reports. The covariance is exact for the
         population on the simplex nearest to the estimate.
 
         Args:
@@ -101,8 +101,8 @@ class Ratios:
         of_pairs: covariance of the pairs, shape (groups, outcomes, groups, outcomes).
         of_sums: of the groups, shape (groups, groups).
         of_both: of pairs and groups, shape (groups, outcomes, groups).
-        widening: of the distances from each ratio down and up to the ends of Fieller's interval, at
-            least 1, shape (2, groups, outcomes).
+        widening: the factors of the distances from each ratio down and up to the ends of Fieller's
+            interval, at least 1, shape (2, groups, outcomes).
 
     """
 
@@ -122,11 +122,11 @@ class Ratios:
         return cls(pairs, pairs.sum(axis=1), blocks, of_both.sum(axis=1), of_both, widening)
 
     def widened(self, sample: Sample) -> Ratios:
-        """Return the ratios with intervals that also hold where few people decide.
+        """Return the ratios with intervals that are also valid if few people decide.
 
-        With little noise and few people of an outcome, or of all others, in a group, a tally may
-        lack them, as it may lack rare answers in a mean. Fieller's 95% interval is then widened
-        to the ends of one by betting. At other levels it is widened as much.
+        With little noise, and few people in a group who have an outcome, or who do not, a tally may
+        lack them, as it may lack the rare answers of a mean. Fieller's 95% interval is then widened
+        to the ends of one by betting. At other levels it is widened by the same factors.
         """
         groups, outcomes = self.pairs.shape
         can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))
@@ -191,7 +191,7 @@ class Ratios:
         """Return the smallest levels at which the intervals of differences exclude 0.
 
         Args:
-            first: the first groups; by their 95% intervals none could be empty.
+            first: the first groups, none of which could be empty by its 95% interval.
             second: the second groups, likewise.
             outcome: the outcomes.
 
@@ -203,7 +203,7 @@ class Ratios:
         variance, less_variance = (self._covariance(group, group, outcome) for group in (more, less))
         correlation = self._covariance(more, less, outcome) / np.sqrt(variance * less_variance)
         emptiest = np.minimum(self._emptiest(more), self._emptiest(less))
-        low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # where an interval has no ends
+        low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # where an interval is unbounded
         z = np.full(distance.size, Z)  # the start keeps p-value and interval on one side
         for _ in range(MOST_STEPS):
             down, up = share - self._fieller(more, outcome, z)[0], self._fieller(less, outcome, z)[1] - less_share

@@ -1,11 +1,11 @@
-"""Shares of least expected squared error: each estimate is moved towards the usual size.
+"""Shares with the smallest expected squared error: each estimate is moved toward the usual size.
 
-Unbiased estimates of many shares vary far more than most shares are large. The estimates themselves
-show how common shares of each size are: they follow a mixture of normal laws around the sizes,
-whose weights come from expectation maximization. The mean of a share given its own estimate is
-closer to the truth (Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017,
-"False discovery rates: a new deal", section 2, for mixtures on a grid of scales). In the end the
-shares are moved to the simplex.
+If shares are many, the errors of unbiased estimates are far larger than most of the shares. The
+estimates themselves show how common each size of share is: they follow a mixture of normal laws
+around the sizes, whose weights come from expectation maximization. The mean of a share given its
+own estimate is closer to the truth (Robbins 1956, "An empirical Bayes approach to statistics";
+Stephens 2017, "False discovery rates: a new deal", section 2, for mixtures on a grid of scales).
+Finally, the shares are moved to the simplex.
 
 These estimates are biased on purpose, towards each other, and have no intervals of their own. Use
 them for ranking, or to sum many rare values.
@@ -21,15 +21,15 @@ import numpy as np
 from estimator.statistics.arrays import Floats, nearest_shares
 
 FEWEST = 10
-"""The fewest values whose estimates show what is usual."""
+"""The minimum number of values whose estimates show the usual size."""
 
 RATIO = 1.3
-"""Of each size of the mixture to the one before. Finer ratios follow the noise, coarser ones blur
-the usual size.
+"""The ratio of each size of the mixture to the one before. Smaller ratios follow the noise, larger
+ones blur the usual size.
 """
 
 LEAST_SIZE = 0.1
-"""A fraction of the median standard error. Smaller sizes look like 0."""
+"""The smallest size, as a fraction of the median standard error. Smaller ones look like 0."""
 
 ROUNDS = 10
 """Rounds of expectation maximization from equal weights. A few find the usual size; many would fit
@@ -37,14 +37,14 @@ the noise.
 """
 
 ENOUGH = 2**16
-"""The most shares from which the mixture is learnt; from more, evenly spaced ones are taken."""
+"""The maximum number of shares to fit the mixture; from more, evenly spaced ones are used."""
 
 AT_ONCE = 2**14
-"""Shares for which the mixture is computed in one piece: arrays of some MB."""
+"""The number of shares for which the mixture is computed at once: arrays of some MB."""
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
-    """Return the shares of least expected squared error, on the simplex, shape (..., k).
+    """Return the shares with the smallest expected squared error, on the simplex, shape (..., k).
 
     Args:
         shares: unbiased estimates, shape (..., k), of at least `FEWEST` values.
@@ -56,7 +56,7 @@ def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
     largest = np.maximum(rows.max(axis=1, keepdims=True), usual)
     steps = np.ceil(np.log(largest / (LEAST_SIZE * usual)) / np.log(RATIO))[:, 0]
     shrunken = np.empty_like(rows)
-    for number in np.unique(steps):  # tallies with equally many sizes side by side
+    for number in np.unique(steps):  # tallies with the same number of sizes together
         alike = steps == number
         ratios = np.append(0.0, RATIO ** np.arange(number + 1))
         shrunken[alike] = _of_sizes(rows[alike], errors_of_rows[alike], LEAST_SIZE * usual[alike] * ratios)

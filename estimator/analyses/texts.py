@@ -1,6 +1,6 @@
-"""The texts of each tally of a question about texts that nobody listed.
+"""The analysis of questions about texts without a list of possible answers.
 
-A rehearsal draws the tally of each group from its exact law, not device by device.
+Rehearsals draw the tally of each group from its exact law, not device by device.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def sampled_texts(
     Args:
         kind: the question.
         channel: its channel.
-        devices: how many report each text, by its integer.
+        devices: the number of devices that report each text, keyed by the text's integer.
         generator: of the chances.
 
     """
@@ -49,7 +49,7 @@ def sampled_texts(
 
 
 MADE_UP: Final = 1e-6
-"""A tally less likely than this does not come from devices, which draw groups by the weights."""
+"""A tally less likely than this is not from devices, which draw groups by the weights."""
 
 
 class UnlistedTexts(Analysis[Text]):
@@ -71,7 +71,7 @@ class UnlistedTexts(Analysis[Text]):
     def fitting(self, texts: Sequence[str]) -> list[str]:
         """Return the texts that consist of the question's letters.
 
-        In a set the empty text stands for a free place.
+        In a set, the empty text marks a free place and is not an answer.
         """
 
         def fits(text: str) -> bool:
@@ -84,7 +84,7 @@ class UnlistedTexts(Analysis[Text]):
         return [text for text in texts if fits(text)]
 
     def share_limit(self, request: Request) -> int:
-        """Return the most texts that a tally finds and an analyst names."""
+        """Return the maximum number of texts that a tally finds and an analyst names."""
         return SURVIVORS + len(request.candidates)
 
     def _estimate(self, tally: Tally, request: Request) -> MetricEstimate:
@@ -113,7 +113,7 @@ class UnlistedTexts(Analysis[Text]):
         )
 
     def _groups_as_drawn(self, tables: GroupTables) -> RangeTest:
-        """Test whether each group has as many reports as chance allows, whatever people answer."""
+        """Test whether the groups' numbers of reports agree with chance, whatever people answer."""
         weights = np.array(self.channel.weights)
         expected = tables.reports.sum() * weights / weights.sum()
         statistic = float(((tables.reports - expected) ** 2 / expected).sum())
@@ -129,7 +129,7 @@ class UnlistedTexts(Analysis[Text]):
     def report_variance(self) -> float | None:
         """The variance of a named text's share, in the worst population.
 
-        The text has the most letters, and only the confirming groups speak of it.
+        The text has the maximum length, so only the confirming groups report about it.
         """
         weights = self.channel.weights
         of_cell = inverse_of(self.channel.geometry).squares(self.channel.inputs).worst
@@ -140,7 +140,7 @@ class UnlistedTexts(Analysis[Text]):
         return self.kind.law_of_numbers(answer)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies: of a set each device draws one text."""
+        """Return a function that draws tallies: each device draws one text of its set."""
 
         def drawn(counts: Counts, _: Window, generator: np.random.Generator) -> Counts:
             devices: dict[int, int] = {}
@@ -153,5 +153,5 @@ class UnlistedTexts(Analysis[Text]):
         return drawn
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
-        """Return the texts of a set, or the text."""
+        """Return the texts of a set, or the single text."""
         return value if isinstance(value, tuple) else (value,)

@@ -1,14 +1,14 @@
-"""Thresholds: the share of answers from each on, and between which of them each quantile lies.
+"""Thresholds: the share of answers at or above each, and a bracket for each quantile.
 
-A share is that of the cells above its threshold, unbiased. If the intervals of all shares hold
-together, so do their common parts with what rises and falls in order: the truth falls from one
-threshold to the next. Single intervals are left as they are, because a neighbor's may miss.
+A share is the unbiased share of the cells above its threshold. True shares fall from one threshold
+to the next. Simultaneous intervals are therefore cut to the values that a falling sequence can
+take, and remain valid. Separate intervals are not cut, because a neighbor's may miss.
 
-A quantile lies at or above a threshold that more than the rest of the answers reach, and at or
-below one that fewer reach. Thresholds are looked at from the outside in, and the first that is not
-sure ends it. The bracket of one quantile is then wrong only if the interval of the first threshold
-beyond the truth is wrong, on one side at each end: it holds as surely as a single interval, however
-many thresholds there are (Maurer, Hothorn & Lehmacher 1995: ordered hypotheses).
+A quantile lies at or above a threshold if more than the rest of the answers reach it, and at or
+below if fewer do. Thresholds are checked from the outside in, up to the first that is uncertain.
+The bracket of one quantile is then wrong only if the interval of the first threshold beyond the
+true quantile is wrong, on one side at each end. Its confidence is that of a single interval, for
+any number of thresholds (Maurer, Hothorn & Lehmacher 1995: ordered hypotheses).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HALVES: Final = 2
-"""Shares are planned where a half of the answers reach a threshold: their variance is largest."""
+"""Plans assume that half of the answers reach a threshold, where the variance is largest."""
 
 
 class SharesAbove(OneSymbol[Thresholds]):
-    """Numbers of which the cell between two thresholds is reported."""
+    """Numbers for which a device reports the cell between two thresholds."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -58,12 +58,12 @@ class SharesAbove(OneSymbol[Thresholds]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The share from a threshold on, and quantiles."""
+        """The share at or above a threshold, and quantiles."""
         quantiles = {f"p{100 * each:.0f}": FigureKey("quantile", each) for each in QUANTILES}
         return {"above[VALUE]": FigureKey("share_above")} | quantiles
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally of another alphabet, or of numbers that floats cannot tell apart."""
+        """Refuse a tally with another alphabet, or numbers that floats cannot distinguish."""
         super().check(tally)
         check_range(self.kind)
 
@@ -86,7 +86,7 @@ class SharesAbove(OneSymbol[Thresholds]):
             yield FigureGroup("share_above", shares, "", SHARES), self._quantiles(least, most, quantiles)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return shares and quantiles of which nothing is known."""
+        """Return shares and quantiles about which nothing is known."""
         shares = Figures.unknown(self.labels)
         return FigureGroup("share_above", shares, "", SHARES), self._quantiles(shares.lows, shares.highs)
 
@@ -103,36 +103,36 @@ class SharesAbove(OneSymbol[Thresholds]):
         return FigureGroup("quantile", figures, self.metric.unit, self.ends)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 of numbers
-        """Return the number of shares, from whose intervals all brackets follow."""
+        """Return the number of shares, whose intervals determine all brackets."""
         return len(self.labels)
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squares of what a report adds to the shares above."""
+        """The mean squares of a report's score for each share above."""
         squares = [self.inverse.expectations(self.inverse.contrast(above) ** 2) for above in self.weights]
         own, other, average = zip(*map(_squares, squares, self.weights > 0), strict=True)
         return Squares(HALVES, np.array(own), np.array(other), np.array(average))
 
     @property
     def share_count(self) -> int:
-        """A half of the answers reach a threshold."""
+        """Two: half of the answers reach a threshold."""
         return HALVES
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The least and the greatest score of a report for each share above."""
+        """The smallest and largest score of a report for each share above."""
         scores = np.array([self.inverse.contrast(above) for above in self.weights])
         return scores.min(axis=1), scores.max(axis=1)
 
 
 def in_order(lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return intervals that hold together, without what no falling sequence reaches; none empty."""
+    """Return simultaneous intervals, cut to values of a falling sequence; none is empty."""
     least = np.maximum.accumulate(lows[::-1])[::-1]
     return least, np.maximum(least, np.minimum.accumulate(highs))
 
 
 def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
-    """Return the places of the ends between which a quantile lies: 0, the thresholds, and T + 1.
+    """Return the indices of the ends around a quantile: 0, those of the thresholds, and T + 1.
 
     Args:
         lows: of the intervals of the shares above, shape (T,).
@@ -145,6 +145,6 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
 
 
 def _squares(squares: Floats, is_above: Floats) -> tuple[float, float, float]:
-    """Return the largest square of a sender above, of one below, and the average of those."""
+    """Return the largest square of senders above, the largest of those below, and their average."""
     below = squares[~is_above.astype(np.bool_)]
     return float(squares[is_above.astype(np.bool_)].max()), float(below.max()), float(below.mean())

@@ -1,15 +1,15 @@
 """The mean of vectors from a tally: coordinates with intervals, and any linear function of it.
 
-The rotations fall into blocks, each of which estimates the mean by itself. How far the blocks
-differ holds everything that is random: the choice of people, the noise of the mechanism, and the
-finite number of rotations. Nothing is assumed of the people (delete-a-group jackknife: Wolter 2007,
-"Introduction to Variance Estimation", section 4.2; here the ratio of sums is linearised). Errors
+The rotations are divided into blocks, each of which estimates the mean separately. The differences
+of the blocks show all randomness: the choice of people, the noise of the mechanism, and the finite
+number of rotations. Nothing is assumed about the people (delete-a-group jackknife: Wolter 2007,
+"Introduction to Variance Estimation", section 4.2; here the ratio of sums is linearized). Errors
 are never taken to be below those of the mechanism's noise in a random direction.
 
-For rehearsals, tallies are drawn by the law of rotated axes, many devices at a time. A device
-reports an axis of all with the probability that leaves the favoured ones their surplus, and
-otherwise a favoured one. So only the latter must turn their vector, and devices that share vector
-and rotation turn it once. Transforms are exact: integers below 2**53 stand in floats.
+For rehearsals, tallies are drawn by the law of rotated axes, many devices at a time. The law is a
+mixture: with some probability a device reports any axis, otherwise a favored one. Only in the
+latter case must its vector be rotated, once for all devices with the same vector and rotation.
+Transforms are exact: they are integers below 2**53, stored in floats.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from estimator.statistics.confidence import EXACT_BELOW, chi_square_tail, studen
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**20
-"""Coordinates that are turned at once, which take some megabytes."""
+"""The number of coordinates rotated at once, which take some megabytes."""
 
 
 def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generator: np.random.Generator) -> Counts:
@@ -55,8 +55,8 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
 
     Args:
         channel: with the rotations of a window.
-        vectors: what devices encode, as whole numbers, shape (vectors, D).
-        counts: how many devices have each vector, shape (vectors,).
+        vectors: the vectors that devices encode, in whole numbers, shape (vectors, D).
+        counts: the number of devices with each vector, shape (vectors,).
         generator: of the chances.
 
     """
@@ -76,7 +76,7 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
 
 
 def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tuple[Counts, Counts, Counts]:
-    """Return the pairs of vector and rotation that devices have, and how many devices have each.
+    """Return devices' pairs of vector and rotation, and the number of devices with each.
 
     All three arrays have the shape (pairs,).
     """
@@ -90,7 +90,7 @@ def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tu
 
 
 def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Counts:
-    """Return how many of each row's devices fall on each place, shape (rows, places)."""
+    """Return the number of each row's devices at each place, shape (rows, places)."""
     if counts.max(initial=0) > places:
         by_place: Counts = generator.multinomial(counts, np.full(places, 1 / places))
         return by_place
@@ -101,7 +101,7 @@ def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Coun
 
 
 def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Counts:
-    """Return the favoured axes of each vector under its rotation, shape (vectors, s)."""
+    """Return the favored axes of each vector under its rotation, shape (vectors, s)."""
     distinct, at = np.unique(rotations, return_inverse=True)
     turned = vectors
     for step in range(ROUNDS):
@@ -113,10 +113,10 @@ def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Count
 
 
 MADE_UP: Final = 1e-6
-"""A tally less likely than this does not come from devices, which draw their rotations evenly."""
+"""A tally less likely than this is not from devices, which draw their rotations evenly."""
 
 LEAST_OF_BLOCK: Final = 5
-"""Expected reports of a block from which the chi-square law holds well enough to accuse."""
+"""The expected reports of a block from which the chi-square law is accurate enough to accuse."""
 
 B = TypeVar("B", bound=Ball)
 
@@ -126,12 +126,12 @@ class VectorMean:
     """The mean of the vectors of one tally.
 
     Attributes:
-        norm: of the metric: the greatest length of a vector.
+        norm: the maximum length of a vector of the metric.
         coordinates: the unbiased estimates, shape (d,).
-        deviations: how far the sum of each block is off, as a part of the mean, shape (blocks, d).
+        deviations: the deviation of each block's sum, as a part of the mean, shape (blocks, d).
         noise: the standard error of the mechanism in a random direction.
-        reports: of the tally. Below `EXACT_BELOW` they do not say how people differ, and intervals
-            are everything.
+        reports: of the tally. Below `EXACT_BELOW` they do not show how people differ; intervals are
+            unbounded.
 
     """
 
@@ -145,8 +145,8 @@ class VectorMean:
         """Return the weighted sum of the coordinates, with an interval.
 
         Args:
-            weights: one a coordinate, shape (d,).
-            family: the number of intervals that are to hold together.
+            weights: one per coordinate, shape (d,).
+            family: the number of intervals that must be valid simultaneously.
 
         """
         length = float(np.linalg.norm(weights))
@@ -156,18 +156,18 @@ class VectorMean:
         return Estimate(estimate, float(error), max(-most, estimate - reach), min(most, estimate + reach))
 
     def shares(self, family: int = 1) -> Figures:
-        """Return the estimate of each coordinate, counted from 0."""
+        """Return the estimate of each coordinate; coordinates are numbered from 0."""
         errors = self._error(self.deviations, self.noise)
         reaches = self._errors_within(family) * errors
         lows, highs = (np.clip(self.coordinates + side * reaches, -self.norm, self.norm) for side in (-1, 1))
         return Figures(range(len(self.coordinates)), lows, highs, self.coordinates, errors)
 
     def _errors_within(self, family: int) -> float:
-        """Return how many standard errors an interval reaches to either side."""
+        """Return the half-width of an interval in standard errors."""
         return student_of(family, len(self.deviations) - 1) if self.reports >= EXACT_BELOW else math.inf
 
     def _error(self, deviations: Floats, noise: float) -> Floats:
-        """Return the standard error of deviations from block to block, not below the noise."""
+        """Return the standard error from the deviations of blocks, but at least the noise."""
         blocks = len(deviations)
         variance = (deviations**2).sum(axis=0) * blocks / (blocks - 1)
         least: Floats = np.sqrt(np.maximum(variance, noise**2))
@@ -175,13 +175,13 @@ class VectorMean:
 
 
 class Vectors(Analysis[B]):
-    """Vectors in a ball, turned by a random rotation, of which an axis is reported."""
+    """Vectors in a ball, to which a device applies a random rotation before it reports an axis."""
 
     mean_name = "coordinate mean"
 
     @property
     def channel(self) -> RotatedAxes:
-        """The only channel of vectors, of no window."""
+        """The only channel of vectors, without a window."""
         return cast("RotatedAxes", self.metric.channel)
 
     def in_window(self, window: str) -> RotatedAxes:
@@ -190,7 +190,7 @@ class Vectors(Analysis[B]):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The least and the greatest coordinate."""
+        """The smallest and largest coordinate."""
         return -float(self.kind.norm), float(self.kind.norm)
 
     def mean(self, tally: Tally) -> VectorMean:
@@ -223,10 +223,10 @@ class Vectors(Analysis[B]):
         return self._estimated(tally, groups=(FigureGroup("coordinate", coordinates, "", self.ends),), fakes=fakes)
 
     def length_moved(self, tally: Tally, mean: VectorMean, fraction: float) -> tuple[float, RangeTest]:
-        """Return the length by which made-up reports could have moved the mean, whatever the way.
+        """Return the distance by which made-up reports could have moved the mean, and a test.
 
         The estimate of one report has the length norm / gain. The argument is that of
-        `analyses.poisoning`, with lengths in place of ends. The test is of the tally.
+        `analyses.poisoning`, with lengths instead of ends. The test is of the tally.
         """
         reach = mean.norm / gain_of(self.channel) + float(np.linalg.norm(mean.coordinates))
         even = even_test(block_reports(self.channel, tally.dense(self.channel.symbols)))
@@ -242,10 +242,10 @@ class Vectors(Analysis[B]):
 
     @property
     def least_noise(self) -> float:
-        """The least variance that the mechanism gives to a coordinate of one report.
+        """The minimum variance that the mechanism adds to a coordinate of one report.
 
-        Whatever the vector, it is that across the vector or along it: at high epsilons the latter
-        is less.
+        For every vector, it is the variance across the vector or along it: at high epsilons the
+        latter is smaller.
         """
         gained, along = gain_of(self.channel) ** 2, square_along(self.channel)
         across = (1 - along) / (self.channel.dimension - 1)
@@ -253,7 +253,7 @@ class Vectors(Analysis[B]):
 
     @property
     def rotation_error(self) -> float | None:
-        """The error that a finite number of rotations leaves where all vectors are alike."""
+        """The error due to the finite number of rotations if all vectors are identical."""
         along = largest_sum(self.channel.dimension, self.channel.favoured)
         excess = max(0.0, self.channel.favoured / along**2 - 1)
         return math.sqrt(excess / self.channel.rotations * self.kind.length / self.channel.dimension)
@@ -264,7 +264,7 @@ class Vectors(Analysis[B]):
         return (self.noise / self.width) ** 2
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies; an answer has one vector."""
+        """Return a function that draws tallies; each answer has one vector."""
         vectors = np.array([law[0][0] for law in laws], dtype=np.float64).reshape(len(laws), self.channel.inputs)
 
         def drawn(counts: Counts, window: Window, generator: np.random.Generator) -> Counts:
@@ -274,15 +274,15 @@ class Vectors(Analysis[B]):
 
 
 def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> Estimate:
-    """Return the mean of a linear function of a vector: of the weighted sum of its coordinates.
+    """Return the mean of a linear function of a vector: the weighted sum of its coordinates.
 
     Args:
-        metric: of kind vector.
+        metric: a metric of kind vector.
         tally: of its edition, with at least one report.
-        weights: one a coordinate.
+        weights: one per coordinate.
 
     Raises:
-        RequestError: if the metric is no vector of as many coordinates, or nobody has reported.
+        RequestError: if the metric is no vector with as many coordinates, or nobody has reported.
         UnfitTallyError: if the tally does not have the channel's alphabet.
 
     """
@@ -294,7 +294,7 @@ def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> E
 
 
 def even_test(reports: Counts) -> RangeTest:
-    """Test whether parts drawn evenly have as many reports as chance allows (Pearson 1900).
+    """Test whether chance explains the numbers of reports of evenly drawn parts (Pearson 1900).
 
     Args:
         reports: of each part, shape (parts,).

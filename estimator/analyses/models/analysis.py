@@ -1,24 +1,24 @@
-"""What features predict: the model of each tally, by products or by crosses.
+"""Models of a label by features, learned from each tally by products or by crosses.
 
 Made-up reports move the mean of the vectors of products by a length r at most
-(`Vectors.length_moved`), and so the coefficients. What follows holds for every mean within r, and
-so for that of the honest reports; the penalty lambda and the noise s are those of the tally.
+(`Vectors.length_moved`), and so the coefficients. The bounds below apply to every mean within r,
+so also to that of the honest reports; the penalty lambda and the noise s are those of the tally.
 
 * A mean of parts p, S, z and y, each divided by its weight, gives k = p - z y and C = S - z z'.
   By the inequality of Cauchy and Schwarz over the four parts of r,
   |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y) and, in Frobenius' norm,
-  |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. To lift small eigenvalues is to project on a
-  convex set, which makes no distance longer.
+  |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. Raising small eigenvalues is a projection
+  onto a convex set, which lengthens no distance.
 * With A the inverse of the penalized covariance, A* that of the other mean, and b = A k:
-  A* - A = -A* dC A, so that |db| <= |A*| (|dk| + |dC| |b|). Lifted eigenvalues are at least
+  A* - A = -A* dC A, so that |db| <= |A*| (|dk| + |dC| |b|). Raised eigenvalues are at least
   lambda / 2, and move by |dC| at most (Weyl 1912): |A*| <= 2 / lambda, and
   |A*| <= 1 / (1 / |A| - |dC|) if that is above 0.
 * The correction for the bias is s^2 M b with M = A^2 + tr(A) A. Its change is
   s^2 (M* db + (M* - M) b), where |M*| <= (1 + d) |A*|^2, and
   M* - M = A* D + D A + tr(D) A* + tr(A) D for D = A* - A, whose Frobenius norm is at most
   |A*| |dC| |A|, and whose trace at most root(d) times that.
-* Whatever the mean, b* is |A*| (|k| + |dk|) at most, so that no coefficients are further away than
-  that, with their correction, and the tally's own together.
+* Whatever the mean, b* is |A*| (|k| + |dk|) at most. The distance of coefficients is therefore at
+  most the sum of that, with its correction, and of the tally's own.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from estimator.tallies import Tally
 
 
 def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float) -> float:
-    """Return how far the coefficients lie at most from those of any mean within a length.
+    """Return the maximum distance of the coefficients from those of any mean within a length.
 
     Args:
         moments: of the tally.
-        ridge: fitted to them.
-        noise: s, as it was fitted with.
+        ridge: the regression fitted to them.
+        noise: s, with which it was fitted.
         length: r, of the vectors with their weights.
 
     """
@@ -76,7 +76,7 @@ def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float
 
 
 def covariance_moves(moments: Moments, length: float) -> tuple[float, float]:
-    """Return |dk| and |dC|: how far covariances lie at most from those of means within a length."""
+    """Return |dk| and |dC|: the maximum move of covariances as the mean moves by a length."""
     of_label, of_square, _, of_feature, of_itself = (each / UNIT for each in weights())
     z, y = float(np.linalg.norm(moments.features)), abs(float(moments.label))
     with_label = length * math.hypot(1 / of_label, z / of_itself, y / of_feature)
@@ -85,14 +85,14 @@ def covariance_moves(moments: Moments, length: float) -> tuple[float, float]:
 
 
 LEAST_REPORTS: Final = EXACT_BELOW
-"""With fewer, errors are not normal, and nothing is learned."""
+"""With fewer reports, errors are not normal, and no model is learned."""
 
 
 class _Models(Analysis[K]):
-    """What both forms of a model share.
+    """The common part of both forms of a model.
 
     Attributes:
-        statistic: the figures of what is learned.
+        statistic: the name of the learned figures.
 
     """
 
@@ -121,7 +121,7 @@ class _Models(Analysis[K]):
 
         Args:
             tally: with at least one report.
-            fraction: of its reports that are made up.
+            fraction: the fraction of its reports that are made up.
 
         """
 
@@ -158,7 +158,7 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
 
 
 class ModelOfCrosses(_Models[CrossedModel]):
-    """A model of which a device reports the cell of one feature, with the label."""
+    """A model for which a device reports the cell of one feature, with the label."""
 
     statistic = "log_odds"
     mean_name = "cell share"
@@ -190,14 +190,14 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Those of a share."""
+        """The ends of a share."""
         return SHARES
 
     @property
     def mean_variance(self) -> float | None:
         """The worst variance of the share of a cell with a label.
 
-        One report in ``channel.inputs`` is of its feature.
+        One report in ``channel.inputs`` is about its feature.
         """
         of_features = (inverse_of(feature).squares(feature.inputs) for feature in self.channel.features)
         return self.channel.inputs * max(squares.worst for squares in of_features)

@@ -1,11 +1,11 @@
 """Naive Bayes from crosses: the log-odds of yes in each cell of each feature, with intervals.
 
 The reports of a feature are a tally of their own, of cells and labels. The share of yes within a
-cell is a ratio of two unbiased shares, whose interval `ratios` has: also where few people decide,
-and everything where chance allows it. The weights of the model are shrunk by the noise that is
-known: they have a prior, of a trend along the cells and a part of each cell, and are the likeliest
-ones. So what noise could have made weighs nothing, and a trend that all cells share outweighs what
-one of them says.
+cell is a ratio of two unbiased shares, whose interval `ratios` computes: it is also valid if few
+people decide, and unbounded if chance allows any ratio. The weights of the model are shrunk by the
+known noise: they are the likeliest ones under a prior with a trend along the cells and an
+independent part for each cell. Differences that noise could explain get no weight, and a trend
+across all cells outweighs a single cell.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies import Tally
 
 MOST_LOG_ODDS: Final = math.log(1 / LEAST_SHARE - 1)
-"""An interval without an end is shown up to there."""
+"""Unbounded intervals are shown up to this value."""
 
 TREND: Final = 2.0
-"""The usual weight of the last cell, less that of the middle: weights rise or fall along a range,
-or along values as they are listed. docs/research/models.md has what was tried.
+"""The usual weight of the last cell minus that of the middle: weights rise or fall along a range,
+or along values in their listed order. docs/research/models.md lists the alternatives tried.
 """
 
 APART: Final = 0.5
@@ -45,17 +45,17 @@ MOST_WEIGHT: Final = 6.0
 """One cell never decides by more than odds of 400 to 1."""
 
 STEPS: Final = 20
-"""Steps of the search for weights; ten usually change nothing any more."""
+"""Steps of the search for weights; after ten, weights usually no longer change."""
 
 YES: Final = 1
 """The place of yes among the labels of a cell."""
 
 EVERYTHING: Final = (0.0, 1.0)
-"""The interval of a share of which nothing is known."""
+"""The interval of a share about which nothing is known."""
 
 
 class CellShares(NamedTuple):
-    """What the reports of one feature tell of its cells, among everybody.
+    """The shares of a feature's cells among everybody, from the reports about that feature.
 
     Attributes:
         feature: the feature.
@@ -101,9 +101,9 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
 def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
     """Return the most by which made-up reports could have moved the share of a cell and label.
 
-    They may all speak of one feature, and are then a larger fraction of its reports. The estimate
-    from honest reports lies between the least and the greatest score of a report, which bounds the
-    move where all could be made up.
+    They may all be about one feature, and are then a larger fraction of its reports. The estimate
+    from honest reports lies between the smallest and largest score of a report, which bounds the
+    move if all reports could be made up.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
@@ -125,13 +125,13 @@ def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
 
 
 def base_rate(of_features: list[CellShares]) -> float:
-    """Return the share of people with the label yes, which the reports of all features tell."""
+    """Return the share of people with the label yes, from the reports of all features."""
     reports = np.array([cells.sample.reports for cells in of_features], dtype=float)
     shares = [cells.yes.sum() / (cells.yes.sum() + cells.no.sum()) for cells in of_features]
     variances = [float(cells.covariance[1::2, 1::2].sum()) for cells in of_features]
     parts = reports / reports.sum()
     error = math.sqrt(max(0.0, float(parts**2 @ variances)))
-    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # nobody of 50 is not nobody at all
+    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # none of 50 does not mean nobody
 
 
 class Fitted(NamedTuple):
@@ -156,7 +156,7 @@ class Fitted(NamedTuple):
 
 
 def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> LearnedModel:
-    """Return the model of a tally. A feature without reports weighs nothing."""
+    """Return the model of a tally. A feature without reports has weight 0."""
     known = {cells.feature.name: each for cells, each in zip(fitted.of_features, fitted.weights, strict=True)}
     return LearnedModel(
         mechanism=Crosses.name,
@@ -168,13 +168,13 @@ def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> Learned
 
 
 def weights_of(cells: CellShares, share: float) -> Floats:
-    """Return what each cell adds to the log-odds of yes, shape (cells,): likeliest under a prior.
+    """Return the likeliest weight of each cell for the log-odds of yes, shape (cells,).
 
     With w the weights, p the rates of yes by them and t the shares of the cells, yes - p t has the
-    expectation 0, the slope p (1 - p) t in w, and a known covariance. Each step solves for w in its
-    tangent (Gauss and Newton). A cell of which nobody happens to say yes seems to have no variance;
-    it has at least that of n people, t p (1 - p) / n. Of few reports the covariance is not known:
-    the weights are then 0.
+    expectation 0, the slope p (1 - p) t in w, and a known covariance. Each step solves a linear
+    approximation for w (Gauss and Newton). A cell in which nobody happens to say yes seems to have
+    no variance; it has at least that of n people, t p (1 - p) / n. With few reports the covariance
+    is unknown, and the weights are 0.
     """
     if cells.sample.reports < EXACT_BELOW:
         return np.zeros(len(cells.yes))
@@ -203,8 +203,8 @@ def logit(share: float) -> float:
 def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) -> Figures:
     """Return the log-odds of yes in each cell of each feature.
 
-    The estimate is that of the model, which is shrunk towards all people's. Without reports of a
-    feature it is 0, and its interval is everything.
+    The estimate is that of the model, which is shrunk toward that of all people. If a feature has
+    no reports, there are no estimates, and intervals are unbounded.
     """
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):
@@ -221,8 +221,8 @@ def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) 
 def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of the log-odds of each cell, each of shape (cells,).
 
-    The odds are those of the share of yes within the cell, whose interval `ratios` has. It is
-    everything if the feature has few reports, if the cell could be empty, or if no share explains
+    The odds are those of the share of yes within the cell, whose interval `ratios` computes. It is
+    unbounded if the feature has few reports, if the cell could be empty, or if no share explains
     the reports.
     """
     shares = np.column_stack([cells.no, cells.yes])

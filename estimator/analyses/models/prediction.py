@@ -1,4 +1,4 @@
-"""Predicts by a learned model: what an app does that ships it, many devices at a time."""
+"""Predictions by a learned model, as an app that ships it makes them, for many devices at once."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
 
     Args:
         model: as a report has it.
-        columns: of each of its inputs, in their order, the value of each device.
+        columns: for each of its inputs, in their order, the value of each device.
 
     Raises:
-        ValueError: if a value is none of a feature, without that value.
+        ValueError: if a value is not one of its feature's; the message omits it.
 
     """
     of_inputs = list(zip(model.inputs, columns, strict=True))
@@ -60,7 +60,7 @@ def cells(feature: ModelInput, column: Column) -> Counts:
 
 
 def positions(feature: ModelInput, column: Column) -> Floats:
-    """Return where in its range a number lies, from 0 to 1, shape (devices,)."""
+    """Return the position of a number within its range, from 0 to 1, shape (devices,)."""
     low, high, numbers = feature.low or 0.0, feature.high or 0.0, np.array(column, dtype=np.float64)
     if np.isnan(numbers).any():
         raise ValueError(f"{feature.name} must be a number on each row; leave out rows that have none")

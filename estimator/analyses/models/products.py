@@ -1,14 +1,14 @@
 """A linear model from the mean of products: ridge regression, penalized by the known noise.
 
-The vector's mean holds E[y z], E[z z'], E[z] and E[y] of the label y and the features z. From them
-follow the covariance of the features and that of each with the label. The noise of the former is a
-symmetric matrix of known variance; its largest eigenvalue is about two standard errors times the
-root of d (Wigner 1955). The penalty is a multiple of that. It depends on the channel and the number
-of reports only, so that what is estimated is a fixed property of the population: its ridge
+The vector's mean consists of E[y z], E[z z'], E[z] and E[y] for the label y and the features z.
+They yield the covariance of the features and that of each with the label. The noise of the former
+is a symmetric matrix of known variance; its largest eigenvalue is about two standard errors times
+the root of d (Wigner 1955). The penalty is a multiple of that. It depends only on the channel and
+the number of reports, so the estimated quantity is a fixed property of the population: its ridge
 regression with that penalty.
 
-How well the model does is estimated by rotations that it was not fitted to (cross-validation, with
-blocks of rotations in place of people).
+The quality of the model is estimated from rotations to which it was not fitted (cross-validation,
+with blocks of rotations in place of people).
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import student_of
 
 EDGES: Final = 2.0
-"""The penalty, in largest eigenvalues of the noise. With half as much the intervals of coefficients
-covered too rarely; see docs/research/models.md.
+"""The penalty, in units of the noise's largest eigenvalue. With half as much, the intervals of
+coefficients had too little coverage; see docs/research/models.md.
 """
 
 FOLDS: Final = 32
-"""How many parts the blocks of rotations have, each predicted by the model of the others."""
+"""The number of parts of the blocks of rotations; the model of the others predicts each part."""
 
 MOST_MEAN: Final = 0.98
 """The largest size of a mean label of -1 and 1: noise can make it larger than possible."""
 
 LEAST_SPREAD: Final = 1e-9
-"""A variance of scores that noise has made negative is taken for this: they then tell nothing."""
+"""Replaces a variance of scores that noise has made negative: the scores are then uninformative."""
 
 MOST_STEPS: Final = 1000.0
 """The largest coefficient shown, in half ranges of the label: unbounded intervals end there."""
@@ -80,7 +80,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covariances:
-    """What a linear model is fitted to.
+    """The covariances to which a linear model is fitted.
 
     Attributes:
         with_label: of each feature with the label, shape (..., d).
@@ -99,7 +99,7 @@ class Covariances:
 
     @classmethod
     def from_deviations(cls, deviations: Moments, moments: Moments) -> Covariances:
-        """Return how far blocks deviate from them, to first order, shape (blocks, ...)."""
+        """Return the deviations of blocks from them, to first order, shape (blocks, ...)."""
         mean = moments.features
         crossed = deviations.features[:, :, np.newaxis] * mean
         return cls(
@@ -110,7 +110,7 @@ class Covariances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ridge:
-    """A ridge regression of the label on the features, with what is known of its noise.
+    """A ridge regression of the label on the features.
 
     Attributes:
         penalty: lambda.
@@ -125,10 +125,10 @@ class Ridge:
 
     @classmethod
     def from_covariances(cls, covariances: Covariances, noise: float) -> Ridge:
-        """Fit the coefficients, less the bias that the noise of squares gives them to second order.
+        """Fit the coefficients and subtract the second-order bias due to the noise of the squares.
 
-        For a symmetric E of independent normal entries, of variance s**2 off the diagonal and twice
-        that on it, E[E M E] = s**2 (M + trace(M) I) for a symmetric M.
+        For a symmetric E of independent normal entries, with variance s**2 off the diagonal and
+        twice that on it, E[E M E] = s**2 (M + trace(M) I) for a symmetric M.
 
         Args:
             covariances: of one set of moments.
@@ -179,8 +179,7 @@ class ProductsModel:
     def coefficients(self, family: int = 1) -> Figures:
         """Return the change of the expected label, in its units, as each scaled feature rises by 1.
 
-        A scaled number rises by 2 from one end to the other. The label of yes and no has the unit
-        of a share.
+        A scaled number rises by 2 from one end to the other. A yes/no label is measured as a share.
         """
         ridge, deviating = self.ridge(), Covariances.from_deviations(self.deviations, self.moments)
         influence = (deviating.with_label - deviating.features @ ridge.coefficients) @ ridge.inverse
@@ -217,7 +216,7 @@ class ProductsModel:
         )
 
     def skill(self) -> Skill:
-        """Return how well the score predicts yes and no, by rotations that it was not fitted to."""
+        """Return how well scores predict yes and no, in rotations to which they were not fitted."""
         whole, deviating = (
             Covariances.from_moments(self.moments),
             Covariances.from_deviations(self.deviations, self.moments),
@@ -236,7 +235,7 @@ class ProductsModel:
         )
 
     def _of_fold(self, whole: Covariances, deviating: Covariances, is_out: Counts) -> Skilled:
-        """Return the figures of a fold of the score that the others give."""
+        """Return the figures of a fold, for the score fitted to the other folds."""
         with_label, features = deviating.with_label[is_out].sum(axis=0), deviating.features[is_out].sum(axis=0)
         kept = FOLDS / (FOLDS - 1)
         others = Covariances(whole.with_label - kept * with_label, whole.features - kept * features)
@@ -247,7 +246,7 @@ class ProductsModel:
 
     @property
     def norm(self) -> float:
-        """The length to which scaled features are shortened."""
+        """The maximum length of scaled features; longer ones are shortened to it."""
         return self.kind.radius / UNIT
 
     @property
@@ -264,13 +263,13 @@ class ProductsModel:
 
 
 def label_step(domain: Model) -> float:
-    """Return what one unit of the scaled label is in the units of the label: half of its range."""
+    """Return the size of one unit of the scaled label in the label's units: half of its range."""
     label = domain.observation.label
     return 0.5 if isinstance(label, Boolean) else float(label.high - label.low) / 2
 
 
 def input_of(feature: ModelFeature, its_weights: Floats) -> ModelInput:
-    """Return a feature with its weights, as a report holds it."""
+    """Return a feature with its weights, in the form used by reports."""
     own = tuple(its_weights.tolist())
     if isinstance(feature.kind, Category):
         return ModelInput(name=feature.name, values=feature.kind.values, weights=own)

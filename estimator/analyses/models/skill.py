@@ -1,10 +1,10 @@
 """How well a score predicts yes and no: its correlation with them, AUC, and log-odds.
 
-For yes and no, scores are taken to be normal given the label, of one variance, as in linear
-discriminant analysis (Fisher 1936): their log-odds are then linear, and
-AUC = Phi(distance / root 2).
+For yes and no, scores are taken to be normal given the label, with a common variance, as in linear
+discriminant analysis (Fisher 1936): their log-odds are then linear, and AUC = Phi(distance / root
+2).
 
-Noise may have put a share at an end or beyond: `possible_share` makes one of it that is possible.
+Noise may move a share to 0 or 1, or beyond: `possible_share` replaces it by a possible one.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import student_of
 
 REACH: Final = 8.0
-"""Standard errors beyond which a share is as good as impossible."""
+"""The number of standard errors beyond which a share is practically impossible."""
 
 POINTS: Final = 2001
-"""Of the integral: with twice as many it changes by less than a part in a thousand."""
+"""The points of the integral: with twice as many it changes by less than 0.1%."""
 
 LEAST_SHARE: Final = 1e-6
-"""Odds of a million to one: log-odds end there."""
+"""Odds of a million to one, which limit the log-odds."""
 
 
 def possible_share(estimate: float, error: float) -> float:
-    """Return the mean of all shares from 0 to 1, weighted by how likely they make the estimate.
+    """Return the mean of all shares from 0 to 1, weighted by the likelihood of the estimate.
 
-    The estimate is taken to be normal.
-
-    Well within the ends it is the estimate itself. Where the error is large it is near a half.
+    The estimate is taken to be normal. Well within the ends, the mean is the estimate itself. If
+    the error is large, the mean is near one half.
 
     Args:
         estimate: of the share, unbiased.
@@ -57,13 +56,13 @@ to it has no reliable error (Fieller 1954).
 """
 
 STEP: Final = 1e-4
-"""Of a correlation, for the slope of AUC there."""
+"""The step in a correlation for the numerical slope of the AUC."""
 
 LEAST_CORRELATION: Final = 0.01
-"""Of a score with the label, where noise hides it: log-odds hardly differ from all people's."""
+"""The correlation of a score with the label if noise hides it: log-odds hardly vary then."""
 
 MOST_CORRELATION: Final = 0.99
-"""Noise can make a correlation look perfect, and log-odds infinite."""
+"""The maximum, because noise can make a correlation look perfect, and log-odds infinite."""
 
 
 class Skilled(NamedTuple):
@@ -83,7 +82,7 @@ class Skill:
         mean: of the score.
         along: the covariance of score and label.
         spread: the variance of the score.
-        deviations_along: how far the folds deviate from `along`, shape (folds,), as the two below.
+        deviations_along: the folds' deviations from `along`, shape (folds,), as for the two below.
         deviations_spread: from `spread`.
         deviations_label: from `label`.
 
@@ -104,7 +103,7 @@ class Skill:
 
     @property
     def correlation(self) -> Estimate:
-        """The correlation of score and label; unknown if noise could make the scores' variance."""
+        """The correlation of score and label; unknown if all variance of scores could be noise."""
         if self.spread < SURE * _error_of(self.deviations_spread):
             return Estimate(None, None, -1.0, 1.0)
         scale, folds = math.sqrt(self.spread * self.variance), len(self.deviations_label)
@@ -118,7 +117,7 @@ class Skill:
 
     @property
     def auc(self) -> Estimate:
-        """How often a yes has a higher score than a no, if scores are normal of one variance."""
+        """How often a yes has a higher score than a no, if scores are normal with one variance."""
         correlation = self.correlation
         at = correlation.estimate
         if at is None:
@@ -129,11 +128,11 @@ class Skill:
 
     @property
     def log_odds(self) -> tuple[float, float]:
-        """The slope and intercept from a score to log-odds of yes, without what noise could make.
+        """The slope and intercept from a score to the log-odds of yes, corrected for noise.
 
-        The share of yes is a possible one. The covariance is shrunk by its error (James & Stein
-        1961), and the variance taken for as large as it must be to be known. A score that seems to
-        tell nothing keeps a slope, by which it still ranks people.
+        The share of yes is that of `possible_share`. The covariance is shrunk by its error (James &
+        Stein 1961), and the variance is at least `SURE` standard errors. A score that seems
+        uninformative keeps a small slope, so it still ranks people.
         """
         share = possible_share((1 + self.label) / 2, _error_of(self.deviations_label) / 2)
         label, variance = 2 * share - 1, 4 * share * (1 - share)
@@ -156,7 +155,7 @@ def _error_of(deviations: Floats) -> float:
 
 
 def _shrunk(estimate: float, error: float) -> float:
-    """Return an estimate less what its error alone gives it; 0 if that is all, or if below 0."""
+    """Return an estimate shrunk by its error; 0 if it does not exceed its error."""
     return 0.0 if estimate <= error else estimate - error**2 / estimate
 
 
