@@ -221,9 +221,8 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
 def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Distances | None:
     """Return how far the AUC's interval reaches. None if possibly nobody says yes, or no.
 
-    How often a yes wins is a ratio within those who say yes, and how often a no wins is one within
-    those who say no. The error of their difference is what yes and no contribute to that of the
-    AUC.
+    How often a yes wins is a ratio within those who say yes; how often a no wins, within those who
+    say no. The error of their difference is what yes and no contribute to that of the AUC.
     """
     no, yes = shares.reshape(-1, PAIR).T
     if min(no.sum(), yes.sum()) <= 0:

@@ -1,14 +1,14 @@
-"""Block designs inverted: a report supports the values of its block.
+"""Inverses of block designs: a report supports the values of its block.
 
-In a balanced design any two values are in a report's block equally often, so support counts are
-unbiased and binomial. Their sums over all shifts of a block are convolutions over Z_v, one real FFT
-for each base block.
+In a balanced design all pairs of values share blocks equally often, so support counts are unbiased
+and binomial. Their sums over all shifts of a block are convolutions over Z_v, one real FFT for each
+base block.
 
 The blocks of a cyclic design are pseudo-random: almost, but not exactly, balanced, so support
 counts alone would be biased. The linear equations of the channel are solved by least squares,
-frequency by frequency, because every block occurs with all its shifts. The weights of the equations
-are those of a uniform population, for which the estimate has the least variance of all unbiased
-ones; it is unbiased in every population. Pairs are exactly balanced.
+separately for each frequency, because every block occurs with all its shifts. The weights of the
+equations are those of a uniform population, for which the estimate has the smallest variance of all
+unbiased ones; it is always unbiased. Pairs are exactly balanced.
 
 Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing:
 estimation theory", section 4.4 (least squares of circulant equations by Fourier transforms).
@@ -38,7 +38,7 @@ Spectra = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shifts:
-    """Which shifts of base blocks hold which values: convolutions over Z_k.
+    """Which shifts of base blocks contain which values: convolutions over Z_k.
 
     Attributes:
         inputs: k.
@@ -51,19 +51,19 @@ class Shifts:
 
     @classmethod
     def from_channel(cls, channel: CyclicDesign) -> Shifts:
-        """Transform the base blocks of a channel."""
+        """Apply the Fourier transform to the base blocks of a channel."""
         return cls.of_blocks(channel.inputs, [channel.base_block(index) for index in range(channel.base_blocks)])
 
     @classmethod
     def of_blocks(cls, inputs: int, blocks: Sequence[tuple[int, ...]]) -> Shifts:
-        """Transform base blocks of Z_k."""
+        """Apply the Fourier transform to base blocks of Z_k."""
         indicators = np.zeros((len(blocks), inputs))
         for indicator, block in zip(indicators, blocks, strict=True):
             indicator[list(block)] = 1
         return cls(inputs, np.fft.rfft(indicators))
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return for each value the score sum of the symbols whose block holds it, (..., k)."""
+        """Return each value's score sum over the symbols whose block contains it, (..., k)."""
         return self.gathered(scores, self.blocks)
 
     def of_symbols(self, shares: Floats) -> Floats:
@@ -91,11 +91,11 @@ class LeastSquares:
 
     Attributes:
         block: the law.
-        shifts: which symbols hold which values.
+        shifts: which symbols contain which values.
         weights: the transforms of the weights, shape (j, k // 2 + 1).
         mean_squares: of a report's score for a value, by the distance of the answer, shape (k,).
-        own: the probability that a block holds the sender's answer.
-        other_least: the probability that it holds another value, at the distance where it is
+        own: the probability that a block contains the sender's answer.
+        other_least: the probability that it contains another value, at the distance where it is
             smallest.
         other_most: the same at the distance where it is largest.
 
@@ -142,11 +142,11 @@ class LeastSquares:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        Several populations have the same share, with different variances. From 50 reports on the
-        interval holds the shares that a score test does not reject, with the largest variance of
-        all populations with that share. If few reports hold a value, the interval is that of the
-        support count, which is binomial in every population, with the worst population for either
-        end. It keeps the confidence at every truth.
+        Populations with the same share have different variances. From 50 reports on, the interval
+        has the shares that a score test does not reject, with the largest variance of all
+        populations with that share. If few reports contain a value, the interval is that of the
+        support count, binomial in every population, with the worst one for each end. It is valid
+        for every true share.
         """
         own, other = self.mean_squares[0], self.mean_squares[1:].max()
         low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
@@ -168,13 +168,13 @@ class LeastSquares:
         return self.shifts.spread(weights, self.weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
+        """Return the mean squares of a report's score for the share of each of ``inputs``."""
         own, others = self.mean_squares[:1], self.mean_squares[1:]
         enough = max(EXACT_BELOW, math.ceil(FEW / self.other_least))
         return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the least and the greatest score of a report; shape (1,).
+        """Return the smallest and largest score of a report; shape (1,).
 
         They are equal for all values, because every block has all shifts.
         """
@@ -208,7 +208,7 @@ def cyclic_extreme(channel: CyclicDesign) -> float:
 
 
 def _apart(channel: CyclicDesign) -> float:
-    """Return the largest fraction of an answer's blocks that do not hold another given answer."""
+    """Return the largest fraction of an answer's blocks without a given other answer."""
     if channel.block_size == PAIR:
         return 1 - 1 / (channel.inputs - 1)
     indicators = np.zeros((channel.base_blocks, channel.inputs))
@@ -220,11 +220,11 @@ def _apart(channel: CyclicDesign) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstPoints:
-    """Which shifts of base blocks hold which of the first k points of Z_v.
+    """Which shifts of base blocks contain which of the first k points of Z_v.
 
     Attributes:
         inputs: k.
-        shifts: which of them hold which points.
+        shifts: which of them contain which points.
 
     """
 
@@ -232,7 +232,7 @@ class FirstPoints:
     shifts: Shifts
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return for each value the score sum of the symbols whose block holds it, (..., k)."""
+        """Return each value's score sum over the symbols whose block contains it, (..., k)."""
         return self.shifts.of_values(scores)[..., : self.inputs]
 
     def of_symbols(self, shares: Floats) -> Floats:

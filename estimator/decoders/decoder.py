@@ -1,9 +1,9 @@
 """A channel's law, its inverse for shares, and its decoder for means.
 
-The law leads from the shares of inputs to the probabilities of symbols, the inverse from a tally of
-symbols to the shares of inputs. From the mean squares of what one report adds to a share
-(`Squares`) follows every variance of a plan. The decoder has an unbiased score for each symbol,
-whose mean is that of the answers.
+The law maps the shares of inputs to the probabilities of symbols, the inverse maps a tally of
+symbols to the shares of inputs. The mean squares of one report's score for a share (`Squares`)
+determine every variance of a plan. The decoder has an unbiased score for each symbol; the mean of
+the scores estimates that of the answers.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ REMEMBERED = 16
 """Decoders kept for the next window of the same metric: some 30 kB each."""
 
 LEAST_NOISE: Final = 6
-"""The least variance, in squares of the range, that the mechanism must give to a sum of scores for
-its mean to be about normal. Where it gives less, a few people at an end of the range may outweigh
-it, and a tally that holds none of them does not show it: the skewness of a sum with noise of
-variance v is at most 2 / sqrt(27 v). With 6, normal intervals hold the worst truth with at least 93
-% (measured).
+"""The minimum variance, in squares of the range, that the mechanism must add to a sum of scores for
+its mean to be about normal. If it adds less, a few people at an end of the range may outweigh it,
+and a tally that contains none of them does not show this: the skewness of a sum with noise of
+variance v is at most 2 / sqrt(27 v). With 6, normal intervals contain the true value with at least
+93% in the worst case (measured).
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squares:
-    """Mean squares of what a report adds to the estimate of a share.
+    """Mean squares of a report's score for a share.
 
-    There is an entry for each value, or one for all values alike.
+    There is an entry for each value, or a single one if it is the same for all values.
 
     Attributes:
-        inputs: how many values there are.
-        own: if the value is the sender's answer; shape (inputs,) or (1,), as the two below.
-        other: if it is not, for the answer with the largest square.
-        average: if it is not, averaged over the other answers.
-        support: how often a report supports the sender's answer, and any other value. None where
-            more matters.
-        least_reports: from how many reports on the interval of a share is that of many reports.
-        metrics: among how many questions reports are divided; all is said of those of one.
+        inputs: the number of values.
+        own: if the value is the sender's answer; shape (inputs,) or (1,), as for the two below.
+        other: if it is not: for the answer with the largest square.
+        average: if it is not: averaged over the other answers.
+        support: how often a report supports the sender's answer, and any other value. None if the
+            score depends on more than support.
+        least_reports: the number of reports from which a share has its large-sample interval.
+        metrics: the number of questions that divide the reports; other fields are about one of
+            them.
 
     """
 
@@ -58,7 +59,7 @@ class Squares:
 
     @property
     def uniform(self) -> float:
-        """The variance of a share where all shares are alike."""
+        """The variance of a share if all shares are equal."""
         share = 1 / self.inputs
         return self.metrics * float((self.own * share + self.average * (1 - share) - share**2).max())
 
@@ -69,7 +70,7 @@ class Squares:
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
     def variance(self, share: float) -> float:
-        """Return the variance of a share in the worst population that has it."""
+        """Return the variance of a share in the worst population with that share."""
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
 
@@ -85,7 +86,7 @@ class ChannelLaw(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableLaw:
-    """A law that is written out.
+    """A law as a table.
 
     Attributes:
         table: the probability of each symbol given each input, shape (k, m).
@@ -135,21 +136,21 @@ class Inverse(ChannelLaw, Protocol):
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' intervals, each of shape (..., k), within 0..1.
 
-        No interval is empty. With a family of more than one interval, all of them hold together
-        with the confidence that a single one has otherwise.
+        No interval is empty. All intervals of a family are valid simultaneously, with the
+        confidence of a single interval otherwise.
         """
 
     def contrast(self, weights: Floats) -> Floats:
         """Return the score of each symbol, shape (m,), for a weighted sum of shares, shape (k,).
 
-        All covariances follow from these scores.
+        These scores determine all covariances.
         """
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
+        """Return the mean squares of a report's score for the share of each of ``inputs``."""
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the least and the greatest score of a report for each estimate.
+        """Return the smallest and largest score of a report for each estimate.
 
         Both have shape (k,), or (1,) if they are equal for all estimates.
         """
@@ -157,13 +158,13 @@ class Inverse(ChannelLaw, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoder:
-    """One unbiased score a symbol, where 0 is the low end of the range and 1 the high end.
+    """One unbiased score per symbol, where 0 is the low end of the range and 1 the high end.
 
     Attributes:
-        scores: one a symbol, shape (symbols,).
+        scores: one per symbol, shape (symbols,).
         squares: the expected square of the score given each input, shape (inputs,).
-        least_squares: the least expected square of people whose mean is each input: some of them
-            may answer below it and some above. Shape (inputs,).
+        least_squares: the minimum expected square, for each input, among people whose mean answer
+            it is: some may answer below it and some above. Shape (inputs,).
 
     """
 
@@ -173,32 +174,31 @@ class Decoder:
     least_noises: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Find both once, because a job uses them in every window."""
+        """Compute both once, because a job uses them in every window."""
         points = np.linspace(0.0, 1.0, self.squares.size)
         object.__setattr__(self, "least_squares", convex_minorant(self.squares))
         object.__setattr__(self, "least_noises", convex_minorant(self.squares - points * points))
 
     @property
     def enough(self) -> float:
-        """The number of reports from which their mean is about normal, whatever the truth."""
+        """The number of reports from which their mean is about normal, whatever the true value."""
         return LEAST_NOISE / float(self.least_variance(np.linspace(0.0, 1.0, self.squares.size)).min())
 
     def least_variance(self, means: Floats) -> Floats:
-        """Return the least variance of a report's score at each true mean, from 0 to 1.
+        """Return the minimum variance of a report's score at each true mean, from 0 to 1.
 
-        Where the expected square is convex in the input, that is the variance of people with the
-        same answer.
+        If the expected square is convex in the input, it is that of people with the same answer.
         """
         points = np.linspace(0.0, 1.0, self.squares.size)
         least: Floats = np.interp(means, points, self.least_squares) - means * means
         return least
 
     def least_noise(self, mean: float) -> float:
-        """Return the least variance that the mechanism adds to answers with a true mean.
+        """Return the minimum variance that the mechanism adds to answers with a given true mean.
 
-        It may be below `least_variance`, in which people with that mean differ as little as they
-        can. If they differ more, and the noise is less at their answers, more of the variance is
-        theirs.
+        It may be below `least_variance`, which assumes that people with that mean differ as little
+        as possible. If they differ more, with less noise at their answers, their differences are a
+        larger part of the variance.
         """
         return float(np.interp(mean, np.linspace(0.0, 1.0, self.squares.size), self.least_noises))
 
@@ -209,10 +209,10 @@ def floats(exact: Iterable[Fraction]) -> Floats:
 
 
 def convex_minorant(values: Floats) -> Floats:
-    """Return the greatest convex function on 0, 1, … that is nowhere above the values, shape (k,).
+    """Return the largest convex function on 0, 1, … that is nowhere above the values, shape (k,).
 
-    Its corners are found from left to right: a corner that lies above the line from the one before
-    it to the next value is none (Andrew 1979, "Another efficient algorithm for convex hulls in two
+    Its corners are found from left to right: a corner above the line from the corner before it to
+    the next value is removed (Andrew 1979, "Another efficient algorithm for convex hulls in two
     dimensions").
     """
     corners: list[tuple[int, float]] = []

@@ -1,7 +1,7 @@
-"""The exponential mechanism inverted: least squares of its table.
+"""The inverse of the exponential mechanism: least squares of its table.
 
-The weights of the equations are those of a uniform population, for which the estimate has the least
-variance of all unbiased ones (Aitken 1936; Kay 1993, "Fundamentals of statistical signal
+The weights of the equations are those of a uniform population, for which the estimate has the
+smallest variance of all unbiased ones (Aitken 1936; Kay 1993, "Fundamentals of statistical signal
 processing: estimation theory", section 6.4). It is unbiased in every population.
 """
 
@@ -20,7 +20,7 @@ from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableInverse:
-    """The inverse of a channel that is a table.
+    """The inverse of a channel that is given as a table.
 
     Attributes:
         law: the probability of each symbol given each input, shape (k, m).
@@ -58,10 +58,10 @@ class TableInverse:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        From 50 reports on, the interval holds the shares that a score test does not reject, with
-        the largest variance of all populations with that share. With fewer reports, or with few
-        expected of a symbol, it is one that holds at every truth. There a score test is too
-        optimistic: at epsilon 8 and 100 reports its interval holds some truths in 84%.
+        From 50 reports on, the interval consists of the shares that a score test does not reject,
+        with the largest variance of all populations with that share. With fewer reports, or few
+        expected of a symbol, it is valid for every true share. A score test would be too
+        optimistic: at epsilon 8 and 100 reports, it covers some true shares in 84%.
         """
         shares = self.shares(counts, reports)
         own = np.diagonal(self.mean_squares)
@@ -77,13 +77,13 @@ class TableInverse:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
+        """Return the mean squares of a report's score for the share of each of ``inputs``."""
         own = np.diagonal(self.mean_squares)
         others = self.mean_squares - np.diag(own)
         return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the least and the greatest score of a report for each estimate, shape (k,)."""
+        """Return the smallest and largest score of a report for each estimate, shape (k,)."""
         return self.decoder.min(axis=1), self.decoder.max(axis=1)
 
     def symbol_law(self, shares: Floats) -> Floats:

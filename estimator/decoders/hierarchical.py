@@ -1,11 +1,11 @@
-"""A hierarchical histogram inverted: least squares over all levels together.
+"""The inverse of a hierarchical histogram: least squares over all levels together.
 
-A node holds the nodes below it, so every level tells something about the same shares of points. The
-equations of all levels are solved by least squares, with the weights of a uniform population, for
-which the estimate has the least variance of all unbiased ones (Aitken 1936). It is unbiased in
-every population. This takes the place of averaging parents and children (Cormode, Kulkarni &
-Srivastava 2019, section 4: constrained inference), which does the same if all nodes of a level have
-the same noise and no covariance.
+A node contains the nodes below it, so every level has information about the same shares of points.
+The equations of all levels are solved by least squares, with the weights of a uniform population,
+for which the estimate has the smallest variance of all unbiased ones (Aitken 1936). It is unbiased
+in every population. This replaces averaging parents and children (Cormode, Kulkarni & Srivastava
+2019, section 4: constrained inference), which is equivalent if all nodes of a level have the same
+noise and no covariance.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeLaw:
-    """The law of a tree, as operators level by level: a table of it all would be twice as large.
+    """The law of a tree, as an operator for each level: one table would be twice as large.
 
     Attributes:
         inputs: k.
-        spans: of each level, how many points a node holds.
-        tables: of each level, the probability of each of its symbols given each node, shape (nodes,
-            symbols).
+        spans: for each level, the number of points in a node.
+        tables: for each level, the probability of each of its symbols given each node, shape
+            (nodes, symbols).
 
     """
 
@@ -44,7 +44,7 @@ class TreeLaw:
 
     @classmethod
     def from_channel(cls, channel: Hierarchical) -> TreeLaw:
-        """Write out the levels of a channel, each drawn as often as the others."""
+        """Compute the tables of the levels of a channel, which are equally likely."""
         levels = channel.levels
         tables = tuple(_table(level.channel) / len(levels) for level in levels)
         return cls(channel.inputs, tuple(level.span for level in levels), tables)

@@ -1,7 +1,7 @@
-"""What is done with the reports of each mechanism: one row a mechanism.
+"""A table of how to decode, draw and judge the reports of each mechanism.
 
-A row says how a tally is inverted, and how one is drawn; what a report reveals in the worst case is
-beside them, because it follows from the same integers.
+A row defines how a tally is inverted and how one is drawn. It also has the worst case of what a
+report reveals, because the same integers determine it.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ def _kept(channel: Any) -> Fraction:  # noqa: ANN401 a channel with a probabilit
 
 
 class Inversion(NamedTuple):
-    """What is done with the reports of a mechanism.
+    """How to decode, draw and judge the reports of a mechanism.
 
     Attributes:
-        inverse: from a tally to the shares of inputs; None if inputs are no labels.
-        decoder: from a tally to a mean; None if inputs are no points of a grid.
-        law: of a grid; None as above.
+        inverse: from a tally to the shares of inputs; None if inputs are not labels.
+        decoder: from a tally to a mean; None if inputs are not points of a grid.
+        law: the law of a grid; None as for the decoder.
         blocks: the likelier symbols of each input, if a law has two probabilities.
-        sampler: draws tallies where neither blocks nor the table of the law do.
+        sampler: draws tallies, if neither blocks nor the table of the law are used.
         extreme: the largest probability that a report separates two answers by the whole epsilon.
         likelier: the probability of the symbols that an answer makes likelier, if a law has two
             probabilities for each symbol; the same for all answers. None for other laws.
-        parts: the channels of which one is drawn, all with one chance; None if there are none.
+        parts: the channels of which a device draws one, all equally likely; None if there are none.
 
     """
 
@@ -70,7 +70,7 @@ _ONE_BIT: Final = Inversion(support.binary_support, blocks=sampling.of_names)
 
 INVERSIONS: Final[Mapping[str, Inversion]] = {
     "randomized-response": _ONE_BIT,
-    "one-bit": _ONE_BIT,  # on the two ends of the range, whose high end is the mean
+    "one-bit": _ONE_BIT,  # inputs are the two ends of the range; the high end's share is the mean
     "k-ary-randomized-response": Inversion(
         support.k_ary_support,
         blocks=sampling.of_names,
@@ -132,7 +132,7 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
 
 
 def inversion_of(channel: Channel) -> Inversion:
-    """Return the row of a channel; of permanent answers and of sets that of the last step."""
+    """Return the row of a channel; for permanent answers and sets, that of the last step."""
     return INVERSIONS.get(channel.last_step.name, Inversion())
 
 
@@ -146,7 +146,7 @@ def inverse_of(channel: Channel) -> Inverse:
     """Return the inverse of a channel: from a tally of its symbols to shares of its inputs.
 
     Raises:
-        TypeError: if the inputs are no labels.
+        TypeError: if the inputs are not labels.
 
     """
     inverse = inversion_of(channel).inverse
@@ -179,8 +179,8 @@ def grid_law(channel: Channel) -> ChannelLaw:
 def extreme_of(channel: Channel) -> float:
     """Return the largest probability that a report separates two answers by the whole epsilon.
 
-    A set with as many members favored as can be has (1 - 1 / r) / (1 - 1 / e**epsilon) times that
-    of a member, where r is the ratio of members.
+    For a set with as many favored members as possible, it is (1 - 1 / r) / (1 - 1 / e**epsilon)
+    times that of a member, where r is the worst ratio for members.
     """
     row, step = inversion_of(channel), channel.last_step
     if row.parts is None:
@@ -196,9 +196,9 @@ def blocks_of(channel: Channel) -> Blocks | None:
 
 
 def sampler_of(channel: Channel) -> Sampler:
-    """Return a function that draws tallies of a channel. What it needs is prepared once.
+    """Return a function that draws tallies of a channel. All preparation is done here, once.
 
-    Of sets it takes the devices with each drawn member.
+    For sets, its argument is the number of devices that drew each member.
     """
     if channel.permanent_nanos:
         first, second = sampler_of(permanent.first_step(channel)), sampler_of(channel.last_step)

@@ -1,13 +1,13 @@
-"""Added noise inverted, for the mean: Laplace's and Gaussian noise.
+"""Decoders of added noise for the mean: Laplace and Gaussian noise.
 
 The score of a symbol is its position. Gaussian noise is symmetric and never clipped, so the
 expected symbol is exactly the input.
 
-With Laplace noise the ends of the range also stand for the noise that was clipped there. The noise
-falls by a factor f with each position, so beyond an end lie on average f / (1 - f) more positions,
-whatever the input is. With this amount added to the ends, the expected symbol is the input (Ghosh,
-Roughgarden & Sundararajan 2012, the law). The weights are integers, which bends the expectation by
-less than one part in 2**32.
+With Laplace noise, the ends of the range also represent the noise that was clipped there. The noise
+falls by a factor f with each position, so clipped noise extends f / (1 - f) positions beyond an end
+on average, whatever the input is. With this amount added to the ends, the expected symbol is the
+input (Ghosh, Roughgarden & Sundararajan 2012, the law). The weights are integers, which changes the
+expectation by less than one part in 2**32.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def table(channel: AdditiveNoise) -> Floats:
 
 
 def law(channel: AdditiveNoise) -> TableLaw:
-    """Return the law of a grid, written out."""
+    """Return the law of a grid as a table."""
     return TableLaw(table(channel))
 
 

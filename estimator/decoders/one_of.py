@@ -1,4 +1,4 @@
-"""One of several yes/no questions: each is inverted alone, by the reports that speak of it."""
+"""One of several yes/no questions: each is inverted separately, from the reports about it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 
 @dataclass(frozen=True, slots=True)
 class OneOfShares:
-    """The share of yes to each of m questions, an `Inverse` for inputs with yes to one of them.
+    """The share of yes to each of m questions: an `Inverse` whose inputs are a yes to one of them.
 
     Attributes:
         metrics: m.
-        support: of the answer to one question.
+        support: the support of the answer to one question.
 
     """
 
@@ -26,7 +26,7 @@ class OneOfShares:
     support: Support
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:  # noqa: ARG002 each question has its own
-        """Return the unbiased estimate of each share, shape (..., m); a half without reports."""
+        """Return the unbiased estimate of each share, shape (..., m); 0.5 without reports."""
         yes, drawn = self._answers(counts)
         shares = self.support.shares(yes, np.maximum(drawn, 1))
         return np.where(drawn > 0, shares, 0.5)
@@ -37,7 +37,7 @@ class OneOfShares:
         return self.support.standard_errors(yes, np.maximum(drawn, 1))
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:  # noqa: ARG002 as above
-        """Return the ends of the shares' intervals: given how often a question was drawn."""
+        """Return the ends of the shares' intervals, given each question's number of reports."""
         yes, drawn = self._answers(counts)
         low, high = self.support.intervals(yes, np.maximum(drawn, 1), family)
         return np.where(drawn > 0, low, 0.0), np.where(drawn > 0, high, 1.0)
@@ -48,11 +48,11 @@ class OneOfShares:
         return np.outer(weights, [of_no, of_yes]).ravel()
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of what a report of a question adds to its share."""
+        """Return the mean squares of the score of a question's report for its share."""
         return replace(self.support.squares(inputs), metrics=self.metrics)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the least and the greatest score of a report; shape (1,)."""
+        """Return the smallest and largest score of a report; shape (1,)."""
         of_no, of_yes = self._scores
         return np.array([of_no]), np.array([of_yes])
 
@@ -69,12 +69,12 @@ class OneOfShares:
 
     @property
     def _scores(self) -> tuple[float, float]:
-        """What no and yes to a question add to its share: it is drawn once in m reports."""
+        """The scores of no and yes to a question, which is drawn once in m reports."""
         support = self.support
         return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))
 
     def _answers(self, counts: Counts) -> tuple[Counts, Counts]:
-        """Return how many said yes to each question, and for how many it was drawn."""
+        """Return the number of yes reports of each question, and the number of all its reports."""
         answers = counts.reshape(*counts.shape[:-1], self.metrics, 2)
         return answers[..., 1], answers.sum(axis=-1)
 

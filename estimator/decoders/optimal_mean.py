@@ -1,9 +1,9 @@
-"""Optimal mean inverted: of all unbiased scores of the symbols, those of least worst variance.
+"""The decoder of optimal mean: the unbiased scores with the smallest worst-case variance.
 
 A score is unbiased if it rises by ``steps[i]`` from symbol i to symbol i + width, up to one factor
 and one constant, because band i + 1 differs from band i by these two symbols only. The scores of
-the other symbols are free. They are found by minimizing a smooth bound of the largest variance of
-an answer, in which no pair of floats needs to agree between machines: every such score is unbiased.
+the other symbols are free. They are found by minimizing a smooth bound on the largest variance of
+an answer. Floats need not agree between machines, because all free scores give an unbiased result.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from estimator.decoders.decoder import REMEMBERED, Decoder, floats
 from estimator.statistics.arrays import Floats
 
 SHARPNESS: Final = (10.0, 100.0, 1e3, 1e4)
-"""Of the bound, in turn: the last is above the largest variance by less than a part in 1,000."""
+"""The sharpness of each bound in turn: the last exceeds the largest variance by less than 0.1%."""
 
 NEWTON_STEPS: Final = 30
-"""At each sharpness; ten are usual."""
+"""The maximum number of steps at each sharpness; ten are usual."""
 
 SCORE_SCALE: Final = 2**32
-"""Free scores are multiples of its reciprocal, in points of the grid."""
+"""Free scores are multiples of 1 / SCORE_SCALE, in points of the grid."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,9 +37,9 @@ class OptimalMeanLaw:
 
     Attributes:
         bands: the probability of each symbol given each band, shape (bands, symbols).
-        knots: the input at which each band stands, shape (bands,).
+        knots: the input of each band, shape (bands,).
         lower: the band at or before each input, shape (inputs,).
-        parts: the probability of the band after it, shape (inputs,).
+        parts: the probability of the band after that one, shape (inputs,).
 
     """
 
@@ -50,7 +50,7 @@ class OptimalMeanLaw:
 
     @classmethod
     def from_channel(cls, channel: OptimalMean) -> OptimalMeanLaw:
-        """Write out the law of a channel."""
+        """Compute the law of a channel."""
         knots, inputs = np.array(channel.knots), np.arange(channel.inputs)
         lower = np.searchsorted(knots[:-1], inputs, side="right") - 1
         return cls(band_law(channel), knots, lower, (inputs - knots[lower]) / np.diff(knots)[lower])
@@ -101,7 +101,7 @@ def band_law(channel: OptimalMean) -> Floats:
 
 
 def _heights(channel: OptimalMean) -> list[Fraction]:
-    """Return the height of each symbol, in points of the grid; its mirror has the negative one."""
+    """Return the height of each symbol, in points of the grid; its mirror has the opposite one."""
     fixed, free = _fixed(channel), _free(channel)
     chosen = _least_worst(channel, floats(fixed), free)
     exact = [Fraction(round(each * SCORE_SCALE), SCORE_SCALE) for each in chosen.tolist()]
@@ -113,12 +113,12 @@ def _heights(channel: OptimalMean) -> list[Fraction]:
 
 
 def _chains(channel: OptimalMean) -> list[range]:
-    """Return the symbols in chains, in which each is a band's width above the one before it."""
+    """Return chains of symbols, in each of which symbols are one band's width apart."""
     return [range(first, channel.symbols, channel.width) for first in range(channel.width)]
 
 
 def _fixed(channel: OptimalMean) -> list[Fraction]:
-    """Return heights that rise as they must, each chain centered."""
+    """Return heights with the required steps; each chain is centered."""
     heights = [Fraction(0)] * channel.symbols
     for chain in _chains(channel):
         for lower, upper in pairwise(chain):
@@ -130,9 +130,9 @@ def _fixed(channel: OptimalMean) -> list[Fraction]:
 
 
 def _free(channel: OptimalMean) -> Floats:
-    """Return how each free number moves the heights, shape (symbols, free).
+    """Return the change of heights for each free number, shape (symbols, free).
 
-    It moves a chain up and its mirror down.
+    A free number moves a chain up and its mirror image down.
     """
     columns = []
     for chain in _chains(channel):
@@ -146,7 +146,7 @@ def _free(channel: OptimalMean) -> Floats:
 
 
 def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
-    """Return the free numbers of least worst variance, by Newton's method on a smooth bound."""
+    """Minimize the worst variance over the free numbers, by Newton's method on a smooth bound."""
     table, count = band_law(channel), free.shape[1]
     gap = (channel.heavy - channel.light) / channel.band_total
     places = gap * (np.array(channel.knots) - channel.knots[-1] / 2)
@@ -175,7 +175,7 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
             while length > 2.0**-20 and bound(free_numbers - length * step, sharpness)[0] > value:
                 length /= 2
             free_numbers = free_numbers - length * step
-            if float(slope @ step) < 1e-12:  # noqa: PLR2004 the bound falls by less than a part in 10**12
+            if float(slope @ step) < 1e-12:  # noqa: PLR2004 the bound falls by less than one part in 10**12
                 break
     return free_numbers
 

@@ -1,9 +1,9 @@
-"""Permanent answers inverted: first the shares of permanent answers, then those of the true ones.
+"""The inverse of permanent answers: first the shares of permanent answers, then of true answers.
 
 The permanent answer is the true one with probability p, and each other one with probability q. The
 share of a permanent answer is therefore q + (p - q) times that of the true one (Erlingsson, Pihur &
-Korolova 2014, section 4; Arcolezi et al. 2023, section 3). All results of the instantaneous step's
-inverse are mapped by this line.
+Korolova 2014, section 4; Arcolezi et al. 2023, section 3). This linear function maps all results of
+the instantaneous step's inverse.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class TwoStep:
 
     @property
     def gap(self) -> float:
-        """The factor from a true share to that of permanent answers: p - q."""
+        """The factor from a true share to the share of permanent answers: p - q."""
         return self.keep - self.lie
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
@@ -65,7 +65,7 @@ class TwoStep:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
+        """Return the mean squares of a report's score for the share of each of ``inputs``."""
         second = self.second.squares(inputs)
         others = inputs - 1
         everything = second.own + others * second.average
@@ -90,7 +90,7 @@ class TwoStep:
         )
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the least and the greatest score of a report: those of the second step, mapped."""
+        """Return the smallest and largest score of a report: those of the second step, mapped."""
         least, most = self.second.extremes()
         return (least - self.lie) / self.gap, (most - self.lie) / self.gap
 
@@ -113,7 +113,7 @@ def first_step(channel: Channel) -> Channel:
 def two_step(channel: Channel, second: Inverse) -> Inverse:
     """Return the inverse of two steps.
 
-    It is a `Support` if the second step's is one: then each symbol still supports the value that it
+    It is a `Support` if the second step's is one: each symbol then still supports the value that it
     names.
     """
     keep, lie = (first_step(channel).probability(0, given) for given in (0, 1))

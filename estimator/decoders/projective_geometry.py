@@ -1,9 +1,9 @@
-"""Projective geometry response inverted: a reported point supports the points orthogonal to it.
+"""The inverse of projective geometry response: a point supports the points orthogonal to it.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
 geometry", section 3. Their decoder is a dynamic program over Z_q**t. Here the sums over
-hyperplanes are Fourier transforms with one coordinate less, so that memory and time grow with the
-number of points, not with q - 1 times that number.
+hyperplanes are Fourier transforms with one coordinate less, so memory and time grow with the number
+of points, not with q - 1 times that number.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Orthogonality:
         In PG(0, q) no point is orthogonal to itself. The points (1, u) are an affine space. The
         sums of its scores over the u with a given product with w, for all products, are the inverse
         transform along the multiples of w. A point (0, w) is orthogonal to product 0; a point (1, m
-        w) to product -1/m; the point (1, 0) to no (1, u); and all to their hyperplanes of points
-        (0, u).
+        w) to product -1/m; the point (1, 0) to no (1, u); and all points to their hyperplanes of
+        points (0, u).
         """
         prime = self.prime
         to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]

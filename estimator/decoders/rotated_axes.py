@@ -1,9 +1,9 @@
-"""Rotated axes: each reported axis is turned back, and their mean points where the vectors do.
+"""Rotated axes: each reported axis is rotated back; their mean has the direction of the vectors'.
 
-The axes of each rotation are counted first, so that turning back costs one Hadamard transform a
-rotation and not one a report. The gain, by which a mean of axes is shorter than the mean of the
-vectors, is that of a uniform random rotation; what three rounds lack of one is below a part in a
-thousand (docs/research/vectors.md).
+The axes of each rotation are counted first, so rotating back costs one Hadamard transform per
+rotation instead of one per report. The gain, by which a mean of axes is shorter than the mean of
+the vectors, is that of a uniform random rotation; three rounds differ from it by less than 0.1%
+(docs/research/vectors.md).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail
 
 BLOCKS: Final = 128
-"""The most blocks of rotations, whose sums say how far the mean may be off."""
+"""The maximum number of blocks of rotations, whose sums show the error of the mean."""
 
 RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
-"""The part of the gain that is left although axes are ranked with an even offset: the correlation
-of a normal coordinate with itself and an offset.
+"""The fraction of the gain that remains when axes are ranked with a uniform offset: the correlation
+of a normal coordinate with itself plus an offset.
 """
 
 GRID_POINTS: Final = 2001
@@ -34,14 +34,14 @@ part in 10**6.
 """
 
 LARGEST_SIZE: Final = 12.0
-"""A normal variable is hardly ever larger."""
+"""A normal variable is almost never larger."""
 
 
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
-    """Return the sum of each block's reported axes, turned back, shape (blocks, D).
+    """Return the sum of each block's reported axes, rotated back, shape (blocks, D).
 
     Args:
-        channel: of the tally's window.
+        channel: the channel of the tally's window.
         counts: of each symbol, or its probability, shape (B * 2D,).
 
     """
@@ -69,7 +69,7 @@ def turned_back(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Flo
 
 
 def hadamard(vectors: Floats) -> Floats:
-    """Return the unnormalized Walsh-Hadamard transform of each row: small ones along two axes."""
+    """Return the unnormalized Walsh-Hadamard transform of each row: small ones in two axes."""
     dimension = vectors.shape[-1]
     columns = 1 << (dimension.bit_length() // 2)
     of_columns = vectors.reshape(-1, columns) @ _matrix(columns)
@@ -137,8 +137,8 @@ def gain_of(channel: RotatedAxes) -> float:
 def largest_sum(dimension: int, favoured: int) -> float:
     """Return the expected sum of the s largest magnitudes of a random unit vector's D coordinates.
 
-    Of D half-normal variables the expected sum of the s largest is the integral over z of the
-    expected min(s, N), where N is the number above z, which is binomial; the length of a normal
+    For D half-normal variables, the expected sum of the s largest is the integral over z of the
+    expected min(s, N), where N is the number above z, which is binomial. The length of a normal
     vector does not depend on its direction.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
@@ -150,14 +150,14 @@ def largest_sum(dimension: int, favoured: int) -> float:
 def largest_squares(dimension: int, favoured: int) -> float:
     """Return the expected sum of the squares of those coordinates.
 
-    It is the integral with 2 z dz in place of dz.
+    It is the same integral with 2 z dz instead of dz.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
     return float(np.trapezoid(2 * sizes * numbers, sizes)) / dimension
 
 
 def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
-    """Return sizes, and for each the expected min(s, N) of the N half-normal variables above it."""
+    """Return sizes, and for each the expected min(s, N) for the number N of variables above it."""
     sizes = np.linspace(0.0, LARGEST_SIZE, GRID_POINTS)
     above = np.array([math.erfc(size / math.sqrt(2)) for size in sizes])
     return sizes, _expected_least(dimension, favoured, above)
@@ -166,7 +166,7 @@ def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
 def _expected_least(trials: int, most: int, chances: Floats) -> Floats:
     """Return E min(most, N) of a binomial N for each chance, shape (chances,).
 
-    N itself counts where it is below ``most``: N of n is as likely as n p / N times N - 1 of n - 1.
+    Below ``most``, N itself counts: N of n is n p / N times as likely as N - 1 of n - 1.
     """
     is_most, is_less = binomial_tail(most, trials, chances), 1 - binomial_tail(most - 1, trials - 1, chances)
     expected: Floats = most * is_most + trials * chances * is_less

@@ -1,11 +1,11 @@
-"""Tallies drawn from their exact law, by multinomial draws where these are cheaper.
+"""Tallies drawn from their exact law, by multinomial draws if these are cheaper.
 
-Devices are independent. So the counts of the symbols that n_x devices with input x report are one
-multinomial draw of the law P(. | x).
+Devices are independent, so the counts of the symbols reported by n_x devices with input x are one
+multinomial draw from the law P(. | x).
 
-Given an input, each symbol of its block has one probability, and each other symbol has a smaller
-one. That is a mixture of two uniform draws: one of all symbols, and one of the symbols of the
-block. In a weighted design both draws have the weights of its base blocks.
+Given an input, all symbols of its block have the same probability, and all other symbols have the
+same smaller one. That is a mixture of two uniform draws: one from all symbols, and one from the
+symbols of the block. In a weighted design both draws have the weights of its base blocks.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.statistics.arrays import Counts, Floats
 
 SymbolOf = Callable[[Counts, Counts], Counts]
-"""From inputs and places within their blocks, 0 to size - 1, to the symbols there. Arrays are
+"""Maps inputs and places within their blocks, 0 to size - 1, to the symbols there. Arrays are
 broadcast.
 """
 
 Sampler = Callable[[Counts, np.random.Generator], Counts]
-"""From the number of devices with each input, shape (k,), to the number of reports of each symbol,
+"""Maps the number of devices with each input, shape (k,), to the number of reports of each symbol,
 shape (m,).
 """
 
 MAX_KEPT_PROBABILITIES = 2**24
-"""A table of up to 128 MB is kept. A larger one is computed again for each tally."""
+"""A table of up to 128 MB is kept. A larger one is recomputed for each tally."""
 
 DRAWN_AT_ONCE = 2**20
-"""Devices, or places of blocks, for which numbers are drawn at once: arrays of 8 MB."""
+"""The number of devices, or places in blocks, for which draws are made at once: arrays of 8 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The blocks of a channel, all of one size.
+    """The blocks of a channel, all of the same size.
 
     Attributes:
-        size: how many symbols a block has.
+        size: the number of symbols in a block.
         symbol_of: returns the symbol at a place of an input's block. Symbols at different places
             differ.
-        weights: of equal ranges of the symbols, and of equal ranges of the places. Only one
-            if all are alike.
+        weights: the weights of equal ranges of the symbols, and of equal ranges of the places. A
+            single one if all are equal.
 
     """
 
@@ -66,7 +66,7 @@ class Blocks:
         return self.weights[0] / sum(self.weights) * len(self.weights) / self.size
 
     def drawn(self, number: int) -> Floats:
-        """Return the probability of each of a number of symbols, or of places, by their weights."""
+        """Return the probability of each of ``number`` symbols, or places, by their weights."""
         total = sum(self.weights) * number / len(self.weights)
         chances = np.array([float(weight / total) for weight in self.weights])
         return np.repeat(chances, number // len(self.weights))
@@ -83,7 +83,7 @@ def of_square_wave(channel: SquareWave) -> Blocks:
 
 
 def of_block_design(channel: BlockDesign) -> Blocks:
-    """Return the shifts that hold an input, weighted by base block."""
+    """Return the shifts that contain an input, weighted by base block."""
     points, size = channel.points, channel.block_size
     members = np.array([channel.base_block(index) for index in range(channel.base_blocks)], dtype=np.int64).ravel()
 
@@ -95,7 +95,7 @@ def of_block_design(channel: BlockDesign) -> Blocks:
 
 
 def of_geometry(channel: ProjectiveGeometry) -> Blocks:
-    """Return the hyperplanes that hold an input."""
+    """Return the hyperplanes that contain an input."""
     return Blocks(channel.orthogonal, _orthogonal(channel))
 
 
@@ -125,7 +125,7 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
 
 
 def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:
-    """Draw a uniform multinomial for all inputs, and then only what falls into a block."""
+    """Draw one uniform multinomial for all inputs, then symbols within blocks for the rest."""
     in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
     anything = blocks.drawn(channel.symbols)
@@ -145,10 +145,10 @@ def _first_symbol(blocks: Blocks) -> int:
 
 
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
-    """Add a symbol of its block for every kept device.
+    """Add one symbol from its block for every kept device.
 
-    Where there are many devices they are drawn by place, else one by one. Weighted places are
-    always drawn by place.
+    Many devices with the same input are drawn by place, few are drawn one by one. Weighted places
+    are always drawn by place.
     """
     fewest = blocks.size if len(blocks.weights) == 1 else 1
     many = np.flatnonzero(kept >= fewest)
@@ -185,7 +185,7 @@ def level_by_level(channel: Hierarchical, sampler_of: Callable[[Channel], Sample
 
 
 def by_bands(channel: OptimalMean) -> Sampler:
-    """Draw the band that each device takes, then the symbols of each band."""
+    """Draw the band of each device, then the symbols of each band."""
     of_bands = [
         np.array([float(channel.probability(symbol, knot)) for symbol in range(channel.symbols)])
         for knot in channel.knots
@@ -222,7 +222,7 @@ def by_table(channel: Channel) -> Sampler:
         tally = np.zeros(channel.symbols, dtype=np.int64)
         for given in np.flatnonzero(inputs).tolist():
             law = law_of(given)
-            # numpy gives the last symbol what rounding leaves: it must be a possible one
+            # numpy assigns the rounding error to the last symbol, which must be possible
             possible = np.flatnonzero(law)
             tally[possible] += generator.multinomial(inputs[given], law[possible])
         return tally
@@ -233,7 +233,7 @@ def by_table(channel: Channel) -> Sampler:
 def by_metric(channel: OneOf) -> Sampler:
     """Draw from the number of devices that would say no and yes to each question, shape (2 m,).
 
-    Each device has been assigned its question.
+    Each device has already been assigned its question.
     """
     lie = float(1 - Fraction(channel.keep_numerator, COIN_SCALE))
 

@@ -1,4 +1,4 @@
-"""A square wave inverted, as operators of O(k) steps.
+"""The inverse of a square wave, as operators with O(k) steps.
 
 The expected symbol is exactly linear in the input, so a linear function of the symbol is an
 unbiased score (Wang et al. 2019, "Collecting and analyzing multidimensional data with local

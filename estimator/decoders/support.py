@@ -38,7 +38,7 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The two exact probabilities of support.
+    """The two exact probabilities with which a report supports a value.
 
     It is an `Inverse` if each symbol supports the value it names.
 
@@ -76,8 +76,8 @@ class Support:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
         It is sqrt(P (1 - P) / n) / (p - q) at the observed frequency of support P, clipped to q..p,
-        which holds every possible one. It is therefore above 0 even if no report, or every report,
-        supports the value.
+        which contains every possible one. It is therefore above 0 even if no report, or every
+        report, supports the value.
         """
         frequency = np.clip(counts / reports, float(self.other), float(self.own))
         errors: Floats = float(self.slope) * np.sqrt(frequency * (1 - frequency) / reports)
@@ -86,7 +86,7 @@ class Support:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' intervals: those of the support, mapped and clipped.
 
-        No interval is empty: if it lies wholly beyond an end of 0..1, that end remains.
+        No interval is empty: one entirely beyond an end of 0..1 becomes that end.
         """
         slope, intercept = float(self.slope), float(self.intercept)
         low, high = (
@@ -100,7 +100,7 @@ class Support:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
+        """Return the mean squares of a report's score for the share of each of ``inputs``."""
         p, q = float(self.own), float(self.other)
         most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
         own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
@@ -161,7 +161,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Balanced:
-    """The inverse of a balanced design: every two values share equally many symbols.
+    """The inverse of a balanced design: every two values share the same number of symbols.
 
     Attributes:
         support: the probabilities of a value's support, summed over symbols.
@@ -193,11 +193,11 @@ class Balanced:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
+        """Return the mean squares of a report's score for the share of each of ``inputs``."""
         return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the least and the greatest score of a report; shape (1,)."""
+        """Return the smallest and largest score of a report; shape (1,)."""
         return self.support.extremes()
 
     def symbol_law(self, shares: Floats) -> Floats:
@@ -237,7 +237,7 @@ def binary_support(channel: Channel) -> Support:
 def k_ary_support(channel: Channel) -> Support:
     """Return the support: p keeps the answer, q = (1 - p) / (k - 1) is a particular lie.
 
-    Of k values a symbol supports the one that it names, and a lie names each of the k - 1 others
+    A symbol supports the one of k values that it names, and a lie names each of the k - 1 others
     with equal probability (Kairouz, Bonawitz & Ramage 2016, section 3).
     """
     return Support(own=channel.probability(0, given=0), other=channel.probability(0, given=1))

@@ -1,8 +1,8 @@
-"""Texts that nobody listed, found in a tally by levels of prefixes.
+"""Texts without a list of answers, found in a tally level by level, from prefixes.
 
-Groups that took no part in finding a text confirm it.
+A text is confirmed by groups that were not used to find it.
 
 Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification", sections
-4 and 5 (groups that each answer about a prefix). Here every group is a public hash of its own, and
-what is found is tested.
+4 and 5 (groups that each answer about a prefix). Here every group has its own public hash, and the
+texts found are tested.
 """

@@ -1,10 +1,10 @@
-"""Which texts will be found: the chance that a text of a given share survives and is confirmed.
+"""The probability of finding texts: that a text with a given share survives and is confirmed.
 
-A text must survive every level that it needs. Counts of support are approximated as normal; hashes
-that texts share are neglected. A text is taken to share no beginning with others, which is the
+A text must survive every level up to its length. Counts of support are approximated as normal; hash
+collisions of texts are neglected. A text is assumed to share no prefix with others, which is the
 worst case.
 
-`made_up_reports` says how many reports must be made up to list a text that nobody has.
+`made_up_reports` estimates how many made-up reports can list a text that nobody has.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import BISECTIONS, z_of
 
 OFTEN: Final = 0.9
-"""A share is worth naming if its text is found so often."""
+"""The probability of finding a text from which its share is worth reporting."""
 
 SHORT: Final = 6
 """The letters of a short word. Longer texts need more levels."""
 
 RANK: Final = 16
-"""The place among the candidates of its level of a text that can just be found."""
+"""The rank of a barely detectable text among the candidates of its level."""
 
 _NORMAL: Final = NormalDist()
 
 _POINTS: Final = 301
-"""Of a sum of deviations, over eight standard errors to either side: two digits are right."""
+"""Grid points of a sum of deviations, over eight standard errors to either side."""
 
 _FARTHEST: Final = 9.0
-"""A normal number is hardly ever larger: the chance is below a float's last place."""
+"""A normal number is almost never larger: the probability is below a float's last place."""
 
 _MOST_REPORTS: Final = 1e12
 
 
 class Power:
-    """The chances of texts in a tally of a given number of reports."""
+    """The probabilities of finding texts in a tally of a given number of reports."""
 
     def __init__(self, domain: Text, channel: GroupedGeometry) -> None:
         """Look up the groups and the probabilities of support."""
@@ -58,11 +58,11 @@ class Power:
         self._groups, self._weight = domain.groups(channel.inputs), sum(channel.weights)
 
     def chance_to_find(self, share: float, letters: int, reports: float) -> float:
-        """Return the probability that a text of a share is found and confirmed.
+        """Return the probability that a text with a given share is found and confirmed.
 
         Args:
-            share: of the people, above 0.
-            letters: of the text, from 0 on.
+            share: of the people who have it, above 0.
+            letters: the number of letters of the text, at least 0.
             reports: of the tally.
 
         """
@@ -86,11 +86,11 @@ class Power:
         return self._stands_out(share, reports * weight / self._weight, z_of(1))
 
     def least_share(self, letters: int, reports: float) -> float | None:
-        """Return the least share of a text that is found `OFTEN`; None if there is none."""
+        """Return the smallest share of a text that is found `OFTEN`; None if there is none."""
         return _least(lambda share: self.chance_to_find(share, letters, reports), 1.0)
 
     def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
-        """Return the least share of a short text and of a longest one; of sets, that of devices."""
+        """Return the smallest share of a short and a longest text; for sets, of devices with it."""
         lengths = dict.fromkeys((min(SHORT, self._domain.max_length), self._domain.max_length))
         drawn = ((letters, self.least_share(letters, reports)) for letters in lengths)
         most = self._domain.max_items
@@ -99,7 +99,7 @@ class Power:
         )
 
     def reports_to_find(self, share: float, letters: int) -> int | None:
-        """Return how many reports find a text of a share `OFTEN`; None if too many."""
+        """Return how many reports find a text with a given share `OFTEN`; None if too many."""
         return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
@@ -107,7 +107,7 @@ class Power:
         return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 
     def _stands_out(self, share: float, reports: float, deviations: float) -> float:
-        """Return the chance that a text's cell stands out by ``deviations`` standard errors."""
+        """Return the probability that a cell exceeds chance by ``deviations`` standard errors."""
         own, other = float(self._support.own), float(self._support.other)
         supported, chance = other + (own - other) * share, other
         margin = reports * (supported - chance) - deviations * (reports * chance * (1 - chance)) ** 0.5
@@ -115,9 +115,9 @@ class Power:
 
 
 def least_sums(sizes: Sequence[int]) -> list[float]:
-    """Return by how many standard errors a prefix must stand out, added up to each level.
+    """Return the standard errors by which a prefix must exceed chance, added up to each level.
 
-    Of all patterns of its bits as many reach it by chance as survive.
+    Of all patterns of its bits, the number that reaches this by chance is the number of survivors.
 
     Args:
         sizes: the bits of each level.
@@ -128,14 +128,14 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
 
 @lru_cache
 def _deviation_to_survive(bits: int) -> float:
-    """Return how many standard errors of all levels so far let a prefix of `bits` bits survive."""
+    """Return the standard errors of all levels so far that let `bits` bits survive."""
     chance = SURVIVORS / 2**bits
     return -inf if chance >= 1 else -_NORMAL.inv_cdf(chance)
 
 
 @lru_cache
 def deviation_to_confirm(levels_left: int) -> float:
-    """Return how many standard errors confirm a text that can just be found."""
+    """Return the number of standard errors that confirm a barely detectable text."""
     return -_NORMAL.inv_cdf(risks_of(SURVIVORS, levels_left)[RANK - 1])
 
 
@@ -153,7 +153,7 @@ def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
 
 @lru_cache
 def _kernel(levels: int) -> Floats:
-    """Return the chances of a standard normal number on the grid of a sum over the levels."""
+    """Return the probabilities of a standard normal number on the grid of a sum over the levels."""
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(levels)
     weights: Floats = np.exp(-(grid[np.abs(grid) <= _FARTHEST] ** 2) / 2)
     weights /= weights.sum()
@@ -161,7 +161,7 @@ def _kernel(levels: int) -> Floats:
 
 
 def _least(chance: Callable[[float], float], most: float) -> float | None:
-    """Return the least argument up to ``most`` whose chance is `OFTEN`; chances rise."""
+    """Return the smallest argument up to ``most`` whose probability, which rises, is `OFTEN`."""
     if chance(most) < OFTEN:
         return None
     low, high = 0.0, most
@@ -176,7 +176,7 @@ def _whole(number: float | None) -> int | None:
 
 
 def made_up_reports(domain: Text, tables: GroupTables) -> int:
-    """Return about how many reports must be made up to list a short text half of the time.
+    """Return the approximate number of made-up reports that list a short text half of the time.
 
     All of them support that text.
     """
@@ -184,20 +184,20 @@ def made_up_reports(domain: Text, tables: GroupTables) -> int:
 
 
 def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
-    """Return how many of them each group needs.
+    """Return the number of made-up reports that each group needs.
 
-    Those who make up reports choose the group and the symbol freely: enough for each level that the
-    text needs, and enough for all groups that confirm it, which must not contradict each other.
+    Attackers choose the group and the symbol freely. They need enough reports for each level of the
+    text, and enough for all groups that confirm it, which must not contradict each other.
 
     Args:
         domain: the question, with ``discover = true``.
-        tables: what the groups said.
+        tables: the reports of the groups.
 
     """
     sizes, reports = [group.bits for group in domain.groups(tables.cells)], tables.reports
     end = min(domain.bits, (min(SHORT, domain.max_length) + 1) * domain.letter_bits)
     levels = next(place for place, bits in enumerate(sizes) if bits >= end) + 1
-    # with this margin all of them are passed at once half of the time
+    # with this margin, all bars are passed together half of the time
     margin = NormalDist().inv_cdf(0.5 ** (1 / (levels + 1)))
     sums = [max(0.0, bar + margin * math.sqrt(j)) for j, bar in enumerate(least_sums(sizes[:levels]), 1)]
     deviations = np.maximum(0, np.diff(sums, prepend=0.0))

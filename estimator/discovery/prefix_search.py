@@ -1,19 +1,19 @@
-"""Which texts a tally suggests: a search from level to level.
+"""A search for candidate texts in a tally, level by level.
 
 At each level the cells of all continuations of the prefixes found so far are looked up, and the
-best survive. A prefix that has ended, or has all letters, is a candidate.
+best survive. A prefix that has ended, or has the maximum length, is a candidate.
 
-What counts is the evidence that a continuation is the beginning of a common text: the logarithm of
-the odds. It begins with that of its prefix, but never with more than certainty: one of the prefix's
-continuations is then right, and each is as likely as another. So a prefix may fall behind at one
-level and catch up at the next, and the continuations of a very common prefix do not push out all
+Continuations are ranked by the evidence that they begin a common text: the logarithm of the odds. A
+continuation starts with its prefix's evidence, limited to certainty: exactly one of the prefix's
+continuations is then right, and all are equally likely. A prefix may therefore fall behind at one
+level and catch up at the next, and the continuations of a very common prefix do not displace all
 others. (Fano 1963, "A heuristic discussion of probabilistic decoding", has this measure of a path,
-for a code whose words share beginnings.)
+for a code whose words share prefixes.)
 
-A prefix goes on with the next bits of its letters that can begin a text.
+A prefix continues with the next bits of its letters that can begin a text.
 
-Texts are searched as integers of many limbs: they have more bits than a machine's numbers, and one
-by one they take seconds.
+Texts are processed as integers of many limbs, because they have more bits than machine integers,
+and one by one they take seconds.
 """
 
 from __future__ import annotations
@@ -34,42 +34,42 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
 
 SURVIVORS: Final = 1024
-"""The most prefixes that survive a level. Fewer find fewer texts; more find hardly any more."""
+"""The number of prefixes that survive a level. Fewer find fewer texts; more find few more."""
 
 CANDIDATES: Final = 128
-"""The most candidates of a level: its best. With more, more of them share a cell with a common text
-by chance, and hardly any more texts are found.
+"""The maximum number of candidates of a level. With more, more of them share a cell with a common
+text by chance, and hardly any more texts are found.
 """
 
 MARGIN: Final = 3.0
-"""A text that can just be found stands out by this many standard errors of a group: one
-continuation in a thousand does by chance, and a prefix has a thousand. Evidence is compared with
-that of this text.
+"""A barely detectable text exceeds chance by this many standard errors of a group: one continuation
+in a thousand does so by chance, and a prefix has a thousand. Evidence compares chance with such a
+text.
 """
 
 EXPECTED: Final = 32
-"""About how many beginnings are right at the first level. Four times as many, or as few, find as
-many texts.
+"""The approximate number of right prefixes at the first level. Four times as many, or a quarter,
+find as many texts.
 """
 
 RISK: Final = tail_of(1)
-"""The probability with which noise may put any text on a list. It is half of 5%; the rest is left
-for texts that share cells with common ones, which noise then need not make up.
+"""The probability with which noise may put any text on a list. It is half of 5%; the rest is
+reserved for texts that share cells with common ones, for which no noise is needed.
 """
 
 AT_ONCE: Final = 256
-"""Prefixes whose continuations are looked up together: some megabytes."""
+"""The number of prefixes whose continuations are looked up together: some megabytes."""
 
 _FIELDS: Final = 4
-"""Of a survivor: evidence, place of its prefix, bits that follow it, whether the text has ended."""
+"""The fields of a survivor: evidence, place of its prefix, next bits, and whether it has ended."""
 
 
 class CandidateText(NamedTuple):
-    """A text that is to be confirmed.
+    """A text that must be confirmed.
 
     Attributes:
-        number: of the text, an integer of L * c bits.
-        found_by: how many groups, from the first, took part in finding it.
+        number: the text as an integer of L * c bits.
+        found_by: the number of groups, from the first, that were used to find it.
         risk: the probability with which it may be confirmed if nobody has it.
 
     """
@@ -80,17 +80,16 @@ class CandidateText(NamedTuple):
 
 
 def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
-    """Return the texts that the levels suggest, the shorter first.
+    """Return the candidates of all levels, shorter texts first.
 
-    Their risks add up to at most `RISK`. Half of it is that of the last level's candidates, half of
-    the rest that of the level before, and so on, because the last have the fewest devices left to
-    confirm them. Within a level the k-th best has a k-th of the best one's.
+    Their risks add up to at most `RISK`. The last level's candidates get half of it, those of the
+    level before get half of the rest, and so on, because the last have the fewest devices left to
+    confirm them. Within a level, the k-th best gets a k-th of the best one's risk.
 
-    So noise puts a text on the list with at most that probability. Given what the groups up to a
-    level say, its candidates, their order and their risks are fixed. They are confirmed by later
-    groups alone, which are other devices, so that their reports are independent of all that. Hence
-    each candidate passes with at most its risk, whatever the groups before have said; and any of
-    all levels' with at most the sum.
+    Noise therefore puts a text on the list with at most that probability. The groups up to a level
+    determine its candidates, their order and their risks. Only later groups confirm them; these are
+    other devices, so their reports are independent of the selection. Each candidate thus passes
+    with at most its risk, whatever earlier groups reported; any of all levels with at most the sum.
     """
     candidates: list[CandidateText] = []
     levels = domain.groups(tables.cells)[:-CONFIRMING]
@@ -108,7 +107,7 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
 def risks_of(candidates: int, levels_left: int) -> list[float]:
     """Return the risk of each candidate of a level, the best first.
 
-    The last level has one level left, its own.
+    For the last level, ``levels_left`` is 1.
     """
     by_rank = [1 / rank for rank in range(1, candidates + 1)]
     of_first = RISK / 2**levels_left / max(1.0, sum(by_rank))
@@ -116,7 +115,7 @@ def risks_of(candidates: int, levels_left: int) -> list[float]:
 
 
 class _Prefixes(NamedTuple):
-    """What survived the level before and has not ended.
+    """The prefixes that survived the level before and have not ended.
 
     Attributes:
         numbers: the prefixes, each with zeros after it.
@@ -154,10 +153,10 @@ class _Level(NamedTuple):
 
     Attributes:
         domain: the question.
-        tables: what the groups said.
-        place: which group hears of the level, from 0.
-        prefixes: what survived the level before and has not ended.
-        known: how many bits those have.
+        tables: the reports of the groups.
+        place: the group that reports about the level, from 0.
+        prefixes: the prefixes that survived the level before and have not ended.
+        known: the number of bits of those.
 
     """
 
@@ -172,7 +171,7 @@ class _Level(NamedTuple):
         return self.kind.groups(self.tables.cells)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield places of prefixes that go on alike, at most `AT_ONCE`, and their continuations."""
+        """Yield places of prefixes with the same continuations, at most `AT_ONCE`, and those."""
         begun_bits = self.known % self.kind.letter_bits
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):
@@ -184,16 +183,15 @@ class _Level(NamedTuple):
     def cells(self, hashed: Counts, ways: Continuations) -> Counts:
         """Return the cell of each continuation of prefixes with these hashes."""
         added = ways.bits * self.group.multipliers[1] % MODULUS
-        sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # below 2**32, of which divisions are quick
+        sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # below 2**32, where division is fast
         sums -= sums // MODULUS * np.uint32(MODULUS)
         cells: Counts = sums - sums // self.tables.cells * np.uint32(self.tables.cells)
         return cells
 
     def evidence(self) -> Floats:
-        """Return what the group says of each cell, shape (cells,).
+        """Return the group's evidence about each cell, shape (cells,).
 
-        It is the logarithm of how much likelier the support is with a text of `MARGIN` than by
-        chance.
+        It is the log-likelihood ratio of the support with a text of `MARGIN` to that by chance.
         """
         reports, chance = int(self.tables.reports[self.place]), self.tables.by_chance
         error = math.sqrt(max(1, reports) * chance * (1 - chance))
@@ -218,14 +216,14 @@ def _survivors(level: _Level) -> _Survivors:
 
 
 def _least(evidence: Floats) -> float:
-    """Return what the last of the best `SURVIVORS` has; all survive if there are no more."""
+    """Return the least evidence that survives; all survive if there are fewer than `SURVIVORS`."""
     if evidence.size <= SURVIVORS:
         return float(evidence.min()) if evidence.size == SURVIVORS else -math.inf
     return float(np.partition(evidence, -SURVIVORS, axis=None)[-SURVIVORS])
 
 
 def _best(survivors: Floats) -> Floats:
-    """Return those with the most evidence, shape (4, at most `SURVIVORS`)."""
+    """Return the survivors with the most evidence, shape (4, at most `SURVIVORS`)."""
     if survivors.shape[1] <= SURVIVORS:
         return survivors
     return survivors[:, np.argpartition(-survivors[0], SURVIVORS)[:SURVIVORS]]
@@ -237,7 +235,7 @@ class Continuations:
 
     Attributes:
         bits: the patterns that can follow, rising.
-        ended: of each, whether the text has ended with it.
+        ended: for each, whether the text has ended with it.
 
     """
 
@@ -251,8 +249,8 @@ class Continuations:
         Args:
             domain: the question.
             begun: the bits of the letter in which the prefix ends, if it ends within one.
-            begun_bits: how many they are.
-            step: how many bits follow.
+            begun_bits: the number of those.
+            step: the number of bits that follow.
 
         """
         patterns = np.arange(1 << step, dtype=np.int64)
@@ -263,18 +261,18 @@ class Continuations:
             code = letters >> left & (1 << domain.letter_bits) - 1
             possible &= (code <= len(domain.letters)) & ~(ended & (code > 0))
             ended |= code == 0
-        begun_letter = (letters & (1 << left) - 1) << domain.letter_bits - left  # the lowest code that begins so
+        begun_letter = (letters & (1 << left) - 1) << domain.letter_bits - left  # the lowest code with this beginning
         possible &= (begun_letter <= len(domain.letters)) & ~(ended & (begun_letter > 0))
         return cls(patterns[possible], ended[possible])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupTables:
-    """The tally of a grouped geometry, inverted group by group.
+    """The tally of a grouped geometry, separately inverted for each group.
 
     Attributes:
         reports: of each group, shape (groups,).
-        supported: how many reports of each group support each cell, shape (groups, cells).
+        supported: the reports of each group that support each cell, shape (groups, cells).
         support: the two probabilities of support.
 
     """
@@ -289,7 +287,7 @@ class GroupTables:
         inverse = inverse_of(channel.geometry)
         assert isinstance(inverse, Balanced)  # noqa: S101 of every geometry
         by_group = counts.reshape(len(channel.weights), channel.inputs)
-        # one by one: the transforms of all groups at once would take ten times the memory
+        # separately: the transforms of all groups at once would take ten times the memory
         supported = np.array([inverse.support_counts(of_group) for of_group in by_group])
         return cls(by_group.sum(axis=1), supported, inverse.support)
 
@@ -306,12 +304,12 @@ class GroupTables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextNumbers:
-    """The integers of texts, or of prefixes that nothing follows.
+    """The integers of texts, or of prefixes followed by zeros.
 
     Attributes:
-        domain: the question, which says how many bits they have.
+        domain: the question, which defines their number of bits.
         limbs: `LIMB_BITS` bits each, the lowest first, then zeros, so that bits may begin in any
-            limb and end in the next one, shape (limbs, texts).
+            limb and end in the next, shape (limbs, texts).
 
     """
 
@@ -327,7 +325,7 @@ class TextNumbers:
         return cls(domain, np.array(limbs, dtype=np.int64))
 
     def integers(self, places: Sequence[int]) -> list[int]:
-        """Return the integers at some places."""
+        """Return the integers at the given places."""
         return [
             sum(limb << LIMB_BITS * place for place, limb in enumerate(limbs))
             for limbs in self.limbs[:, places].T.tolist()
@@ -340,7 +338,7 @@ class TextNumbers:
         return both & (1 << width) - 1
 
     def hashed(self, group: Group) -> Counts:
-        """Return what `Group.hashed` says of the leading bits that a group hears."""
+        """Return `Group.hashed` of the leading bits that a group receives."""
         total, *multipliers = group.multipliers
         first = self.kind.bits - group.bits
         sums = np.full(self.limbs.shape[1], total)
@@ -349,18 +347,18 @@ class TextNumbers:
         return sums % MODULUS
 
     def bits_to_end(self) -> Counts:
-        """Return how many leading bits tell each whole text: those of letters and end."""
+        """Return the number of leading bits that define each text: those of letters and end."""
         of_letter = self.kind.letter_bits
         starts = range(0, self.kind.bits, of_letter)
         letters = sum((self.bits(start, of_letter) > 0 for start in starts), np.zeros(self.limbs.shape[1], np.int64))
         return np.minimum(self.kind.bits, (letters + 1) * of_letter)
 
     def continued(self, places: NDArray[np.int64], bits: Counts, start: int) -> TextNumbers:
-        """Return those at ``places``, with bits in place of the zeros from ``start`` on.
+        """Return the numbers at ``places``, with bits instead of the zeros from ``start`` on.
 
         Args:
             places: which numbers.
-            bits: what is put into each of them, at most `LIMB_BITS` bits.
+            bits: the bits to put into each of them, at most `LIMB_BITS`.
             start: the place of the lowest of these bits.
 
         """

@@ -1,16 +1,17 @@
-"""The texts of a tally, with their shares: those it suggests, or those that an analyst names.
+"""The texts of a tally, with their shares: those found, or those that an analyst names.
 
-Groups that took no part in finding a text confirm it. Their reports that support the text's cells
-are added up. As groups are drawn independently of texts, the sum is binomial, and the interval is
-the usual one. Hashes are public: a cell that two candidates share is seen, and counts for neither.
+A text is confirmed by groups that were not used to find it. Their reports that support the text's
+cells are added up. Because groups are drawn independently of texts, the sum is binomial, and the
+interval is the usual one. Hashes are public, so a cell that two candidates share is recognized, and
+counts for neither.
 
-What other texts add to the share of a text's cell is taken off. A text has the share f, and its
-cell the share s, of which other texts have a part. Of m listed texts the cells are known to be
-others: a group in which they are not says nothing of the text. Besides those m cells there are k =
-K - m, which hold R = 1 - (the sum of the listed cells' shares) together. Any text that is not
-listed is in each of the K cells equally often. So on average the text's cell has s = f + (1 - f -
-L) / K, if L is the share of the listed texts, and their cells have L + m (1 - f - L) / K together.
-Hence k s - R is (k - 1) f on average, whatever f and L are.
+The part of other texts in the share of a text's cell is subtracted. A text has the share f; its
+cell has the share s, including other texts. The cells of m listed texts are known to differ from
+the text's cell: groups where one is the same are not used for the text. The other k = K - m cells
+have the share R = 1 - (the sum of the listed cells' shares) together. Texts that are not listed are
+in each of the K cells equally often. On average, the text's cell therefore has
+s = f + (1 - f - L) / K, if L is the share of the listed texts, and their cells have
+L + m (1 - f - L) / K together. Hence k s - R is (k - 1) f on average, whatever f and L are.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail, chi_square_tail, tail_of, z_of
 
 UNLIKELY: Final = 0.001
-"""Groups that disagree more than they do with this probability make a text unclear."""
+"""A text is unclear if chance makes groups disagree as much with less than this probability."""
 
 LEAST_DEVIATION: Final = 1.5
-"""A candidate that stands out by fewer standard errors passes no test of a list: it is skipped."""
+"""A candidate that exceeds chance by fewer standard errors cannot pass a test and is skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What a tally says of texts.
+    """The texts of a tally.
 
     Attributes:
-        shares: of each text; of those that were found the most common first.
-        unclear: texts about which the groups contradict each other. If they were not named,
-            ``shares`` lacks them.
-        candidates: how many texts were tested.
-        certain: how many texts surely occur: with 95% confidence all of these do.
+        shares: of each text; for texts that were found, the most common first.
+        unclear: texts about which the groups contradict each other. Unless an analyst named them,
+            they are not in ``shares``.
+        candidates: the number of texts that were tested.
+        certain: the number of texts that occur with simultaneous confidence of 95%.
 
     """
 
@@ -56,16 +57,16 @@ class Texts:
 
 
 def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> Texts:
-    """Return the texts that a tally suggests and confirms.
+    """Return the texts that are found in a tally and confirmed.
 
-    With a probability of 95% none of them is a text that nobody has, whatever people answer, but
-    for texts that share a cell of every confirming group. Of sets the empty text is left out: it
-    fills the places that are free.
+    With a probability of 95%, somebody has each of them, whatever people answer, except for texts
+    that share a cell of every confirming group. For sets, the empty text is left out: it fills free
+    places.
 
     Args:
         kind: the question, with ``discover = true``.
-        tables: what the groups said.
-        simultaneous: whether all intervals are to hold together.
+        tables: the reports of the groups.
+        simultaneous: whether all intervals must be valid simultaneously.
 
     """
     candidates = candidates_of(kind, tables)
@@ -84,17 +85,17 @@ def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> 
 def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneous: bool = False) -> Texts:
     """Return the share of each text that an analyst names, in that order.
 
-    Texts that are alike once cut are one. A text that shares its cell of every group with another
-    one is unclear, and has no share.
+    Texts that are equal after truncation count as one. A text that shares its cell in every group
+    with another one is unclear, and has no share.
 
-    Every group that hears the whole text speaks of it, unless a listed text that stands out shares
-    its cell.
+    Every group that receives the whole text is used, unless a significant listed text shares its
+    cell.
 
     Args:
         kind: the question.
-        tables: what the groups said.
-        texts: of the question's letters.
-        simultaneous: whether all intervals are to hold together.
+        tables: the reports of the groups.
+        texts: texts that consist of the question's letters.
+        simultaneous: whether all intervals must be valid simultaneously.
 
     Raises:
         DomainError: if a text has a letter that is not listed.
@@ -116,9 +117,9 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
 
 
 def _confirmed(kind: Text, tables: GroupTables, candidates: list[CandidateText]) -> Confirmation:
-    """Return what the groups say of candidates, without cells of others clear at first sight.
+    """Return the confirmation of candidates, without cells shared with clearly existing ones.
 
-    Without the cells of all others nothing would be left of a long list.
+    If the cells of all others were left out, nothing would remain of a long list.
     """
     confirmation = Confirmation.from_tables(kind, tables, candidates)
     exist = confirmation.exist()
@@ -128,7 +129,7 @@ def _confirmed(kind: Text, tables: GroupTables, candidates: list[CandidateText])
 def _shares(
     kind: Text, confirmation: Confirmation, places: NDArray[np.int64], labels: list[str], family: int
 ) -> Figures:
-    """Return the shares of the texts at ``places``; of sets, of devices whose set has the text."""
+    """Return the shares of the texts at ``places``; for sets, of devices whose set has the text."""
     lows, highs = (ends[places] for ends in confirmation.intervals(family))
     shares, errors = confirmation.shares[places], confirmation.standard_errors[places]
     drawn = Figures(tuple(labels), lows, highs, shares, errors)
@@ -136,12 +137,12 @@ def _shares(
 
 
 class RestOfCells(NamedTuple):
-    """The cells that are not known to be of other texts, of each text.
+    """For each text, the cells that are not known to belong to other texts.
 
     Attributes:
-        cells: how many there are, k, at least 2; shape (texts,).
-        share: R, what they hold together, shape (texts,).
-        error: the standard error of that, shape (texts,).
+        cells: k, their number, at least 2; shape (texts,).
+        share: R, their total share, shape (texts,).
+        error: the standard error of R, shape (texts,).
 
     """
 
@@ -151,12 +152,12 @@ class RestOfCells(NamedTuple):
 
     @classmethod
     def from_cells(cls, cells: int, in_cells: Floats, errors: Floats, listed: NDArray[np.bool_]) -> RestOfCells:
-        """Leave out the cells of all listed texts but the text's own.
+        """Leave out the cells of all listed texts except the text's own.
 
         Args:
-            cells: K, of a group.
+            cells: K, the number of cells of a group.
             in_cells: the share of each text's cell, shape (texts,).
-            errors: the standard error of each, taken to be independent of the others', shape
+            errors: the standard error of each, assumed to be independent of the others', shape
                 (texts,).
             listed: whether each text is one of those whose cells are left out, shape (texts,).
 
@@ -174,7 +175,7 @@ class RestOfCells(NamedTuple):
         return shares
 
     def standard_errors(self, errors: Floats) -> Floats:
-        """Return the standard error of each share from that of the cell's."""
+        """Return the standard error of each share from that of its cell's share."""
         combined: Floats = np.hypot(self.cells * errors, self.error) / (self.cells - 1)
         return combined
 
@@ -190,19 +191,18 @@ class RestOfCells(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confirmation:
-    """What the groups that may speak of each candidate say.
+    """The reports of the groups that are used to confirm each candidate.
 
-    Groups are walked one by one: figures of all candidates and groups at once would take ten times
-    the memory.
+    Groups are processed one by one: figures of all candidates and groups at once would take ten
+    times the memory.
 
     Attributes:
-        tables: what the groups said.
+        tables: the reports of the groups.
         cells: the cell of each candidate in each group, shape (candidates, groups).
-        received: whether a group may speak of a candidate, shape (candidates, groups).
+        received: whether a group is used for a candidate, shape (candidates, groups).
         risks: the probability with which each candidate may be confirmed if nobody has it, shape
             (candidates,).
-        listed: whether a candidate's cells are left out of what is said of others, shape
-            (candidates,).
+        listed: whether a candidate's cells are left out for the others, shape (candidates,).
 
     """
 
@@ -214,7 +214,7 @@ class Confirmation:
 
     @classmethod
     def from_tables(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
-        """Collect what groups say that hear all of a candidate and took no part in finding it."""
+        """Collect the groups that receive all of a candidate and were not used to find it."""
         groups = domain.groups(tables.cells)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
         numbers = TextNumbers.from_numbers(domain, [each.number for each in candidates])
@@ -227,7 +227,7 @@ class Confirmation:
         return cls(tables, cells, received, risks, listed)
 
     def without_cells_of(self, others: NDArray[np.bool_]) -> Confirmation:
-        """Return the same without what a group says of a cell that another of ``others`` shares.
+        """Return the same without a group's reports on a cell that another of ``others`` shares.
 
         Args:
             others: whether each candidate is one of them, shape (candidates,).
@@ -238,17 +238,17 @@ class Confirmation:
 
     @property
     def supported(self) -> Counts:
-        """How many reports that may speak of a candidate support its cell, shape (candidates,)."""
+        """The number of reports used for a candidate that support its cell, shape (candidates,)."""
         return _sum(self._supported(np.ones(len(self.cells), dtype=bool)))
 
     @property
     def reports(self) -> Counts:
-        """How many reports may speak of each candidate, shape (candidates,)."""
+        """The number of reports used for each candidate, shape (candidates,)."""
         return _sum(received * reports for received, reports in zip(self.received.T, self.tables.reports, strict=True))
 
     @property
     def shares(self) -> Floats:
-        """The unbiased share of each candidate; it means nothing if no report may speak of it."""
+        """The unbiased share of each candidate; it is meaningless if no report is used for it."""
         return self._rest.shares(self._in_cells)
 
     @property
@@ -269,19 +269,19 @@ class Confirmation:
 
     @property
     def _errors(self) -> Floats:
-        """The standard error of that."""
+        """The standard error of the share of each candidate's cell."""
         return self.tables.support.standard_errors(self.supported, np.maximum(1, self.reports))
 
     @property
     def _rest(self) -> RestOfCells:
-        """The cells that are not known to be of other candidates."""
+        """The cells that are not known to belong to other candidates."""
         return RestOfCells.from_cells(self.tables.cells, self._in_cells, self._errors, self.listed & (self.reports > 0))
 
     def exist(self) -> NDArray[np.bool_]:
-        """Return whether each candidate has any share at all.
+        """Return whether each candidate has a share significantly above 0.
 
-        It passes by chance with at most its risk. If it had no share, reports would support its
-        cell by chance.
+        A candidate without a share passes with at most its risk, because reports support its cell
+        only by chance.
         """
         supported, reports, chance = self.supported, self.reports, self.tables.by_chance
         expected = reports * chance
@@ -293,7 +293,7 @@ class Confirmation:
         """Return whether the groups contradict each other about each candidate.
 
         Args:
-            examined: whether each candidate is examined; of others the result is False, shape
+            examined: whether each candidate is examined; for others the result is False, shape
                 (candidates,).
 
         """
@@ -310,7 +310,7 @@ class Confirmation:
         return disagree
 
     def _supported(self, examined: NDArray[np.bool_]) -> Iterator[Counts]:
-        """Yield how many reports of each group support each examined candidate's cell."""
+        """Yield each group's number of reports that support each examined candidate's cell."""
         for of_group, cells, received in zip(self.tables.supported, self.cells.T, self.received.T, strict=True):
             yield np.where(received[examined], of_group[cells[examined]], 0)
 

@@ -1,24 +1,24 @@
-"""Intervals of what a distribution tells: shares of ranges, the band, quantiles and moments.
+"""Intervals of a distribution's figures: shares of ranges, the band, quantiles and moments.
 
 **Ranges.** A share is a difference of the distribution function between two points. An upper limit
-takes a range of the grid after the one asked for and one before it, so that it lies between them. A
-lower limit takes ranges within it. They hold whether or not an answer at an end of the range
-belongs to it. The cell between two neighboring points contains no two ranges: rounded answers
-cannot show that an answer lies within it, so its lower limit is 0.
+uses a range of the grid after the requested one and one before it, so the requested range lies
+between them. A lower limit uses ranges within it. They are valid whether or not an answer at an end
+of the range belongs to it. The cell between two neighboring points contains no two ranges: rounded
+answers cannot show that an answer lies within it, so its lower limit is 0.
 
-**The band** holds at all points of the grid together. Between two points the function lies between
-the lower limit of the one before and the upper limit of the next, because it never falls.
+**The band** is valid at all points of the grid simultaneously. Between two points the function lies
+between the lower limit of the one before and the upper limit of the next, because it never falls.
 
-**Quantiles.** The interval holds the answers at which no range of the grid rejects them. From the
-lowest point up, each is tested: is F surely below the probability there? The first point that is
-not ends the search, so that only one true hypothesis is ever at stake (fixed-sequence testing;
+**Quantiles.** The interval consists of the answers that no range of the grid rejects. From the
+lowest point up, each point is tested: is F surely below the probability there? The first point that
+fails ends the search, so only one true hypothesis can ever cause an error (fixed-sequence testing;
 Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence Bonferroni procedure for testing
 multiple endpoints"). The upper end is found in the same way from the highest point down. All ranges
-at a point test it at once, and no fit chooses among them. With few reports their errors add up to
-half of the interval's (Bonferroni). With more, their level makes each end err in at most 5%
-of all tallies (`Ranges.tests`). That both ends together err in at most 5% is not proved: inside the
-range an end errs only if the tests of all points beyond it err, too. It is measured, over
-populations that have a quantile beside a gap.
+at a point test it at once; none is selected by a fit. With few reports their errors add up to half
+of the interval's (Bonferroni). With more, their level limits the errors of each end to 5% of all
+tallies (`Ranges.tests`). That both ends together err in at most 5% is measured (in populations with
+a quantile next to a gap), not proved: inside the range an end errs only if the tests of all points
+beyond it also err.
 
 **Moments** are the variance of the answers, and the mean of those within a range.
 """
@@ -38,11 +38,11 @@ from estimator.statistics.confidence import EXACT_BELOW
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Scores for F at some points of the grid: one limit from below, one from above.
+    """Scores for F at some points of the grid: one for a lower limit, one for an upper limit.
 
     Attributes:
         below: a score whose expectation is not above F just below the point, shape (m, points).
-        above: one whose expectation is not below F at the point.
+        above: a score whose expectation is not below F at the point.
         reach_below: the cells of the range of each score of ``below``, shape (points,).
         reach_above: the same of ``above``.
 
@@ -55,7 +55,7 @@ class Edges:
 
     @classmethod
     def at(cls, tally: TallyRanges, places: Places, family: int) -> Edges:
-        """Return the scores that promise the narrowest limits at some points.
+        """Return the scores with the narrowest expected limits at some points.
 
         At -1, before the first point, F is 0; at the last point it is 1.
         """
@@ -76,9 +76,9 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
 
     Args:
         tally: its ranges.
-        firsts: the point at which each range begins; of counts, its first count.
-        lasts: the point at which it ends, above the first; of counts, its last count.
-        family: the number of intervals that are to hold together.
+        firsts: the point at which each range begins; for counts, its first count.
+        lasts: the point at which it ends, above the first; for counts, its last count.
+        family: the number of intervals that must be valid simultaneously.
 
     """
     is_of_points = tally.ranges.histogram.is_of_points
@@ -93,7 +93,7 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
 
 
 def place_before(tally: TallyRanges, firsts: Places) -> Places:
-    """Return the point up to which F does not count the ranges that begin at some points."""
+    """Return the last point at which F excludes the ranges that begin at some points."""
     return np.where((firsts == 0) | tally.ranges.histogram.is_of_points, firsts - 1, firsts)
 
 
@@ -107,24 +107,24 @@ def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> F
 
 
 BAND_CELLS = 32
-"""The most parts of the range between whose ends a band is drawn straight on. More parts would
+"""The maximum number of parts of the range, at whose ends a band is computed. More parts would
 widen the band, fewer would make its steps coarse.
 """
 
 
 def band_places(points: int) -> Places:
-    """Return the points at which a band is given."""
+    """Return the points at which a band is computed."""
     step = -(-(points - 1) // BAND_CELLS)
     return np.unique(np.append(np.arange(0, points, step), points - 1))
 
 
 def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, Floats]:
-    """Return the limits of F at some points, which hold together, each of shape (places,).
+    """Return simultaneous limits of F at some points, each of shape (places,).
 
     Args:
         tally: its ranges.
-        places: of the points, rising.
-        family: the number of bands or intervals that are to hold together with this one.
+        places: the indices of the points, rising.
+        family: the number of bands or intervals that must be valid simultaneously.
 
     """
     together = places.size * family
@@ -147,7 +147,7 @@ def quantile_intervals(
     Args:
         tally: its ranges.
         probabilities: above 0 and below 1.
-        family: the number of intervals that are to hold together.
+        family: the number of intervals that must be valid simultaneously.
 
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
@@ -164,22 +164,22 @@ def quantile_intervals(
 
 
 SMALL_SHARE: Final = 100
-"""The mean may deviate as far as an interval of a hundredth of the error reaches."""
+"""The mean's deviation is bounded by an interval with a hundredth of the error."""
 
 STEPS: Final = 128
-"""Parts of a range between which the ends of a mean's interval are searched."""
+"""The number of parts of a range in which the ends of a mean's interval are searched."""
 
 
 def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float]:
     """Return the limits of the variance, in squared units of the domain.
 
-    The variance is the mean square of the distance from any point c, less the square of the mean's
-    distance from c. Here c is the estimated mean. Rounding to the grid adds at most a quarter of a
+    The variance is the mean squared distance from any point c, minus the squared distance of the
+    mean from c. Here c is the estimated mean. Rounding to the grid adds at most a quarter of a
     squared cell to the mean square.
 
     Args:
         tally: its ranges.
-        family: the number of intervals that are to hold together.
+        family: the number of intervals that must be valid simultaneously.
 
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
@@ -203,14 +203,14 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
 def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> tuple[float, float]:
     """Return the limits of the mean of the answers within a range, on the scale of the domain.
 
-    The mean is the c at which the distances of the range's answers from c add up to 0. Their sum
-    is, by parts, (b - c) F(b) + (c - a) F(a) less the integral of F from a to b.
+    The mean is the c for which the signed distances of the range's answers from c add up to 0.
+    Their sum is, by parts, (b - c) F(b) + (c - a) F(a) minus the integral of F from a to b.
 
     Args:
         tally: its ranges.
-        first: the point a at which the range begins; of counts, its first count.
-        last: the point b at which it ends; of counts, its last count.
-        family: the number of intervals that are to hold together.
+        first: the point a at which the range begins; for counts, its first count.
+        last: the point b at which it ends; for counts, its last count.
+        family: the number of intervals that must be valid simultaneously.
 
     """
     points = tally.ranges.points
@@ -229,7 +229,7 @@ def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> t
 
 
 def where_zero(places: Floats, lows: Floats, highs: Floats) -> tuple[float, float]:
-    """Return the places between which a falling function can be 0, given limits of its values.
+    """Return the places between which a falling function may be 0, given limits of its values.
 
     Args:
         places: rising, shape (places,).
@@ -244,7 +244,7 @@ def where_zero(places: Floats, lows: Floats, highs: Floats) -> tuple[float, floa
 
 
 def _distances(ends: Floats, within: Floats, centers: Floats) -> Floats:
-    """Return the scores, shape (m, centers), of the distances' sum, in widths of the range.
+    """Return the scores of the sum of distances, in widths of the range, shape (m, centers).
 
     Args:
         ends: the scores of F at the start and at the end of the range, shape (m, 2).

@@ -1,18 +1,18 @@
-"""The ranges of a grid, and the mean of the distribution function over each from a tally.
+"""The ranges of a grid, and estimates of the distribution function's mean over each range.
 
 The scores of the integral of the distribution function are unbiased. An answer between two grid
 points is rounded at random to one of them. The probability that it is rounded to point j or a lower
-one is the mean of its step function over the cell from point j to point j + 1. So the shares of the
-grid's points, added up to j, are the mean of the distribution function F over that cell: exactly,
-for every population. With counts, whose points are the answers, F is constant on a cell, and the
-same holds.
+one is the mean of its step function over the cell from point j to point j + 1. The shares of the
+grid's points, added up to j, are therefore exactly the mean of the distribution function F over
+that cell, for every population. With counts, whose points are the answers, F is constant on a cell,
+and the same is true.
 
-The scores are the inverse of the channel with the least variance for evenly spread answers
+The scores are the inverse of the channel with the smallest variance for evenly spread answers
 (generalized least squares; Aitken 1936, "On least squares and linear combinations of
 observations").
 
-Each mean of scores has a limit that holds at every truth: the expectation of a score, given each
-answer, lies between 0 and 1.
+Each mean of scores has a limit that is valid for every population, because the expectation of a
+score, given each answer, lies between 0 and 1.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, tail_of, z_
 from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 ENOUGH = 10
-"""Reports per unit of kurtosis from which a normal limit is taken: fewer than for means, because
-Wilson's limit stands beside it. `python -m benchmarks coverage` measures what that gives.
+"""Reports per unit of kurtosis from which a normal limit is used: fewer than for means, because it
+is never narrower than Wilson's. `python -m benchmarks coverage` measures the coverage.
 """
 
 SILENT = 1e-12
-"""A variance below it is rounding error: the score is the same for every symbol."""
+"""A smaller variance is rounding error: the score is the same for every symbol."""
 
 WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
-"""Cells of a range. Finer steps gained less than 2% of an interval's width."""
+"""The possible numbers of cells of a range. Finer steps narrowed intervals by less than 2%."""
 
 Places = NDArray[np.int64]
 
 DRAWS: Final = 2**15
-"""Of the largest of some normal variables, whose quantile is then known to a hundredth."""
+"""Draws of the maximum of some normal variables, which determine its quantile to 0.01."""
 
 SEED: Final = 3
 """The same tally has the same intervals on every run."""
@@ -54,12 +54,12 @@ SEED: Final = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """What is known of scores before any report: all of one shape.
+    """The properties of scores that are known before any report: arrays of one shape.
 
     Attributes:
-        least: the least variance of a score among people with the same answer.
-        most: the greatest.
-        span: the distance from the least to the greatest score.
+        least: the minimum variance of a score among people with the same answer.
+        most: the maximum variance of a score among people with the same answer.
+        span: the distance from the smallest to the largest score.
         enough: `ENOUGH` times the largest kurtosis among people with the same answer.
 
     """
@@ -99,10 +99,10 @@ def limits_of(
     """Return the limits of the expectations of scores, as `limits` does; each of shape (f,).
 
     Args:
-        law: of the channel.
+        law: the law of the channel.
         counts: of each symbol, shape (m,), at least one above 0.
         scores: shape (m, f).
-        family: the number of intervals that are to hold together.
+        family: the number of intervals that must be valid simultaneously.
         is_share: whether the expectation given any answer lies within 0..1, not within -1..1.
 
     """
@@ -117,18 +117,18 @@ def limits(  # noqa: PLR0913 what is known of the scores, and of the interval
 ) -> tuple[Floats, Floats]:
     """Return the lower and the upper limits of the expectations of scores, not clipped.
 
-    Each limit holds with half of the interval's error. With few reports it is Bernstein's, which
-    holds for every law of the score (see `bounded_intervals`). From `EXACT_BELOW` reports on, if
-    they are enough for the score's kurtosis, it is the normal one with the observed variance. For a
-    share it is never nearer than Wilson's, whose variance at a hypothetical share p is the least
-    noise and p (1 - p): a tally of few reports may hold none of a rare answer.
+    Each limit has half of the interval's error. With few reports it is Bernstein's, which is valid
+    for every law of the score (see `bounded_intervals`). From `EXACT_BELOW` reports on, if they are
+    enough for the score's kurtosis, it is the normal one with the observed variance. For a share it
+    is never nearer than Wilson's, whose variance at a hypothetical share p is the minimum noise
+    plus p (1 - p): a tally of few reports may contain none with a rare answer.
 
     Args:
         means: of the scores over the reports.
         variances: of the scores over the reports.
         noise: of the scores.
         reports: n, at least 1.
-        family: the number of intervals that are to hold together.
+        family: the number of intervals that must be valid simultaneously.
         is_share: whether the expectation given any answer lies within 0..1, not within -1..1.
 
     """
@@ -155,7 +155,7 @@ def _normal(  # noqa: PLR0913 as limits
 
 
 def _bernstein(means: Floats, noise: Noise, reports: int, family: float, *, is_share: bool) -> tuple[Floats, Floats]:
-    """Return the limits that hold for every law of the score."""
+    """Return limits that are valid for every law of the score."""
     return bounded_intervals(means, noise.most + 1, noise.most + (not is_share), noise.span, reports, family)
 
 
@@ -192,12 +192,12 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """The ranges on one side of each point, of each width: arrays of shape (widths, points).
+    """The ranges of each width on one side of each point: arrays of shape (widths, points).
 
     Attributes:
         starts: where a range begins, from 0 to k.
         stops: where it ends, from 0 to k.
-        beyond: its cells beyond the last point, where F is 1. (Before the first point F is 0.)
+        beyond: its cells beyond the last point, where F is 1. (Before the first point, F is 0.)
         noise: of the score for the mean over the range.
 
     """
@@ -246,11 +246,11 @@ class Ranges:
 
     Attributes:
         points: the answers at the k points, rising.
-        scores: of the channel.
+        scores: the scores of the channel.
         after: the ranges that begin at each point. Their means are not below F there.
-        before: those that end at each point; of counts, one cell later, because F keeps its value
+        before: those that end at each point; for counts, one cell later, because F keeps its value
             until the next count. Their means are not above F there.
-        tests: how many independent tests those of all ranges at a point are worth.
+        tests: the effective number of independent tests among those of all ranges at a point.
 
     """
 
@@ -280,11 +280,11 @@ class Ranges:
 
 
 def joint_tests(integrals: Floats, law: Floats) -> float:
-    """Return how many independent tests those of the ranges at the first point are worth.
+    """Return the effective number of independent tests of the ranges at the first point.
 
-    No other point has more ranges on the grid. Where F stays at one value the largest of
-    their deviations, in standard errors, is that of correlated normal variables. As many one-sided
-    tests of half the interval's error reject as often as it exceeds its 95% quantile.
+    No other point has more ranges on the grid. If F is constant, the largest of their deviations,
+    in standard errors, is the maximum of correlated normal variables. Half of the interval's error
+    divided by the returned number is the level of a test beyond the maximum's 95% quantile.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
@@ -304,7 +304,7 @@ class Seen:
     """One side's ranges in a tally; arrays of shape (widths, points).
 
     Attributes:
-        fitted: the mean of F over each range if the fitted histogram were the truth.
+        fitted: the mean of F over each range if the fitted histogram were true.
         means: the unbiased estimate.
         variances: of a report's score.
         noise: of the scores.
@@ -320,12 +320,12 @@ class Seen:
     errors: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        """Work out the errors, which every interval of the tally compares."""
+        """Compute the errors, which every interval of the tally compares."""
         errors = np.sqrt(np.maximum(self.variances, self.noise.least + SILENT) / self.reports)
         object.__setattr__(self, "errors", errors)
 
     def nearest(self, family: float) -> tuple[Floats, Floats]:
-        """Return the nearest limits at each point that any width gives, shape (points,)."""
+        """Return the nearest limits of all widths at each point, shape (points,)."""
         lows, highs = limits(self.means, self.variances, self.noise, self.reports, family)
         return lows.max(axis=0), highs.min(axis=0)
 
@@ -351,7 +351,7 @@ class TallyRanges:
         Args:
             histogram: its bins, and the law of the mechanism given each bin.
             counts: of each symbol, shape (symbols,).
-            smoothed: the fitted shares of the bins, which choose among ranges, shape (bins,).
+            smoothed: the fitted shares of the bins, used to choose ranges, shape (bins,).
 
         """
         ranges = Ranges.from_histogram(histogram)
@@ -366,7 +366,7 @@ class TallyRanges:
         return cls(ranges, counts, after, before)
 
     def chosen(self, family: int) -> tuple[Places, Places]:
-        """Return the widths that promise the narrowest limits at each point, above and below."""
+        """Return the widths with the narrowest expected limits at each point, above and below."""
         z, after, before = z_of(family), self.after, self.before
         rising = (after.fitted + z * after.errors).argmin(axis=0)
         falling = (before.fitted - z * before.errors).argmax(axis=0)

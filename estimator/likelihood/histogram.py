@@ -26,12 +26,12 @@ from estimator.decoders.inversions import grid_law
 from estimator.statistics.arrays import Counts, Floats
 
 SMALL_STEP = 1e-6
-"""The iteration ends with a step that moves at most this share of the people. Ten times more would
-cost accuracy.
+"""The iteration ends with a step that moves at most this share of the people. A limit ten times
+larger would reduce accuracy.
 """
 
 MAX_ACCELERATED = 300
-"""Each takes three steps and an extrapolation. Smoothed shares need about 80 at epsilon .5.
+"""Rounds of three steps and an extrapolation. Smoothed shares need about 80 at epsilon .5.
 Unsmoothed ones may be stopped here, because they only follow the noise more closely.
 """
 
@@ -41,13 +41,13 @@ rise again.
 """
 
 LONGEST_STEP = 1e6
-"""The most steps that an extrapolation stands for. Where nothing moves any more, their number is
-rounding error.
+"""The maximum number of steps that an extrapolation replaces. If nothing moves any more, their
+number is rounding error.
 """
 
 AT_ONCE = 50
-"""Tallies whose steps are computed in one piece. Their arrays fit into a processor's cache; larger
-arrays take twice as long for each tally.
+"""The number of tallies whose steps are computed at once. Their arrays fit into a processor's
+cache; larger arrays take twice as long for each tally.
 """
 
 
@@ -61,7 +61,7 @@ class Histogram:
     rounded to each end half the time (Li et al. 2020, section 5.3 and 5.4).
 
     Attributes:
-        law: of the symbols given each input.
+        law: the law of the symbols given each input.
         lows: the lower end of each bin, rising.
         highs: the upper end, equal to the lower end if a bin is a single answer.
 
@@ -74,7 +74,7 @@ class Histogram:
     @classmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_channel(cls, channel: Channel, domain: Grid) -> Histogram:
-        """Return the histogram of a domain whose answers a channel reports."""
+        """Return the histogram of a number that a channel reports."""
         points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
         if domain.size == channel.inputs:
             return cls(grid_law(channel), points, points)
@@ -92,7 +92,7 @@ class Histogram:
 
     @property
     def points(self) -> Floats:
-        """The answers that the channel's inputs stand for, rising, shape (inputs,)."""
+        """The answers that the channel's inputs represent, rising, shape (inputs,)."""
         return self.lows if self.is_of_points else np.append(self.lows, self.highs[-1])
 
     def symbol_law(self, shares: Floats) -> Floats:
@@ -129,7 +129,7 @@ class Histogram:
         return variance
 
     def at_most(self, shares: Floats, answers: Floats) -> Floats:
-        """Return the share of people who give an answer or a lower one, for each of some answers.
+        """Return, for each of some answers, the share of people who give it or a lower one.
 
         Answers are spread evenly over each bin.
 
@@ -154,8 +154,8 @@ class Histogram:
     def quantiles(self, shares: Floats, probabilities: tuple[float, ...]) -> Floats:
         """Return the quantiles: shape (..., bins) to (..., probabilities).
 
-        Answers are spread evenly over each bin. If bins are single answers, a quantile is the least
-        answer that the given part of the people do not exceed.
+        Answers are spread evenly over each bin. If bins are single answers, a quantile is the
+        smallest answer that at least the given part of the people do not exceed.
         """
         sums = np.cumsum(shares, axis=-1).reshape(-1, self.bins)
         rows = [self._quantiles(row / row[-1], probabilities) for row in sums]
@@ -223,9 +223,9 @@ def shares_of(
 
     Args:
         histogram: its bins, and the law of the mechanism given each bin.
-        frequencies: of the symbols, of sum 1; several tallies are estimated together.
+        frequencies: of the symbols, which add up to 1; several tallies are estimated together.
         smooth: whether to smooth the shares after each step.
-        start: shares near the solution, if any are known; otherwise all bins begin equal.
+        start: shares near the solution, if any are known; otherwise all bins start equal.
 
     """
     begin = np.full(histogram.bins, 1 / histogram.bins) if start is None else start
@@ -243,7 +243,7 @@ def _accelerated(histogram: Histogram, seen: Floats, start: Floats, *, smooth: b
         once = stepped(histogram, seen, shares, smooth=smooth)
         result[left] = once
         moving = is_moving(shares, once)
-        if not moving.all():  # most tallies are done long before the slowest one
+        if not moving.all():  # most tallies finish long before the slowest one
             left, seen, shares, once = left[moving], seen[moving], shares[moving], once[moving]
         if left.size == 0:
             break
@@ -259,13 +259,13 @@ def stepped(law: ChannelLaw, frequencies: Floats, shares: Floats, *, smooth: boo
 
 
 def is_moving(shares: Floats, once: Floats) -> NDArray[np.bool_]:
-    """Return which shares were still moved by a step: shape (..., bins) to (...)."""
+    """Return which tallies' shares a step still moved: shape (..., bins) to (...)."""
     moving: NDArray[np.bool_] = np.abs(once - shares).sum(axis=-1) >= SMALL_STEP
     return moving
 
 
 def smoothed(shares: Floats) -> Floats:
-    """Return shares of which a quarter moved to either side.
+    """Return the shares after a quarter of each has moved to each side.
 
     Parts that would leave the range stay in their bin.
     """
@@ -278,14 +278,14 @@ def smoothed(shares: Floats) -> Floats:
 
 
 def possible(far: Floats, reached: Floats) -> Floats:
-    """Return extrapolated shares with sum 1, above 0 wherever those of the last step are."""
+    """Return extrapolated shares that add up to 1, above 0 wherever those of the last step are."""
     result = np.maximum(far, LEAST_OF_A_STEP * reached)
     result /= result.sum(axis=-1, keepdims=True)
     return result
 
 
 def extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
-    """Return the shares to which steps that shrink by a constant factor would lead."""
+    """Return the limit of the shares if steps shrink by a constant factor."""
     first, change = once - shares, twice - 2 * once + shares
     steady = np.maximum(_length(change), np.finfo(float).tiny)
     reach = np.clip(_length(first) / steady, 1.0, LONGEST_STEP)

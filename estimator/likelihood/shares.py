@@ -1,24 +1,24 @@
-"""Maximum likelihood on the simplex: the shares, of sum 1, that make a tally likeliest.
+"""Maximum likelihood on the simplex: the shares, adding up to 1, that make a tally likeliest.
 
-They are biased where the simplex cuts (near 0 and 1), so they are reported beside the unbiased
-estimates and labeled.
+They are biased at the edges of the simplex (near 0 and 1), so they are reported next to the
+unbiased estimates, with a label.
 
-If every symbol supports one value the solution is exact: by the conditions of Karush, Kuhn and
+If every symbol supports one value, the solution is exact: by the conditions of Karush, Kuhn and
 Tucker, the share of a value above a common level is linear in its count and the others are 0, as in
-water-filling (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2). Otherwise a climb
-finds it, from the point of the simplex nearest to the unbiased estimate.
+water-filling (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2). Otherwise it is found
+by a climb that starts at the point of the simplex nearest to the unbiased estimate.
 
-The climb is made for many tallies at once, and needs only a channel's operators. The method is
+The climb runs for many tallies at once, and needs only a channel's operators. The method is
 accelerated projected gradients (Beck & Teboulle 2009, "A fast iterative shrinkage-thresholding
 algorithm for linear inverse problems", section 4, with backtracking; restarts as in O'Donoghue &
 Candes 2015, section 3.2). Expectation maximization would need about 1 / (p - q)**2 rounds, even if
 accelerated: near a uniform law of symbols the curvature is almost the same in all directions, where
 gradients are fast and expectation maximization is slow.
 
-It stops when no shares could raise the log-likelihood by more than k * `SLACK`. This is known
-without knowing the maximum: the log-likelihood is concave, so from some shares to any others it
-rises by at most n * (max over v of the expectation of frequency / law of the symbol given v, minus
-1) (Lindsay 1983, "The geometry of mixture likelihoods", theorem 4.1).
+It stops when no shares could raise the log-likelihood by more than k * `SLACK`. This can be decided
+without the maximum: the log-likelihood is concave, so from some shares to any others it rises by at
+most n * (max over v of the expectation of frequency / law of the symbol given v, minus 1) (Lindsay
+1983, "The geometry of mixture likelihoods", theorem 4.1).
 
 Arrays have one row for each tally; single numbers of each tally have shape (tallies, 1).
 """
@@ -37,7 +37,7 @@ from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
-"""Of the log-likelihood, for each of the k shares: on average 4% of a standard error each."""
+"""Slack of the log-likelihood for each of the k shares: on average 4% of a standard error each."""
 
 ROUNDING = 2.0**-42
 """A fraction of n, used if k * `SLACK` is less: mean logarithms of 64-bit sums of transforms are no
@@ -45,31 +45,29 @@ more exact.
 """
 
 MAX_ROUNDS = 1000
-"""Some dozens are usual. A tally that is unlikely in every population may take more, and gets the
-best shares so far.
+"""Some dozens are usual. A tally that is unlikely in every population may need more; it then gets
+the best shares so far.
 """
 
 GROWTH = 1.1
-"""Of the step in a successful round: the curvature may be smaller than at the start of the
-climb.
-"""
+"""Growth of the step in a successful round: curvature may be smaller than at the climb's start."""
 
 
 class _Climb(NamedTuple):
     """The state of each tally's climb.
 
     Attributes:
-        frequencies: of its symbols, of sum 1.
+        frequencies: the frequencies of its symbols, which add up to 1.
         slack: the climb ends when the mean log-likelihood of a report is this close to its bound.
         best: the likeliest shares so far.
         law: the law of the symbols under them.
         value: their mean log-likelihood.
-        ahead: shares of sum 1, perhaps beyond the best, from which the next step is taken.
+        ahead: shares from which the next step starts, perhaps beyond the best; they add up to 1.
         value_ahead: their mean log-likelihood.
         slope: its gradient.
         bound: an upper bound of the mean log-likelihood on the whole simplex.
         step: the step length to try next along the slope.
-        momentum: how far beyond the best the next step begins, as Beck & Teboulle count it.
+        momentum: how far beyond the best the next step starts, in the units of Beck & Teboulle.
 
     """
 
@@ -95,7 +93,7 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
 
     Args:
         operators: the channel's law.
-        counts: of each symbol, shape (..., m), in each tally at least one above 0.
+        counts: of each symbol, shape (..., m), at least one above 0 in each tally.
         start: shares on the simplex, shape (..., k).
 
     """
@@ -113,11 +111,11 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
 
 
 def slack(inputs: int, reports: int | Counts) -> Floats:
-    """Return by how much a climb may end below a tally's largest log-likelihood.
+    """Return the permitted distance of a climb's end below the maximum log-likelihood.
 
     Args:
         inputs: the number of shares.
-        reports: in the tally, or in each of several.
+        reports: the number in the tally, or in each of several.
 
     """
     allowed: Floats = np.maximum(SLACK * inputs, ROUNDING * reports)
@@ -148,14 +146,14 @@ def _begun(operators: ChannelLaw, counts: Counts, start: Floats) -> _Climb:
 
 
 def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
-    """Return the climbs one round further."""
+    """Return the climbs after one more round."""
     shares, law, value, step = _moved(operators, climb)
     way = shares - climb.best
     is_too_far = (climb.momentum > 1) & (_product(climb.slope, way) < 0)  # then restart from the best, without momentum
     momentum = (1 + np.sqrt(1 + 4 * climb.momentum**2)) / 2
     weight = (climb.momentum - 1) / momentum
     law_ahead = law + weight * (law - climb.law)
-    is_beyond = law_ahead.min(axis=-1, keepdims=True) <= 0  # not a law: such shares are beyond the simplex
+    is_beyond = law_ahead.min(axis=-1, keepdims=True) <= 0  # not a law, because the shares are beyond the simplex
     ahead = np.where(is_too_far, climb.best, np.where(is_beyond, shares, shares + weight * way))
     law_ahead = np.where(is_too_far, climb.law, np.where(is_beyond, law, law_ahead))
     value_ahead, slope, bound = _seen(operators, climb.frequencies, law_ahead)
@@ -175,8 +173,8 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
 def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats, Floats]:
     """Return shares up the slope, their law, mean log-likelihood and step.
 
-    The step is halved until the log-likelihood is no less than promised. The promise is a parabola
-    of curvature 1 / step, which lies below the log-likelihood once the step is short enough.
+    The step is halved until the log-likelihood is at least that of a parabola with curvature 1 /
+    step, which lies below the log-likelihood once the step is short enough.
     """
     shares, law, value = np.empty_like(climb.best), np.empty_like(climb.law), np.empty_like(climb.value)
     step, left = climb.step.copy(), np.arange(len(climb.step))
@@ -193,7 +191,7 @@ def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats
 
 
 def _seen(operators: ChannelLaw, frequencies: Floats, law: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return a law's mean log-likelihood, its gradient, and an upper bound of it anywhere."""
+    """Return a law's mean log-likelihood, its gradient, and its upper bound over all laws."""
     value = _product(frequencies, np.log(law))
     slope = operators.expectations(frequencies / law)
     return value, slope, value + slope.max(axis=-1, keepdims=True) - 1
@@ -212,12 +210,12 @@ def _product(rows: Floats, other_rows: Floats) -> Floats:
 
 
 WRITTEN_OUT = 2**17
-"""The largest number of probabilities for which a law is written out, 1 MB: up to there a table is
-faster than transforms.
+"""The maximum number of probabilities for which a law is kept as a table, 1 MB: up to this size a
+table is faster than transforms.
 """
 
 REMEMBERED = 16
-"""Written-out laws kept for the next window of the same metric."""
+"""Tables of laws kept for the next window of the same metric."""
 
 
 def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
@@ -225,12 +223,12 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
 
     Args:
         inverse: of the channel.
-        counts: of each symbol, shape (..., m), in each tally at least one above 0.
+        counts: of each symbol, shape (..., m), at least one above 0 in each tally.
 
     """
     if isinstance(inverse, Support):
         return _filled(inverse, counts)
-    if isinstance(inverse, OneOfShares):  # each share alone, because they need not add up to one
+    if isinstance(inverse, OneOfShares):  # each share separately, because they need not add up to one
         return np.clip(inverse.shares(counts, 1), 0.0, 1.0)
     nearest = nearest_shares(inverse.shares(counts, counts.sum(axis=-1, keepdims=True)))
     law: ChannelLaw = inverse

@@ -1,4 +1,4 @@
-"""A rehearsal: known answers through the real laws, before any release.
+"""Rehearsals: known answers are reported by the real laws, before any release.
 
 Imports reports and estimates; commands and text import it.
 """

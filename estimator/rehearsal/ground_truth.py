@@ -22,19 +22,19 @@ from estimator.errors import AnswersError
 from estimator.rehearsal.population import Population, TrueAnswer, distinct, encode, read_answer
 
 MAX_DEVICES = 10**15
-"""numpy samples in floats, and every count up to this is exact as one. It is a hundred thousand
+"""numpy samples in floats, which represent every count up to this exactly. It is a hundred thousand
 times mankind.
 """
 
 SHOWN_MISTAKES = 20
 
 UNIFORM_ANSWERS = 1024
-"""Uniform numbers are the middles of this many even cells of their range. Uniform counts are at
-most this many.
+"""Uniform numbers are the midpoints of this number of equal cells of their range. Uniform counts
+have at most this number of values.
 """
 
 _Cells = dict[tuple[str, ...], list[int]]
-"""For each text in a metric's cells, how often it stands there and in which row first."""
+"""For each text in a metric's cells, the number of its occurrences and its first row."""
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
 """How far the sum of written shares may be from 1. Thirds with seven digits are well within it."""
@@ -56,11 +56,11 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroundTruth:
-    """True answers, and what of the table was not used.
+    """True answers, and the unused parts of the table.
 
     Attributes:
         populations: the devices of each metric, in the registry's order.
-        ignored: columns that are no metric.
+        ignored: columns that are not a metric.
         missing: models, and metrics without a column; in a drawn population, vectors and texts
             without shares.
 
@@ -72,14 +72,14 @@ class GroundTruth:
 
 
 def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
-    """Read a table of true answers. It has a column for each metric and a row for each device.
+    """Read a table of true answers, with a column for each metric and a row for each device.
 
-    A device does not record where its cell is empty.
+    If a cell is empty, the device does not record that metric.
 
     Args:
         path: a CSV file (RFC 4180) in UTF-8 with a heading.
         registry: defines the metrics whose columns are read.
-        repeat: how many devices a row stands for.
+        repeat: the number of devices that a row represents.
 
     Raises:
         AnswersError: naming every mistake by row and column, without the content of the cell.
@@ -95,16 +95,16 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 
 
 def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> GroundTruth:
-    """Return devices whose answers are drawn by given shares, or uniformly where a metric has none.
+    """Return devices whose answers are drawn by the given shares, or uniformly without shares.
 
     Args:
         registry: the metrics, which are all answered.
-        devices: how many there are.
-        shares: a TOML or JSON file with a table for each metric, from the answer to its share; or
-            None.
+        devices: the number of devices.
+        shares: a TOML or JSON file with a table for each metric, which maps each answer to its
+            share; or None.
 
     Raises:
-        AnswersError: naming every mistake in the file by metric, and by entry where there is one.
+        AnswersError: naming every mistake in the file by metric, and by entry if there is one.
 
     """
     given = {} if shares is None else _read_shares(shares)
@@ -184,7 +184,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 
 
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
-    """Return the metrics that are not rehearsed, with reasons; models have one of their own."""
+    """Return the metrics that are not rehearsed, with reasons; models have a special one."""
     return tuple(
         Missing(metric, OF_MODELS if _is_model(metric) else reason)
         for name, metric in registry.metrics.items()
@@ -197,11 +197,11 @@ def _is_model(metric: Metric) -> bool:
 
 
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
-    """Return the columns of each metric: its own, or those of its parts."""
+    """Return the columns of each metric: its own column, or those of its parts."""
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
         parts = metric.kind.columns(name)
-        if _is_model(metric):  # `model_rehearsal` does these
+        if _is_model(metric):  # `model_rehearsal` handles these
             continue
         if name in heading:
             columns[name] = (heading.index(name),)

@@ -1,12 +1,12 @@
-"""How well a model would predict, before anything ships: learned from people, tried on others.
+"""How well a model would predict, before anything ships: learned from people, tested on others.
 
-A row of the table is a person. Some rows are held back, in each round others; devices are drawn
-from the rest with replacement. So what is measured is the noise of privacy, and not the value of
-more people.
+A row of the table is a person. Each round holds back different rows; devices are drawn from the
+rest with replacement. The result therefore measures the noise of privacy, not the value of more
+people.
 
-A search finds how many devices a model needs, so that privacy costs no more AUC than is allowed.
+A search finds the number of devices with which privacy costs no more AUC than allowed.
 
-In the table of answers each feature has a column, and the label has one with the metric's name.
+The table of answers has a column for each feature, and one with the metric's name for the label.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HELD_BACK: Final = 4
-"""One person in this many is not learned from."""
+"""One person in this number is held back from learning."""
 
 FEWEST_HELD_BACK: Final = 2
-"""Persons, if there are more: one with yes, and one with no."""
+"""The minimum number of persons held back, if there are more: one with yes, and one with no."""
 
 UNIX_EPOCH_S: Final = 0.0
-"""A tally must have a window, and a rehearsal has none."""
+"""The time of the window that a tally must have; a rehearsal has no window of its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
-    """True answers to a model with a label of yes or no, of two persons or more with each label.
+    """True answers to a model with a yes/no label, from at least two persons with each label.
 
     Attributes:
-        answers: as an app would record them.
-        groups: which rows are of one person, and held back together, shape (rows,).
+        answers: the answers as an app would record them.
+        groups: the person of each row, whose rows are held back together, shape (rows,).
 
     """
 
@@ -63,9 +63,9 @@ class People:
         return np.array([answer[LABEL] is True for answer in self.answers])
 
     def held_back(self, generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return which rows are not learned from, shape (rows,).
+        """Return which rows are held back from learning, shape (rows,).
 
-        Persons are drawn anew until both sides have both labels: without a yes and a no there is no
+        Persons are redrawn until both sides have both labels: without a yes and a no there is no
         AUC.
         """
         labels, persons = self.labels, np.unique(self.groups)
@@ -76,17 +76,17 @@ class People:
                 return held
 
     def columns(self, names: Sequence[str], rows: Counts) -> list[list[object]]:
-        """Return the values of features on some rows."""
+        """Return the values of features in the given rows."""
         return [[self.answers[row][name] for row in rows] for name in names]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRehearsal:
-    """How well models predict people that they were not learned from.
+    """How well models predict people from whom they were not learned.
 
     Attributes:
-        devices: how many reported.
-        aucs: of each round.
+        devices: the number of devices that reported.
+        aucs: the AUC of each round.
 
     """
 
@@ -105,7 +105,7 @@ class ModelRehearsal:
 
 
 class TriedModel(Record, frozen=True):
-    """How well the models of one epsilon and number of devices predict."""
+    """How well the models with one epsilon and number of devices predict."""
 
     epsilon: Annotated[float, says("of one report.")]
     devices: Annotated[int, says("how many report: of a search, the fewest that lose no more AUC than is allowed.")]
@@ -116,7 +116,7 @@ class TriedModel(Record, frozen=True):
 
 
 class RehearsedModel(Record, frozen=True, kw_only=True):
-    """How well the models of a metric predict people that they were not learned from."""
+    """How well the models of a metric predict people from whom they were not learned."""
 
     metric: Annotated[str, says("its name.")]
     mechanism: Annotated[str, says("its name.")]
@@ -136,14 +136,14 @@ def rehearse_model(  # noqa: PLR0913, PLR0917 what is rehearsed, and how far
     seed: int,
     after_round: Callable[[int], object] = lambda _: None,
 ) -> ModelRehearsal:
-    """Return how well the model of a metric predicts, learned from a number of devices.
+    """Return how well a metric's model predicts, if it is learned from a number of devices.
 
     Args:
-        metric: a model with a label of yes or no.
-        people: true answers; none is held back in every round.
-        devices: how many report.
-        rounds: how often people are held back, and devices drawn, anew; at least 1.
-        seed: of all randomness.
+        metric: a model with a yes/no label.
+        people: true answers; some are held back in each round.
+        devices: the number of devices that report.
+        rounds: how often people are held back anew, and devices redrawn; at least 1.
+        seed: the seed of all randomness.
         after_round: called with 1 after each round.
 
     """
@@ -172,8 +172,8 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
     Args:
         metric: of kind model.
-        encoded: what the domain makes of each row, shape (rows, inputs).
-        counts: how many devices have each row, shape (rows,).
+        encoded: the encoded answers of each row, shape (rows, inputs).
+        counts: the number of devices with each row, shape (rows,).
         generator: of the chances.
 
     """
@@ -219,30 +219,30 @@ def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
 
 
 FEWEST_DEVICES: Final = 1000
-"""The search begins here: with fewer even a simple model is noise."""
+"""The search starts here: with fewer devices, even a simple model is noise."""
 
 MOST_DEVICES: Final = 10**7
-"""Each report of products is drawn by itself; this number takes some minutes."""
+"""Each report of products is drawn separately; this number takes some minutes."""
 
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
 HALVINGS: Final = 3
-"""Of the last doubling: what is found is within an eighth of it, or 9%."""
+"""Bisection steps within the last doubling: the result is within an eighth of it, or 9%."""
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
-"""How many numbers of devices are tried at most."""
+"""The maximum number of different numbers of devices that are tried."""
 
 DIGITS: Final = 2
-"""Of a number of devices that is tried."""
+"""The significant digits of a number of devices that is tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What privacy costs with a number of devices.
+    """The cost of privacy with a number of devices.
 
     Attributes:
-        rehearsal: of that number.
-        losses: of each round, the AUC without privacy less that with it, for the same people.
+        rehearsal: the rehearsal with that number.
+        losses: for each round, the AUC without privacy minus that with it, for the same people.
 
     """
 
@@ -260,29 +260,28 @@ class Loss:
         return float(np.std(self.losses, ddof=1)) / math.sqrt(len(self.losses))
 
     def is_within(self, most_loss: float) -> bool:
-        """Whether at most that much is lost, even if the mean errs by its standard error."""
+        """Whether the loss is at most that, even if the mean is off by its standard error."""
         return self.mean + self.error <= most_loss
 
 
 def devices_for(  # noqa: PLR0913 what is rehearsed, and how far
     metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
 ) -> Loss | None:
-    """Return the fewest devices that were found to cost at most ``most_loss`` of AUC.
+    """Return the loss with the fewest devices found to lose at most ``most_loss`` of AUC.
 
-    The number is doubled until the loss is small enough. Then its last doubling is searched by
-    halves. A mean that is small by chance would be found among many, so that its standard error is
-    added.
+    The number is doubled until the loss is small enough. Then the last doubling is searched by
+    bisection. Among many means, some are small by chance, so the standard error is added to each.
 
     Args:
-        metric: a model with a label of yes or no.
+        metric: a model with a yes/no label.
         people: true answers; some are held back in each round.
         most_loss: the most AUC that may be lost, compared with a linear regression without privacy.
-        rounds: of each number of devices, at least 2.
-        seed: of all randomness; people are held back alike for all numbers.
+        rounds: the rounds with each number of devices, at least 2.
+        seed: the seed of all randomness; the same people are held back for all numbers.
         advance: called with 1 after each number of devices.
 
     Returns:
-        What they lose. None if even `MOST_DEVICES` lose more.
+        The loss. None if even `MOST_DEVICES` lose more.
 
     """
     plain = aucs_without_privacy(people, metric, rounds, seed)
@@ -314,19 +313,19 @@ def _rounded(devices: float) -> int:
 
 
 LEAST_ROWS: Final = 20
-"""With fewer, nobody is left to try a model on."""
+"""With fewer rows, nobody is left to test a model."""
 
 LEAST_PERSONS: Final = 2
-"""Of each label: one to learn from, and one to try a model on."""
+"""The minimum number of persons with each label: one to learn from, and one to test a model."""
 
 
 def read_people(path: Path, metric: Metric) -> People:
-    """Read a table of true answers to a model; a row with an empty cell is left out.
+    """Read a table of true answers to a model; rows with an empty cell are left out.
 
     Args:
         path: a CSV file (RFC 4180) in UTF-8 with a heading. The column ``person``, if there is one,
-            says which rows are of one person.
-        metric: a model with a label of yes or no.
+            identifies the person of each row.
+        metric: a model with a yes/no label.
 
     Raises:
         AnswersError: naming the column, or the row, without the content of a cell.
@@ -342,7 +341,7 @@ def read_people(path: Path, metric: Metric) -> People:
             rows = csv.DictReader(file, strict=True)
             _check_heading(path, list(rows.fieldnames or ()), (*features, metric.name))
             for row in rows:
-                if None in row or None in row.values():  # as csv says of what is too long, or too short
+                if None in row or None in row.values():  # as csv marks rows that are too long, or too short
                     raise AnswersError(f"line {rows.line_num}: has more or fewer cells than the heading; correct it")
                 if all(row[name] for name in (*features, metric.name)):
                     answer = {name: _read(row[name], kind) for name, kind in features.items()}

@@ -1,7 +1,7 @@
-"""The population of a rehearsal: how many devices give each answer, and what is therefore true.
+"""The population of a rehearsal: how many devices give each answer, and the resulting truths.
 
-An answer is read from a text, and has the law by which a device makes an input of it. The truths
-stand beside the figures of a report, and tell how often its intervals hold them.
+An answer is read from a text. It includes the law by which a device converts it to an input. The
+truths are shown next to the figures of a report, and determine the coverage of its intervals.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Input = int | tuple[int, ...]
 """An input of a channel: a symbol, or an encoded vector."""
 
 Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | None
-"""An answer. Equal answers have equal values: the members of a set are in the domain's order."""
+"""An answer. Equal answers have equal values: members of a set are in the domain's order."""
 
 ROUNDING: Final = 1e-9
-"""A part of the weights that a sum of floats may lack. A quantile is reached in spite of it."""
+"""The fraction of the weights that a sum of floats may lack and still reach a quantile."""
 
 Truths = Mapping[FigureKey, float]
 
@@ -43,17 +43,16 @@ WHOLE_BAND: Final = "band"
 """The name of the coverage of a distribution function at all its points together."""
 
 BAND: Final = "at_most"
-"""The statistic of its points."""
+"""The statistic of the distribution function's points."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswer:
-    """One answer, and the inputs that a device's rounding or its drawing of a member makes of it.
+    """One answer, and the inputs to which a device may round it, or which it may draw from a set.
 
     Attributes:
         value: the answer itself.
-        law: each input that it may become, with its probability. Of a text, the integer of each
-            text.
+        law: each input that it may become, with its probability. Texts become integers.
 
     """
 
@@ -72,11 +71,11 @@ def as_float(value: Value) -> float:
 
 
 def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
-    """Return the answer that a text states, or that several texts state together.
+    """Parse an answer from a text, or from several texts together.
 
     Raises:
-        ValueError: if the text states no answer. The message says what an answer may be and leaves
-            out the text.
+        ValueError: if the text is not an answer. The message describes possible answers and omits
+            the text.
 
     """
     kind = metric.kind
@@ -89,10 +88,10 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
 
 
 def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer of any kind
-    """Return an answer with the law by which the metric's kind turns it into an input.
+    """Return an answer with the law by which the metric's kind converts it to an input.
 
     Raises:
-        DomainError: if it is no answer.
+        DomainError: if it is not an answer.
 
     """
     kind, inputs = metric.kind, metric.channel.inputs
@@ -103,7 +102,7 @@ def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer 
 
 
 def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]:
-    """Return how often each answer was given. Two texts such as 1 and 1.0 state one answer."""
+    """Return how often each answer was given. Texts such as 1 and 1.0 are the same answer."""
     counts: dict[TrueAnswer, int] = {}
     for answer, count in answers:
         counts[answer] = counts.get(answer, 0) + count
@@ -112,7 +111,7 @@ def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedNumbers:
-    """Numbers, rising, with weights: how many devices, or which share of them, gave each.
+    """Numbers, rising, with weights: the number or share of the devices that gave each.
 
     Attributes:
         values: shape (values,), rising.
@@ -127,7 +126,7 @@ class WeightedNumbers:
 
     @classmethod
     def from_values(cls, values: Sequence[float], weights: Floats | Counts) -> WeightedNumbers:
-        """Return numbers in any order with weights of any positive sum."""
+        """Sort numbers in any order, with weights of any positive sum."""
         rising = np.argsort(values)
         return cls(np.array(values)[rising], weights[rising], math.fsum(weights.tolist()))
 
@@ -138,7 +137,7 @@ class WeightedNumbers:
         return math.fsum((self.weights * (self.values - mean) ** 2).tolist()) / self.total
 
     def quantiles(self, probabilities: Sequence[float]) -> list[float]:
-        """Return, for each probability, the least value that such a part does not exceed."""
+        """Return, for each probability, the smallest value that such a part does not exceed."""
         reached = np.searchsorted(np.cumsum(self.weights) / self.total, np.array(probabilities) - ROUNDING)
         quantiles: list[float] = self.values[np.minimum(reached, self.values.size - 1)].tolist()
         return quantiles
@@ -171,11 +170,11 @@ class Population:
     Attributes:
         metric: the question.
         answers: the different answers.
-        shares: the share of each answer in the population, shape (len(answers),). Their sum is 1.
-        devices: how many devices record.
-        at_hand: how many of them give each answer, shape (len(answers),). None where they are drawn
-            by ``shares``.
-        is_known: whether the answers are those of people, rather than even ones for want of them.
+        shares: the share of each answer in the population, shape (len(answers),). They add up to 1.
+        devices: the number of devices that record.
+        at_hand: the number of them that give each answer, shape (len(answers),). None if they are
+            drawn by ``shares``.
+        is_known: whether the answers are those of people, and not uniform for lack of any.
 
     """
 
@@ -188,24 +187,24 @@ class Population:
 
     @classmethod
     def counted(cls, metric: Metric, counts: dict[TrueAnswer, int]) -> Population:
-        """Return a population whose devices were counted by their answer."""
+        """Return a population from the number of devices with each answer."""
         at_hand = np.array(list(counts.values()), dtype=np.int64)
         devices = int(at_hand.sum())
         return cls(metric, tuple(counts), at_hand / max(devices, 1), devices, at_hand)
 
     def draw(self, generator: np.random.Generator) -> Counts:
-        """Return how many devices give each answer when they are sampled from the population."""
+        """Return the number of devices that give each answer, sampled from the population."""
         return generator.multinomial(self.devices, self.shares) if self.answers else np.zeros(0, dtype=np.int64)
 
     def draws(self) -> Draws:
-        """Return a function that draws tallies of devices that give each answer, as they would."""
+        """Return a function that draws tallies, given the number of devices with each answer."""
         return analysis_of(self.metric).draws([answer.law for answer in self.answers])
 
     def coordinates(self, weights: Floats | Counts) -> Floats:
         """Return the mean of each coordinate of the unclipped vectors, even beyond the norm.
 
         Args:
-            weights: of the answers, shape (len(answers),).
+            weights: the weights of the answers, shape (len(answers),).
 
         """
         vectors = np.array([answer.value for answer in self.answers], dtype=np.float64)
@@ -213,12 +212,12 @@ class Population:
         return mean
 
     def shares_of(self, weights: Floats | Counts) -> dict[Value, float]:
-        """Return the share of the devices that have each value that occurs.
+        """Return the share of the devices with each value that occurs.
 
-        Of sets and texts it is that of each member, of a number by group that of each group.
+        For sets and texts, these are the shares of members; for a number by group, of groups.
 
         Args:
-            weights: of the answers, shape (len(answers),).
+            weights: the weights of the answers, shape (len(answers),).
 
         """
         total, shares, counted = math.fsum(weights.tolist()), dict[Value, float](), analysis_of(self.metric).counted
@@ -238,7 +237,7 @@ class Population:
 
         Args:
             weights: of the answers, which are pairs of group and number, shape (len(answers),).
-            groups: in the order wanted.
+            groups: the groups in the requested order.
 
         """
         of_groups: dict[Value, list[tuple[float, float]]] = {}
@@ -249,13 +248,13 @@ class Population:
         return [_mean(of_groups.get(label, ())) for label in groups]
 
     def numbers(self, weights: Floats | Counts) -> WeightedNumbers:
-        """Return the answers, numbers that are clipped, with weights of shape (len(answers),)."""
+        """Return the answers as clipped numbers, with weights of shape (len(answers),)."""
         worth = analysis_of(self.metric).worth
         return WeightedNumbers.from_values([worth(answer.value) for answer in self.answers], weights)
 
     @property
     def unclipped(self) -> Numbers | None:
-        """What people answer, before any clip. None if it is not known, or is not numbers."""
+        """People's answers, before any clip. None if they are not known, or not numbers."""
         values = [as_float(answer.value) for answer in self.answers if self.is_known]
         if not values or any(map(math.isnan, values)):
             return None
@@ -275,15 +274,15 @@ def _mean(numbers: Sequence[tuple[float, float]]) -> float:
 
 
 _Truth = Callable[[Population, Floats | Counts, Sequence[Any]], Sequence[float]]
-"""From a population, weights of its answers, and what each figure is of, to the truth of each."""
+"""Maps a population, weights of its answers, and the labels of figures to the truth of each."""
 
 
 def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:
     """Return the truth of weighted answers for each figure that has one.
 
     Args:
-        population: its answers.
-        weights: of the answers, shape (len(answers),).
+        population: the population, for its answers.
+        weights: the weights of the answers, shape (len(answers),).
         estimated: the figures.
 
     """
@@ -330,12 +329,12 @@ TRUTHS: Final[dict[str, _Truth]] = {
 
 
 def holds(figure: Estimate, truth: float) -> bool:
-    """Return whether the interval of a figure holds the truth."""
+    """Return whether the interval of a figure contains the truth."""
     return figure.low <= truth <= figure.high
 
 
 def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[FigureKey, Figure, float]]:
-    """Yield each figure of which the truth is known, with its key and the truth."""
+    """Yield each figure whose truth is known, with its key and the truth."""
     for group in estimated.groups:
         for key, figure in zip(group.keys, group.figures, strict=True):
             if key in truths:
@@ -343,9 +342,9 @@ def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[Figure
 
 
 def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
-    """Return, by statistic, the fraction of the intervals that hold their truths.
+    """Return, by statistic, the fraction of the intervals that contain their truths.
 
-    The band as a whole has 1 if all its points hold, and 0 otherwise.
+    The band as a whole has 1 if all its intervals contain the truth, otherwise 0.
     """
     by_statistic: dict[str, list[bool]] = {}
     for key, figure, truth in compared(estimated, truths):
@@ -357,7 +356,7 @@ def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
 
 
 class Coverage(Record, frozen=True):
-    """How often intervals held the truth, averaged over the figures of a statistic."""
+    """How often intervals contained the truth, averaged over the figures of a statistic."""
 
     rounds: Annotated[int, says("how many times everything was drawn anew.")]
     population: Annotated[
@@ -379,7 +378,7 @@ class Coverage(Record, frozen=True):
 def coverages_of(
     of_population: Sequence[Mapping[str, float]], of_devices: Sequence[Mapping[str, float]]
 ) -> dict[str, Coverage]:
-    """Return the coverage of each statistic, from what each round `held`; {} without rounds."""
+    """Return the coverage of each statistic, from the results of `held`; {} without rounds."""
     rounds = len(of_population)
 
     def mean(each_round: Sequence[Mapping[str, float]], statistic: str) -> float:

@@ -1,6 +1,6 @@
-"""A rehearsal: known answers go through the real laws, beside the truth.
+"""A rehearsal: known answers are reported by the real laws, and estimates shown with the truth.
 
-Its document is a report whose figures have their truths beside them.
+Its document is a report with the truth next to each figure.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import Tally
 
 UNIX_EPOCH_S = 0.0
-"""A tally must have a window, and a rehearsal has none. The present one would change the output of
-a seed.
+"""A tally must have a window, and a rehearsal has none. With the current window, the output of a
+seed would change.
 """
 
 LONGEST_WINDOW_S = 31 * 86_400
 
 
 class RehearsedFigure(Figure, frozen=True, kw_only=True):
-    """A figure beside its truth."""
+    """A figure with its truth."""
 
     truth: Annotated[float | None, says("what is true of the population. None without any device.")]
     holds: Annotated[bool | None, says("whether the interval holds the truth.")]
 
 
 class RehearsedFigures(Figures):
-    """Figures of a statistic that has truths, each beside its truth.
+    """Figures of a statistic that has truths, each with its truth.
 
     Attributes:
-        truths: of each figure; None where there is none.
+        truths: the truth of each figure; None if there is none.
 
     """
 
@@ -132,7 +132,7 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
         coverage: Mapping[str, Coverage],
         texts: RehearsedTexts | None = None,
     ) -> Rehearsed:
-        """Return the figures of a metric beside their truths."""
+        """Return the figures of a metric with their truths."""
         fields = {name: getattr(estimated, name) for name in estimated.__struct_fields__}
         rehearsed = cls(
             **fields
@@ -189,19 +189,19 @@ def rehearse(  # noqa: PLR0913 what a rehearsal is made of
     window_of: Callable[[WindowKind], Window] = _same_window,
     keep: Callable[[Tally], object] = lambda _: None,
 ) -> Rehearsal:
-    """Let every device of every population report once, and estimate; then measure coverage.
+    """Estimate from one report of every device of every population; then measure coverage.
 
     Args:
         truth: the true answers.
         seed: of all randomness. The same seed gives the same result with the same version of numpy.
-        rounds: how many times everything is drawn anew to measure coverage.
-        ranges: of answers to numbers whose shares are wanted: the metric, the start and the end.
+        rounds: how often everything is redrawn to measure coverage.
+        ranges: ranges of numbers whose shares are requested: the metric, the start and the end.
         after_round: called after each round of each population.
         window_of: returns the window in which devices report.
-        keep: called with the tally of each population, which is estimated.
+        keep: called with the tally of each population from which estimates are made.
 
     """
-    generators = np.random.default_rng(seed).spawn(len(truth.populations))  # so that rounds change no estimate
+    generators = np.random.default_rng(seed).spawn(len(truth.populations))  # so that rounds do not change any estimate
     metrics = tuple(
         _rehearse(population, rounds, tuple(ranges), after_round, generator, window_of(population.metric.window), keep)
         for population, generator in zip(truth.populations, generators, strict=True)
@@ -235,7 +235,7 @@ def _rehearse(  # noqa: PLR0913, PLR0917 what a rehearsal is made of
         return Rehearsed.beside({}, estimated, {})
     truths, truths_at_hand = (truths_of(population, weights, estimated) for weights in (population.shares, at_hand))
     has_means = analysis_of(population.metric).compares_groups
-    request = Request(joint=has_means, ranges=ranges)  # a round estimates only what is compared with a truth
+    request = Request(joint=has_means, ranges=ranges)  # a round estimates only figures with a truth
 
     def held_by(counts: Counts, weights: Floats | Counts, truths: Truths, number: int) -> dict[str, float]:
         later = Window.at(window.kind, window.starts_at + number * LONGEST_WINDOW_S)  # rotations differ by window
@@ -255,7 +255,7 @@ def _rehearse(  # noqa: PLR0913, PLR0917 what a rehearsal is made of
 
 
 def _texts(estimated: MetricEstimate, findings: TextFindings, population: Population) -> RehearsedTexts:
-    """Compare the found texts with the shares of all that occur."""
+    """Compare the texts that were found with the shares of all texts that occur."""
     found = set(map(str, estimated.figures("found_text").labels))
     truth = {str(text): share for text, share in population.shares_of(population.shares).items()}
     least = min((truth[text] for text in found & truth.keys()), default=1.0)
@@ -273,7 +273,7 @@ def _texts(estimated: MetricEstimate, findings: TextFindings, population: Popula
 def _tally(
     population: Population, counts: Counts, window: Window, sampler: Draws, generator: np.random.Generator
 ) -> Tally:
-    """Return the tally of a window in which given numbers of devices give each answer."""
+    """Return the tally of a window, given the number of devices with each answer."""
     drawn = tuple(sampler(counts, window, generator).tolist())
     return Tally(
         population.metric.name, population.metric.edition, window, closed=True, reports=population.devices, counts=drawn

@@ -1,1 +1,1 @@
-"""Intervals, tests and projections: statistics that know nothing of Hearsay."""
+"""Intervals, tests and projections: statistics without any dependency on Hearsay."""

@@ -1,4 +1,4 @@
-"""The array types of the estimator, by content, and the shares that are possible together."""
+"""The array types of the estimator, by content, and the projection of shares to the simplex."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 Reports = int | NDArray[np.int64]
-"""n: of one tally, or of many, with shape (tallies, 1) beside counts or shares of (tallies, k)."""
+"""n of one tally, or of many: shape (tallies, 1) for counts or shares of shape (tallies, k)."""
 
 Counts = NDArray[np.int64]
 
@@ -16,11 +16,11 @@ Counts = NDArray[np.int64]
 def nearest_shares(shares: Floats) -> Floats:
     """Return the point of the simplex nearest to ``shares`` in squared distance, shape (..., k).
 
-    All shares are lowered by one level, and negative results become 0 (Duchi, Shalev-Shwartz,
-    Singer & Chandra 2008, "Efficient projections onto the l1-ball for learning in high dimensions",
-    figure 1).
+    The same amount is subtracted from all shares, and negative results become 0 (Duchi,
+    Shalev-Shwartz, Singer & Chandra 2008, "Efficient projections onto the l1-ball for learning in
+    high dimensions", figure 1).
     """
-    shares = shares - shares.max(axis=-1, keepdims=True)  # keeps the digits of large equal shares
+    shares = shares - shares.max(axis=-1, keepdims=True)  # preserves the digits of large equal shares
     falling = np.sort(shares)[..., ::-1]
     levels = (np.cumsum(falling, axis=-1) - 1) / np.arange(1, shares.shape[-1] + 1)
     positive = np.count_nonzero(falling > levels, axis=-1, keepdims=True)

@@ -1,12 +1,12 @@
 """The confidence of every interval, its normal quantiles, and p-values corrected for their number.
 
-Among many comparisons some differ by chance alone. If each p-value is valid by itself, the
+Among many comparisons, some differ by chance alone. If each single p-value is valid, the
 probability that any equal pair has a corrected value of 0.05 or less is at most 5% (Holm 1979, "A
 simple sequentially rejective multiple test procedure").
 
 Tails and quantiles of the binomial, chi-square and Student's laws are all from scipy.special. scipy
-is imported where the first of them is needed: that takes 250 ms, as long as a whole report of
-shares and means, which needs none of them.
+is imported only when the first of them is needed: the import takes 250 ms, as long as a whole
+report of shares and means, which needs none of them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SIGNIFICANT: Final = 1 - CONFIDENCE
 """A p-value up to this counts as significant."""
 
 EXACT_BELOW = 50
-"""Below this number of reports an interval must keep its confidence at every truth, and is wider
-than necessary.
+"""Below this number of reports an interval must guarantee its confidence for every true value, and
+is wider than necessary.
 """
 
 FEW = 20
@@ -42,30 +42,30 @@ TAIL = (1 + CONFIDENCE) / 2
 Z = NormalDist().inv_cdf(TAIL)
 
 POWER = 0.8
-"""How often a planned effect would be seen: Cohen 1988, "Statistical power analysis for the
+"""The probability of detecting a planned effect: Cohen 1988, "Statistical power analysis for the
 behavioral sciences", 2.4.
 """
 
 Z_OF_POWER = NormalDist().inv_cdf(POWER)
 
 BISECTIONS = 60
+"""Halvings that reduce an interval within 0..1 to the last bit of a float."""
 
 HINTED: Final = 10**7
-"""Up to this number of reports scipy's quantile says where to look."""
+"""Up to this number of reports, the search starts at scipy's quantile."""
 
 HINT_ERROR: Final = 2.0**-40
-"""How far from it, relatively, is looked first."""
-"""Halvings that reduce an interval within 0..1 to the last bit of a float."""
+"""The relative distance from that quantile at which the search starts."""
 
 
 def tail_of(family: float) -> float:
-    """Return the probability of missing to one side if a family holds together (Bonferroni)."""
+    """Return the error probability of one side, for a simultaneous family (Bonferroni)."""
     return (1 - CONFIDENCE) / (2 * family)
 
 
 @lru_cache
 def z_of(family: float) -> float:
-    """Return the half-width of a normal interval in standard errors if a family holds together."""
+    """Return the half-width of a normal interval in standard errors, for a simultaneous family."""
     return NormalDist().inv_cdf(1 - tail_of(family))
 
 
@@ -78,7 +78,7 @@ def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
     Args:
         p_values: from 0 to 1.
-        weights: above 0; the relative part of the error that each may cause.
+        weights: above 0; the relative part of the error allotted to each.
 
     """
     order = sorted(range(len(p_values)), key=lambda position: p_values[position] / weights[position])
@@ -101,17 +101,17 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
 
     """
     successes = np.maximum(counts, 1)
-    # bdtrc would take the number of reports for 32 bits
+    # bdtrc would treat the number of reports as a 32-bit integer
     return np.where(counts == 0, 1.0, _scipy_special().betainc(successes, reports - successes + 1, chance))
 
 
 def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
-    """Return the chances at which each count, or a larger one, has the probability of a tail.
+    """Return the chances of success at which counts of at least each one have a tail's probability.
 
-    They are quantiles of beta laws, found by halving, to the last bit and never above the true
-    ones. scipy's betaincinv only says where to look first: it is wrong for some counts from 10**8
-    reports on (scipy 1.17.1 has for 1,000 of 10**9 and a tail of 0.025 a chance at which it is 1),
-    and takes milliseconds near 2**53.
+    They are quantiles of beta laws, found by bisection, to the last bit and never above the true
+    ones. scipy's betaincinv only sets where the search starts: it is wrong for some counts from
+    10**8 reports on (scipy 1.17.1 has for 1,000 of 10**9 and a tail of 0.025 a chance at which it
+    is 1), and takes milliseconds near 2**53.
 
     Args:
         counts: each from 0 to ``reports``.
@@ -151,7 +151,7 @@ def student_of(family: int, degrees: int) -> float:
     """Return the half-width of an interval by Student's t in standard errors, as `z_of` does.
 
     Args:
-        family: the number of intervals that are to hold together.
+        family: the number of intervals that must be valid simultaneously.
         degrees: of freedom, at least 1.
 
     """
@@ -159,29 +159,29 @@ def student_of(family: int, degrees: int) -> float:
 
 
 def _scipy_special() -> Any:  # noqa: ANN401 scipy carries no types
-    from scipy import special  # noqa: PLC0415 250 ms, as the module says
+    from scipy import special  # noqa: PLC0415 250 ms, see the module
 
     return special
 
 
 def trials_interval(successes: int, probability: float, miss: float) -> tuple[int, int]:
-    """Return the least and the greatest number of trials that make the successes not too unlikely.
+    """Return the smallest and largest number of trials that make the successes not too unlikely.
 
     The interval inverts exact binomial tails, as that of Clopper & Pearson 1934 does for the
-    probability: each end misses the truth with at most the probability ``miss``.
+    probability: each end misses the true value with at most the probability ``miss``.
 
     Args:
-        successes: their number.
+        successes: the number of successes.
         probability: of one success, above 0 and at most 1.
         miss: the probability of missing to one side, above 0.
 
     """
     if probability == 1:
         return successes, successes
-    from scipy.special import betainc  # noqa: PLC0415 its import takes 250 ms, and few reports need it
+    from scipy.special import betainc  # noqa: PLC0415 the import takes 250 ms, and few reports need it
 
     def at_least(least: int, trials: int) -> float:
-        """Return the probability of at least so many successes."""
+        """Return the probability of at least this number of successes."""
         return 1.0 if least <= 0 else float(betainc(least, trials - least + 1, probability)) if trials >= least else 0.0
 
     # the tails are monotone in the number of trials
@@ -190,7 +190,7 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
 
 
 def _first(holds: Callable[[int], bool], least: int) -> int:
-    """Return the first number from ``least`` on at which a monotone condition holds."""
+    """Return the first number from ``least`` on for which a monotone condition is true."""
     step = 1
     while not holds(least + step - 1):
         step *= 2

@@ -1,15 +1,15 @@
-"""Confidence intervals: of the probability of a binomial count, and of the mean of bounded numbers.
+"""Confidence intervals for the probability of a binomial count and the mean of bounded numbers.
 
-The probability of a binomial count has these, from the count alone:
+The interval for the probability of a binomial count depends on the count alone:
 
-* Fewer than 50 reports: Clopper & Pearson 1934. The coverage is at least the confidence at every
-  truth.
+* Fewer than 50 reports: Clopper & Pearson 1934. The coverage is at least the confidence for every
+  true value.
 * From 50 on: Wilson's score interval (Wilson 1927), whose coverage is the confidence on average
-  (for epsilon from .5 on; below that it holds few of the possible counts, and the average varies by
-  one percent). If few reports are expected its coverage falls to 84% for 95% (Brown, Cai &
+  (for epsilon from .5 on; below that it contains few of the possible counts, and the average varies
+  by one percent). If few reports are expected its coverage falls to 84% for 95% (Brown, Cai &
   DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.1, who move three
-  bounds out). Here a bound of few counts is moved out just until the truths beyond it, too, are
-  covered with at least 93.1% for 95%. Exact sums of the binomial law show that no other bound
+  bounds out). Here the bounds of small counts are moved out until the true values beyond them are
+  also covered with at least 93.1% for 95%. Exact sums of the binomial law show that no other bound
   needs it.
 
 Simultaneous intervals are those of Clopper & Pearson at Bonferroni's confidence, which is safe for
@@ -19,17 +19,17 @@ factors.
 Every bound is monotone in the count and mirrored: the upper bound of a count is one minus the lower
 bound of the rest.
 
-Score intervals of Wilson's kind serve bounded variables, too.
+Score intervals of Wilson's kind are also used for bounded variables.
 
-The mean of bounded numbers has an interval that holds at every law, by betting against a mean. A
-gambler claims that a mean is larger than some value m, and bets on it with every number. If the
+The mean of bounded numbers has an interval that is valid for every law, by betting against a mean.
+A gambler claims that a mean is larger than some value m, and bets on it with every number. If the
 mean is m or less, his wealth is at most 1 on average, and so is the average wealth of several
-gamblers. By Markov's inequality it exceeds 1 / a with a probability of at most a. Every m at which
-it does not is held. Stakes are set before a number is seen, so the order of the numbers is
-irrelevant. The wealth sees how the numbers scatter. It needs no bound on their variance, and half
-the width of Bernstein's inequality (Waudby-Smith & Ramdas 2024, "Estimating means of bounded random
-variables by betting", section 4.4: fixed stakes, a mixture of them, and hedging by a bet to either
-side).
+gamblers. By Markov's inequality it exceeds 1 / a with a probability of at most a. The interval
+consists of all m for which it does not. Stakes are set before a number is seen, so the order of the
+numbers is irrelevant. The wealth depends on how the numbers vary, so no bound on their variance is
+needed. The interval has half the width of Bernstein's inequality (Waudby-Smith & Ramdas 2024,
+"Estimating means of bounded random variables by betting", section 4.4: fixed stakes, a mixture of
+them, and hedging by a bet to either side).
 """
 
 from __future__ import annotations
@@ -45,29 +45,29 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, TAIL, Z, binomial_chance, tail_of, z_of
 
 GAMBLERS: Final = 5
-"""Each stakes best at some variance. More make no interval narrower by 2% (measured for 20 to
-10,000 numbers).
+"""Gamblers, each with the best stake for one variance. More of them narrow no interval by 2%
+(measured for 20 to 10,000 numbers).
 """
 
 POWERS: Final = -np.linspace(0, 0.5, GAMBLERS)
-"""Of the number of numbers: the standard deviations at which they stake best, in parts of half the
-span.
+"""Powers of the number of numbers: the standard deviations for which their stakes are best, as
+fractions of half the span.
 """
 
 MOST_STAKED: Final = 0.999
-"""Of the wealth, at most. Who stakes all of it may lose it for good."""
+"""The maximum stake as a fraction of the wealth. Whoever stakes everything may lose it for good."""
 
 HALVINGS: Final = 24
-"""They place an end to less than a part in 10**7 of the range, on the safe side."""
+"""Bisection steps, which locate an end to one part in 10**7 of the range, on the safe side."""
 
 
 def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats:
-    """Return the interval of the mean of each law that numbers were drawn from, shape (..., 2).
+    """Return the interval of the mean of each law from which numbers were drawn, shape (..., 2).
 
     Args:
         values: all possible numbers, shape (m,).
         counts: how often each was drawn, at least one of them, shape (draws, m).
-        family: the number of intervals that are to hold together.
+        family: the number of intervals that must be valid simultaneously.
 
     """
     most_seen = int(np.count_nonzero(counts, axis=1).max(initial=0))
@@ -99,7 +99,7 @@ def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> 
 
 
 def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside: Floats, inside: Floats) -> Floats:
-    """Return the ratios between two others, from where on a positive mean is ruled out."""
+    """Return the ratios, between two others, beyond which a positive mean is ruled out."""
     bar = -math.log(tail_of(1))
     for _ in range(HALVINGS):
         ratios = (outside + inside) / 2
@@ -112,7 +112,7 @@ def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside:
 
 
 def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Floats:
-    """Return the least means of numbers in 0..``span`` that no wealth above the bar rules out."""
+    """Return the smallest means of numbers in 0..``span`` that the wealth does not rule out."""
     numbers = counts.sum(axis=1, keepdims=True)
     stakes = _stakes(numbers, span, bar)
     high = (values * counts).sum(axis=1) / numbers[:, 0]
@@ -126,10 +126,10 @@ def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Flo
 
 
 def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
-    """Return what the gamblers stake, in parts of their wealth per unit, shape (draws, gamblers).
+    """Return the gamblers' stakes as fractions of their wealth per unit, shape (draws, gamblers).
 
-    The best stake for numbers of standard deviation s is sqrt(2 bar / n) / s. The gamblers share
-    out all s from half the span down to that of one number in n at the other end.
+    The best stake for numbers of standard deviation s is sqrt(2 bar / n) / s. The gamblers cover
+    all s from half the span down to that of one number in n at the other end.
     """
     deviations = span / 2 * numbers**POWERS
     stakes: Floats = np.sqrt(2 * bar / numbers) / deviations
@@ -148,18 +148,18 @@ def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Fl
 
 
 WORST_COVERAGE = 0.931
-"""The coverage at the worst truth; just above the promised 93%."""
+"""The coverage for the worst true value; just above the promised 93%."""
 
 _Number = TypeVar("_Number", float, Floats)
 
 
 def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-    """Return the lower and the upper ends of the intervals of many counts.
+    """Return the lower and upper ends of the intervals of many counts.
 
     Args:
         counts: each from 0 to ``reports``, shape (..., k).
         reports: n; without reports every interval is 0..1.
-        family: the number of intervals that are to hold together; with 1 see `binomial_interval`.
+        family: the number of simultaneously valid intervals; for 1 see `binomial_interval`.
 
     """
     low, high = np.zeros(counts.shape), np.ones(counts.shape)
@@ -195,7 +195,7 @@ def binomial_interval(count: int, reports: int) -> tuple[float, float]:
 
 
 def _simultaneous(counts: NDArray[np.int64], reports: int, tail: float) -> tuple[Floats, Floats]:
-    """Return the ends of Clopper & Pearson, each missed with at most one tail's probability."""
+    """Return the ends of Clopper & Pearson; each misses with at most one tail's probability."""
     if reports == 0:
         return np.zeros(counts.size), np.ones(counts.size)
     distinct, where = np.unique(counts, return_inverse=True)
@@ -236,10 +236,10 @@ def _wilson_lower(count: _Number, reports: _Number | int) -> _Number:
 
 
 def _moved_out(lower: float, count: int, reports: int) -> float:
-    """Return a lower bound moved down until smaller counts cover truths below it often enough.
+    """Return a lower bound, lowered until smaller counts cover true values below it often enough.
 
-    Which counts cover that truth follows from the score test, which is symmetric about the expected
-    count: those nearer to it than ``count``.
+    The score test determines which counts cover such a value. It is symmetric about the expected
+    count, so they are those nearer to it than ``count``.
     """
     least_covering = max(0, math.ceil(2 * reports * lower - count))
 
@@ -248,7 +248,7 @@ def _moved_out(lower: float, count: int, reports: int) -> float:
 
     outside, inside = lower, lower
     while not covered(outside):
-        inside, outside = outside, outside * 0.99  # small enough not to skip covered truths
+        inside, outside = outside, outside * 0.99  # small enough not to skip covered values
     for _ in range(BISECTIONS if outside < inside else 0):
         middle = (outside + inside) / 2
         if covered(middle):
@@ -262,7 +262,7 @@ def at_most(count: int, reports: int, probability: float) -> float:
     """Return the probability of at most ``count`` successes, by its exact sum of count + 1 terms.
 
     Args:
-        count: small, or -1 for the impossible.
+        count: a small count, or -1 for the impossible event.
         reports: n.
         probability: of one success, below 1.
 
@@ -303,17 +303,17 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 as score_intervals, and the spa
     reports: Reports,
     family: float = 1,
 ) -> tuple[Floats, Floats]:
-    """Return intervals that hold at every truth, whatever the law of a report's score, not clipped.
+    """Return intervals, not clipped, that are valid for every law of a report's score.
 
-    They hold the shares for which the estimate deviates no farther than two bounds allow:
-    Hoeffding's by the span, and Bernstein's by the variance, which is as in `score_intervals`
+    They consist of the shares for which the estimate deviates no farther than two bounds allow:
+    Hoeffding's from the span, and Bernstein's from the variance, which is that of `score_intervals`
     (Boucheron, Lugosi & Massart 2013, "Concentration inequalities", theorem 2.8 and corollary
     2.11). With L the logarithm of the tail's inverse, n t**2 / 2 (variance + span t / 3) is at
     least L for t = sqrt(2 L variance / n) + 2 span L / (3 n).
     """
     scale = -2 * math.log(tail_of(family)) / reports
     shift, reach = span * scale / 3, hoeffding_half_width(span, reports, family)
-    lower, upper = shares - shift, shares + shift  # nearer shares are held whatever their variance
+    lower, upper = shares - shift, shares + shift  # nearer shares are included whatever their variance
     low = np.maximum(np.minimum(_solved(lower, own, other, scale)[0], lower), shares - reach)
     high = np.minimum(np.maximum(_solved(upper, own, other, scale)[1], upper), shares + reach)
     return low, np.maximum(low, high)
