@@ -209,7 +209,7 @@ class PlaceOnScale(PointOfGrid):
         return False
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 of numbers
-        """Return none: a scale has few steps."""
+        """Return no clips, because a scale has few steps."""
         return ()
 
 
@@ -224,7 +224,7 @@ class NumberOfMagnitudes(PointOfGrid):
         return False
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 of numbers
-        """Return none: a wide range hardly widens logarithms."""
+        """Return no clips, because a wide range hardly widens logarithms."""
         return ()
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a number

@@ -60,7 +60,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return {"mean[VALUE]": FigureKey("mean_within"), "share[VALUE]": FigureKey("share")}
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally of another alphabet, or of numbers that floats cannot tell apart."""
+        """Refuse a tally with another alphabet, or numbers that floats cannot distinguish."""
         super().check(tally)
         check_range(self.kind.second)
 

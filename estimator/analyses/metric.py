@@ -1,6 +1,6 @@
-"""From a metric and its tallies to estimates with their uncertainty.
+"""Estimates, with their uncertainty, from a metric and its tallies.
 
-Standard errors and intervals describe a population of which the devices are a random sample. They
+Standard errors and intervals describe a population; the devices are a random sample of it. They
 cover both the choice of people and the noise of the mechanism, so for the devices at hand alone
 they are slightly too wide.
 """

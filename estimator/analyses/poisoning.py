@@ -2,11 +2,11 @@
 
 An estimate is the mean of the scores of the reports. If a fraction beta of the reports is made up,
 and the others alone would give f, the estimate is at most (1 - beta) f + beta * most, where most is
-the largest score of a report. It is at least the same with least, the smallest score. An observed
-estimate e was therefore raised by at most beta * (most - e) / (1 - beta), and lowered by at most
-beta * (e - least) / (1 - beta) (Cao, Jia & Gong 2021, "Data poisoning attacks to local differential
-privacy protocols", section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in local
-differential privacy").
+the largest score of a report. Its lower limit is the same with the smallest score, least. An
+observed estimate e was therefore raised by at most beta * (most - e) / (1 - beta), and lowered by
+at most beta * (e - least) / (1 - beta) (Cao, Jia & Gong 2021, "Data poisoning attacks to local
+differential privacy protocols", section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in
+local differential privacy").
 
 The test asks whether some population could have produced the tally. Tallies of populations lie near
 the channel's range: the laws of its symbols under all possible shares. The test statistic is the

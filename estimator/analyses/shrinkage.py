@@ -7,7 +7,7 @@ own estimate is closer to the truth (Robbins 1956, "An empirical Bayes approach 
 Stephens 2017, "False discovery rates: a new deal", section 2, for mixtures on a grid of scales).
 Finally, the shares are moved to the simplex.
 
-These estimates are biased on purpose, towards each other, and have no intervals of their own. Use
+These estimates are biased on purpose, toward each other, and have no intervals of their own. Use
 them for ranking, or to sum many rare values.
 """
 

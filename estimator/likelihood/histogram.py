@@ -55,7 +55,7 @@ cache; larger arrays take twice as long for each tally.
 class Histogram:
     """The bins of a number, and the law of a channel given each bin.
 
-    If every input stands for one answer, as with a count, so does each bin. Otherwise the inputs
+    If every input represents one answer, as with a count, so does each bin. Otherwise the inputs
     are points of a grid and the bins lie between them. An answer within a bin is rounded at random
     to one of the bin's ends, more often to the nearer one, and answers spread evenly over a bin are
     rounded to each end half the time (Li et al. 2020, section 5.3 and 5.4).

@@ -105,7 +105,7 @@ class ModelRehearsal:
 
 
 class TriedModel(Record, frozen=True):
-    """How well the models with one epsilon and number of devices predict."""
+    """How well the models of one epsilon and number of devices predict."""
 
     epsilon: Annotated[float, says("of one report.")]
     devices: Annotated[int, says("how many report: of a search, the fewest that lose no more AUC than is allowed.")]
@@ -116,7 +116,7 @@ class TriedModel(Record, frozen=True):
 
 
 class RehearsedModel(Record, frozen=True, kw_only=True):
-    """How well the models of a metric predict people from whom they were not learned."""
+    """How well the models of a metric predict people that they were not learned from."""
 
     metric: Annotated[str, says("its name.")]
     mechanism: Annotated[str, says("its name.")]

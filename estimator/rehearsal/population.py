@@ -149,7 +149,7 @@ class WeightedNumbers:
     def bins(self, starts: Sequence[float]) -> list[float]:
         """Return the share of values in each bin.
 
-        A bin holds its start and ends before the next one starts; the last has no end.
+        A bin includes its start and ends before the next one starts; the last has no end.
         """
         places = np.searchsorted(np.array(starts), self.values, side="right") - 1
         return [self._share(places == place) for place in range(len(starts))]
@@ -325,7 +325,7 @@ TRUTHS: Final[dict[str, _Truth]] = {
     "bin": lambda population, weights, bins: population.numbers(weights).bins([start for start, _ in bins]),
     "mean_within": lambda population, weights, groups: population.group_means(weights, groups),
 }
-"""The truths of the figures of each statistic that has them; NaN where there is none."""
+"""The truths of the figures of each statistic that has them; NaN if there is none."""
 
 
 def holds(figure: Estimate, truth: float) -> bool:
@@ -356,7 +356,7 @@ def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
 
 
 class Coverage(Record, frozen=True):
-    """How often intervals contained the truth, averaged over the figures of a statistic."""
+    """How often intervals held the truth, averaged over the figures of a statistic."""
 
     rounds: Annotated[int, says("how many times everything was drawn anew.")]
     population: Annotated[

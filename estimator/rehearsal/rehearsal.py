@@ -46,7 +46,7 @@ LONGEST_WINDOW_S = 31 * 86_400
 
 
 class RehearsedFigure(Figure, frozen=True, kw_only=True):
-    """A figure with its truth."""
+    """A figure beside its truth."""
 
     truth: Annotated[float | None, says("what is true of the population. None without any device.")]
     holds: Annotated[bool | None, says("whether the interval holds the truth.")]
@@ -63,7 +63,7 @@ class RehearsedFigures(Figures):
     __slots__ = ("truths",)
 
     def __init__(self, figures: Figures, truths: Sequence[float | None]) -> None:
-        """Take the figures and a truth for each."""
+        """Store the figures and a truth for each."""
         super().__init__(figures.labels, *(getattr(figures, column) for column in COLUMN_OF.values()))
         self.truths = truths
 
