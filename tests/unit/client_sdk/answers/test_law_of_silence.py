@@ -38,7 +38,7 @@ from tests.support.services.processes import wait_until
 HOUR_S = 3600
 COINS = SteadyCoins(0.5)
 MISTAKES = Mistakes()
-HISTORIES = 30
+HISTORIES = 40
 NAMES = ("a", "b", "c")
 
 COUNT = 'kind = "count"\nmax = 3\nstatistic = "mean"\n'
