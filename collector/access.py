@@ -1,10 +1,10 @@
 """Who may do what: the keys of a collector, and the access file that lists them.
 
-A key holds the SHA-256 digest of its secret, not the secret. Secrets are long and random
+A key contains the SHA-256 digest of its secret, not the secret. Secrets are long and random
 (`new_secret`), so a digest does not reveal what to send. Several keys may have one name: the old
 and the new one while a secret is being replaced.
 
-The file is read strictly, and all of its mistakes are named at once.
+The file is read strictly, and one error lists all of its mistakes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Role(StrEnum):
-    """What a key is for: to report, to read tallies, or to hand on uploads of others."""
+    """What a key is for: to report, to read tallies, or to forward other people's uploads."""
 
     UPLOAD = "upload"
     READ = "read"
@@ -94,7 +94,7 @@ class Access:
     uploads_are_open: bool = False
 
     def find(self, secret: str) -> AccessKey | None:
-        """Return the key of a secret, or None. The time that this takes reveals neither."""
+        """Return the key of a secret, or None. The time taken does not reveal which."""
         digest = digest_of(secret)
         match = None
         for key in self.keys:
@@ -131,7 +131,7 @@ UPLOADS_RULE = (
     'is missing, and there is no upload key: above the first [[key]], write uploads = "open" to let anyone '
     'report, or uploads = "keys" to accept uploads from relays only'
 )
-"""The absence of a key opens nothing.
+"""Removing a key never opens access.
 
 An operator who removes the last key may not mean to open uploads.
 """
@@ -141,7 +141,7 @@ def load_access(path: Path) -> Access:
     """Read an access file.
 
     Raises:
-        ConfigError: naming every mistake, or saying why the file cannot be read.
+        ConfigError: if the file has mistakes, all of which are listed, or cannot be read.
 
     """
     try:
@@ -188,7 +188,7 @@ def parse_access(text: str) -> Access:
 
 
 def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey]) -> None:
-    """Note a mistake if the file does not say who may report, or contradicts itself."""
+    """Record a mistake if the file does not say who may report, or contradicts itself."""
     has_upload_key = any(key.role is Role.UPLOAD for key in keys)
     if uploads is None and not has_upload_key:
         top.mistake("uploads", UPLOADS_RULE)
@@ -199,7 +199,7 @@ def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey
 def _read_key(table: TomlTable) -> AccessKey:
     """Read one key.
 
-    Mistakes are noted in the table, and placeholders are returned for the wrong values.
+    The table records the mistakes, and placeholders are returned for the wrong values.
     """
     name = table.text("name", required=True)
     if name and not NAME.fullmatch(name):

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 RETRY_AFTER_S = 5
-"""Seconds to stay away while the store is down: about as long as it takes to start again."""
+"""Seconds after which a client may retry while the store is down: about its restart time."""
 
 FULL_RETRY_AFTER_S = 600
-"""Seconds to stay away while the store's memory is full.
+"""Seconds after which a client may retry while the store's memory is full.
 
-That is until ids expire, or it gets more memory.
+By then ids may have expired, or the store may have more memory.
 """
 
 MAX_RETRY_AFTER_S = HOUR_S
@@ -57,7 +57,7 @@ _log = logging.getLogger(__name__)
 
 
 class NoSessions(SessionInterface):
-    """Gives every request the same empty session, and never saves one: devices have none."""
+    """Gives every request the same empty session and never saves it: devices have no sessions."""
 
     _session = NullSession()
 
@@ -67,7 +67,7 @@ class NoSessions(SessionInterface):
 
 
 class Application(Flask):
-    """A Flask application that looks for no hooks: there are none, and looking costs a tenth."""
+    """A Flask application that skips the lookup of hooks: it has none, and lookups cost a tenth."""
 
     session_interface = NoSessions()
 
@@ -101,7 +101,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
         served: returns the present definitions and keys, which may change while the service runs.
         store: where uploads are counted.
         cors_origins: origins of web pages that may report.
-        grace_s: seconds after its end during which a window still takes reports.
+        grace_s: seconds after its end during which a window still accepts reports.
         snapshot_interval_s: minimum number of seconds between two looks at open windows.
         clock: Unix seconds.
         counters: counts requests for the metrics; by default, new counters that nobody reads.
@@ -127,7 +127,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
 
 
 def _headers(environ: WSGIEnvironment, served: Served, origins: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the headers of a response that depend on the state and on who asks."""
+    """Return the headers of a response that depend on the state and on the client."""
     headers = []
     if served.registry.stopped:  # whatever the request and its sender
         headers += [(STOPPED, encode_stopped(served.registry.stopped)), ("Access-Control-Expose-Headers", STOPPED)]
@@ -145,12 +145,12 @@ def _headers(environ: WSGIEnvironment, served: Served, origins: tuple[str, ...])
 def _respond(error: Exception, clock: Callable[[], float], counters: WorkerCounters) -> Response:
     """Return the problem document of a request that failed, and count it."""
     if isinstance(error, StoreUnavailableError):
-        # Nothing is logged: a line would tell when uploads came. Maintenance logs once that the
-        # store is down.
+        # Nothing is logged: a line would reveal when uploads arrived. Maintenance logs once that
+        # the store is down.
         counters.add(STORE_ERRORS)
     problem = _problem(error, clock)
     if problem.problem is Problem.INTERNAL_ERROR:
-        # The log line names our code. It never holds the request, its address or its body (see
+        # The log line names our code. It never contains the request, its address or its body (see
         # collector.log).
         _log.error("a request failed: %s", type(error).__name__, exc_info=error, extra=Event.REQUEST_FAILED.extra)
     counters.add(PROBLEMS, problem.problem.code)
@@ -163,7 +163,7 @@ def _problem(error: Exception, clock: Callable[[], float]) -> ProblemError:
             return error
         case MalformedError():
             return ProblemError(BY_CODE[error.code], str(error))
-        case HTTPException():  # what the framework itself finds
+        case HTTPException():  # found by the framework itself
             kept = {name: value for name, value in error.get_headers() if name == "Allow"}
             return ProblemError(_HTTP_PROBLEMS.get(error.code, Problem.BAD_REQUEST), headers=kept)
         case StoreFullError():
@@ -181,7 +181,7 @@ _HTTP_PROBLEMS: dict[int | None, Problem] = {
     HTTPStatus.NOT_FOUND: Problem.NOT_FOUND,
     HTTPStatus.METHOD_NOT_ALLOWED: Problem.METHOD_NOT_ALLOWED,
 }
-"""Problems that the framework itself finds, by status."""
+"""Problems that the framework itself detects, by status."""
 
 
 if TYPE_CHECKING:

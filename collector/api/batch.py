@@ -1,9 +1,8 @@
 """Uploads in bulk, from a relay to a collector, as NDJSON. Pure.
 
-A request has one upload a line. The answer has one line for each, in the same order: the verdict
-with the upload's id before it, or what was wrong with that line alone. The latter has the line's
-number from 1, the status that ``POST /v1/reports`` would have had, a code and a sentence. It echoes
-nothing.
+A request has one upload per line. The answer has one line for each, in the same order: the upload's
+id and verdict, or the problem with that line. A problem consists of the line's number from 1, the
+status that ``POST /v1/reports`` would have returned, a code and a sentence. It echoes nothing.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from client_sdk.protocol.wire.verdict import Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576
-"""Bytes of a batch's body: sixteen of the largest uploads, or a thousand of the usual ones."""
+"""Maximum bytes in a batch's body: sixteen of the largest uploads, or a thousand usual ones."""
 
 MAX_BULK_UPLOADS = 1000
-"""Uploads in a batch: they take a worker a few hundredths of a second."""
+"""Maximum uploads in a batch. A worker needs a few hundredths of a second for them."""
 
 MAX_ANSWER_BYTES = 12_288 * MAX_BULK_UPLOADS
-"""Bytes of the answer to a batch: a verdict on 256 refused reports takes less than 12 KiB."""
+"""Maximum bytes in the answer: a verdict on 256 refused reports takes less than 12 KiB."""
 
 
 class LineProblem(NamedTuple):
@@ -34,8 +33,8 @@ class LineProblem(NamedTuple):
 
     Attributes:
         line: its number, from 1.
-        status: what ``POST /v1/reports`` would have answered; 503 if the same upload may be sent
-            again.
+        status: the status that ``POST /v1/reports`` would have returned; 503 if the client may send
+            the same upload again.
         code: a stable code, for programs.
         detail: what was wrong and what to do, for people.
 
@@ -118,7 +117,7 @@ def decode_answers(body: bytes, sent: Sequence[str]) -> list[LineAnswer]:
         sent: the ids of the uploads in the batch.
 
     Raises:
-        MalformedError: if it is not exactly one line for each upload, in the same order.
+        MalformedError: if there is not exactly one line for each upload, in the same order.
 
     """
     lines = body.split(b"\n")
@@ -147,7 +146,7 @@ def _decode_answer(number: int, line: bytes, upload: str) -> LineAnswer:
 def _decode_verdict(body: bytes) -> Verdict:
     """Read a verdict on any number of reports.
 
-    A remembered id has its first verdict, whatever was sent this time.
+    A remembered id keeps its first verdict, so the number may differ from what was sent this time.
     """
     document = json.loads(body)
     return Verdict.decode(body, document["accepted"] + len(document["refused"]))

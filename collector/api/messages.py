@@ -4,7 +4,7 @@
 a handler named as its operationId in `collector.routes`. A test compares the document with the
 handlers, the problems and the limits of the code.
 
-Nothing served here is a page, and no browser should take it for one.
+Nothing served here is a page, and no browser should treat it as one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Operation(NamedTuple):
     """One method of one path.
 
     Attributes:
-        name: of the operation and of its handler.
+        name: the name of the operation and of its handler.
         method: GET or POST.
-        path: from the root.
+        path: the path, from the root.
 
     """
 
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
     """Return the body of a WSGI request with a given media type.
 
-    The bytes are compared with the announced length: if a connection breaks, a server passes on
-    what came before as if it were everything. A length is required because WSGI does not show
+    The number of bytes must match the announced length: if a connection breaks, a server passes on
+    the part that arrived as if it were everything. A length is required because WSGI does not show
     whether a chunked body reached its last chunk.
 
     Raises:
@@ -113,10 +113,10 @@ ALWAYS = [
 ]
 
 NOT_CACHED = [*ALWAYS, ("Cache-Control", "no-store")]
-"""For responses that have no Cache-Control of their own."""
+"""The header for responses without their own Cache-Control."""
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
-"""When the look at open windows was taken, such as 2026-11-20T12:00:00Z."""
+"""The header with the time of the look at open windows, such as 2026-11-20T12:00:00Z."""
 
 
 def utc_of(instant_s: int) -> str:
@@ -133,7 +133,7 @@ def with_headers(
 
     Args:
         application: answers requests.
-        further: returns other headers of the response to a request.
+        further: returns additional headers for the response to a request.
 
     """
 

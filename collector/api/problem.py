@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/problem+json"
 
 TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
-"""Titles that depend on the version of Python otherwise, which a proxy cannot know."""
+"""Fixed titles, because Python's own depend on its version, which a proxy cannot know."""
 
 
 class Problem(Enum):
     """Every problem: its stable code, its status, and a sentence for people.
 
-    After the sentence come the names of the headers of this problem, besides those of every
-    response.
+    The sentence is followed by the names of the headers that this problem has in addition to those
+    of every response.
     """
 
     INVALID_JSON = (

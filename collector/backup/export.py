@@ -29,13 +29,13 @@ def backup(
 
     Args:
         reader: the store.
-        app: the app's name, if it is known.
+        app: the app's name, or None if it is unknown.
         on_ids: called with the number of uploads whenever uploads are written.
         on_line: called with every line but the end.
 
     Raises:
-        BackupError: if a server of the store was replaced meanwhile, so that the lines are no
-            backup.
+        BackupError: if a server of the store was replaced meanwhile, which makes the lines useless
+            as a backup.
         ConfigError: if the slots of a cluster are moving.
 
     """
@@ -62,7 +62,7 @@ def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) 
         yield from _reported((stored.bucket for stored in cut.changed), on_ids)
         cuts.append(cut)
     yield ClosedWindows(tuple(sorted(frozenset.intersection(*(cut.closed for cut in cuts)))))
-    # after the cuts: it holds the editions of all that they count
+    # read after the cuts, so that it contains the editions of everything they count
     yield Editions(dict(sorted(reader.own_editions().items())))
     yield from _tallies(reader, properties, cuts)
     if reader.servers() != servers:
@@ -95,7 +95,7 @@ def _tallies(reader: StoreReader, properties: StoreProperties, cuts: list[ShardC
                 part, is_read_now = reader.counts(shard, name, symbols), True
             total = [sum(pair) for pair in zip(total, part, strict=True)]
         if not is_read_now or reader.is_indexed(name):
-            # a tally that is being retired may have lost a part, and is left out
+            # a tally that is being retired may have lost a part, so it is left out
             metric, edition, window = name.split(":")
             counts = {symbol: count for symbol, count in enumerate(total) if count}
             yield TallyLine(metric, edition, window, symbols, counts)

@@ -1,6 +1,6 @@
 """The lines of a backup: tagged records, which msgspec writes as JSON and reads strictly. Pure.
 
-Within a format number no meaning ever changes. A file of a later format is refused.
+The meaning of a line never changes within a format number. Files of later formats are refused.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ FORMAT: Final = 1
 ID_BYTES: Final = 16
 
 MOST_SYMBOLS: Final = MAX_GEOMETRY_SYMBOLS
-"""No channel has more symbols."""
+"""The maximum number of symbols of any channel."""
 
 MOST_SHARDS: Final = 2**14
-"""A cluster has this many slots, and a shard lies on one slot."""
+"""The number of slots in a cluster. A shard belongs to one slot."""
 
 MAX_COUNT: Final = 2**63 - 1
-"""What a counter of the store can hold."""
+"""The largest value of a counter in the store."""
 
 LATEST_S: Final = 2**38
-"""Unix seconds: after the year 9999, the last year of a window, and after every grace."""
+"""Unix seconds: later than any grace period that follows 9999, the last year of a window."""
 
 LONGEST_LINE: Final = 32 * MOST_SYMBOLS
-"""Bytes: a symbol of 8 digits, a count of 19 and their punctuation.
+"""Bytes of one entry: a symbol of 8 digits, a count of 19 digits and their punctuation.
 
 This leaves room for the rest of the line.
 """
@@ -50,7 +50,7 @@ class BackupError(HearsayError):
 
 
 class LineError(ValueError):
-    """What is wrong with one line."""
+    """A problem with one line."""
 
 
 class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="header"):
@@ -94,7 +94,7 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     members: tuple[Annotated[bytes, Meta(min_length=ID_BYTES + 1, max_length=ID_BYTES + MOST_BYTES)], ...]
 
     def __post_init__(self) -> None:
-        """Refuse an upload that was never counted like this."""
+        """Refuse an upload that no store could have counted this way."""
         for member in self.members:
             unpack(member[ID_BYTES:])
 
@@ -105,13 +105,13 @@ class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     windows: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a name that is none."""
+        """Refuse anything that is not the name of a window."""
         for window in self.windows:
             _require_window(window)
 
 
 class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="editions"):
-    """The editions that the store remembers, so that small strata stay folded in a restored one.
+    """The editions that the store remembers, so that a restored store keeps small strata folded.
 
     Attributes:
         own: each question's own edition, as `collector.store.store_protocol` defines it.
@@ -129,8 +129,8 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
         edition: the edition of the metric.
         window: the window's name.
         symbols: the number of symbols of the alphabet.
-        counts: how often each symbol was reported, without zeros. So memory depends on what a line
-            holds, not on the alphabet that it claims.
+        counts: how often each symbol was reported, without zeros. The memory needed therefore
+            depends on the length of a line, not on the alphabet that it claims.
 
     """
 
@@ -141,7 +141,7 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
     counts: dict[WholeNumber, Annotated[int, Meta(ge=1, le=MAX_COUNT)]]
 
     def __post_init__(self) -> None:
-        """Refuse a symbol that is not of the alphabet, and a window that is none."""
+        """Refuse a symbol outside the alphabet, and an invalid window name."""
         _require_window(self.window)
         if max(self.counts, default=0) >= self.symbols:
             raise ValueError("counts contains a symbol outside the alphabet")
@@ -153,10 +153,10 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
 
 
 class End(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="end"):
-    """The last line. A file without it was cut.
+    """The last line. A file without it was truncated.
 
     Attributes:
-        lines: how many lines stand before it.
+        lines: the number of lines before it.
         sha256: hex digest of their bytes.
 
     """
@@ -171,7 +171,7 @@ OTHER_FORMAT: Final = f"does not have format {FORMAT}; use the version of Hearsa
 
 
 class _OfAnyFormat(Struct, tag_field="line", tag="header"):
-    """What the header of every format has."""
+    """The parts that the headers of all formats share."""
 
     format: int
 

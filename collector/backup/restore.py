@@ -1,7 +1,6 @@
 """Puts a backup into an empty store.
 
-The backup is read to its end and checked first. An import that was interrupted is started again
-from the beginning.
+The whole backup is checked first. An interrupted import starts again from the beginning.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from collector.backup.store_filler import Demand, StoreFiller
 from collector.store.store_protocol import OwnEditions
 
 IDS_AT_ONCE = 2**19
-"""Remembered uploads that are sorted by shard together, so that few steps put many of them."""
+"""The number of remembered uploads sorted by shard at a time, so that each step writes many."""
 
 MADE_UP = (
     "the file was changed, or comes from another store: take the backup again, or import another one. "
@@ -38,15 +37,15 @@ MADE_UP = (
 
 
 class Backup(NamedTuple):
-    """The contents of a backup that was read to its end.
+    """The contents of a backup that was read completely.
 
     Attributes:
         header: the properties of its store.
-        ids: the number of remembered uploads. An upload that came during the export may be counted
-            twice.
+        ids: the number of remembered uploads. An upload that arrived during the export may be
+            included twice.
         tallies: the number of tallies.
         digest: the SHA-256 digest that identifies the backup, in hex.
-        demand: the memory that it takes.
+        demand: the memory that it needs.
 
     """
 
@@ -58,7 +57,7 @@ class Backup(NamedTuple):
 
 
 def read_backup(path: Path) -> Iterator[BackupLine]:
-    """Yield the lines of a backup, each after it was checked.
+    """Yield the lines of a backup, checking each first.
 
     Raises:
         BackupError: if a line is damaged, or the file is cut or cannot be read.
@@ -78,7 +77,7 @@ def read_backup(path: Path) -> Iterator[BackupLine]:
 
 
 class _Reading:
-    """A backup while it is read.
+    """A backup that is being read.
 
     Attributes:
         number: the number of the last line, from 1.
@@ -112,12 +111,12 @@ class _Reading:
 
 
 def check(path: Path, registry: Registry | None = None) -> Backup:
-    """Read a backup to its end, and return a description of its contents.
+    """Read a whole backup, and return a description of its contents.
 
     Args:
         path: the file.
         registry: the definitions, if they are known. A backup may have tallies of earlier editions,
-            which they lack.
+            which are missing from them.
 
     Raises:
         BackupError: if a line is damaged or does not fit the others or the registry, or the file is
@@ -153,14 +152,14 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
     Args:
         path: the file.
         backup: what `check` returned for the file.
-        filler: an empty store, or one into which the import of the same backup was begun.
+        filler: an empty store, or one with an interrupted import of the same backup.
         on_ids: called with the number of uploads whenever uploads are written.
 
     Returns:
-        Whether the store was changed: False if it held the whole backup before.
+        Whether the store was changed: False if it already contained the whole backup.
 
     Raises:
-        ConfigError: if the store holds anything else, or a collector counts in it.
+        ConfigError: if the store contains anything else, or a collector is using it.
         BackupError: if the file has changed since it was checked.
 
     """
@@ -192,14 +191,14 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
 
 
 class Alphabets:
-    """The alphabet of each edition, as lines of a backup name it.
+    """The alphabet of each edition, according to the lines of a backup.
 
-    An edition fixes the alphabet, and strata share that of their question. A store in which they
-    differed could not be read.
+    An edition determines the alphabet, and strata share that of their question. A store with
+    differing alphabets would be unreadable.
     """
 
     def __init__(self, registry: Registry | None = None) -> None:
-        """Take the registry, if there is one; an edition that it does not define is not known."""
+        """Store the registry, if there is one. Editions that it does not define are unknown."""
         metrics = () if registry is None else registry.counted
         self._defined = {
             (metric.name, edition): metric.channel.symbols for metric in metrics for edition in metric.editions
@@ -208,10 +207,10 @@ class Alphabets:
         self._lines: dict[str, int] = {}
 
     def add(self, number: int, tally: TallyLine) -> None:
-        """Take a tally, by the number of its line.
+        """Add a tally, with the number of its line.
 
         Raises:
-            BackupError: if it is there twice, or the registry defines another alphabet.
+            BackupError: if the tally is a repetition, or the registry defines another alphabet.
 
         """
         before = self._lines.setdefault(tally.name, number)
@@ -230,10 +229,10 @@ class Alphabets:
         """Refuse strata of one question whose alphabets differ.
 
         Args:
-            own: what the backup says of all editions.
+            own: the question's own edition for each edition in the backup.
 
         Raises:
-            BackupError: if so.
+            BackupError: if the alphabets differ.
 
         """
         for (metric, edition), (number, symbols) in list(self._named.items()):

@@ -1,8 +1,8 @@
 """Fills a store on Redis or Valkey from a backup, if its memory suffices.
 
-A backup may take far more memory than its file has bytes. A tally takes room for every symbol of
-its alphabet, here and for its readers: a line that names one report of symbol 16,777,215
-takes 134 MB. A closed window is noted in every shard.
+A backup may need far more memory than the size of its file. A tally needs memory for every symbol
+of its alphabet, here and in its readers: a line with a single report of symbol 16,777,215 needs 134
+MB. Every shard stores the name of each closed window.
 
 Each script is one atomic step on the server.
 """
@@ -32,10 +32,10 @@ COUNTED_MEANWHILE = (
 )
 
 IDS_A_SCRIPT = 1000
-"""A script puts this many ids in a few milliseconds."""
+"""The number of ids that a script writes in a few milliseconds."""
 
 WINDOWS_A_COMMAND = 1000
-"""Other commands wait while so many are added, and a server limits the words of a command."""
+"""Maximum names per command: other commands wait meanwhile, and a server limits the arguments."""
 
 REMEMBER = f"""
 -- KEYS: base of the id buckets
@@ -84,27 +84,27 @@ return 1
 """
 
 NAME_BYTES: Final = 50
-"""About what a store takes for a name in a set or hash, besides the name itself."""
+"""The approximate overhead of a name in a set or hash, besides the name itself."""
 
 BUCKET_BYTES: Final = 120
-"""About what a store takes for a sorted set with an expiry, besides its members."""
+"""The approximate overhead of a sorted set with an expiry, besides its members."""
 
 MEMBER_BYTES: Final = 8
-"""What a store takes for a member of a small sorted set, besides its bytes."""
+"""The overhead of a member of a small sorted set, besides its bytes."""
 
 EMPTY_BYTES: Final = 65_536
-"""More than a store takes for its own few keys."""
+"""More than the store's own few keys need."""
 
 
 def require_room(store: Shards, digest: str, demand: Demand) -> None:
     """Refuse a backup that does not fit into a store's memory, before anything is written.
 
-    An import that was begun had room, and has taken some of it since.
+    An import that has already begun is not checked again: it has used some of the memory since.
 
     Args:
         store: the store, which need not be prepared.
         digest: identifies the backup.
-        demand: the memory that it takes.
+        demand: the memory that it needs.
 
     Raises:
         ConfigError: if it does not fit, or a server cannot keep the promise.
@@ -139,12 +139,11 @@ class StoreFiller:
     def begin(self, digest: str) -> bool:
         """Begin or continue the import of a backup.
 
-        Returns False if the store holds all of it already.
-
+        Returns False if the store already contains all of it.
         Until the import is finished, the store refuses to be served.
 
         Raises:
-            ConfigError: if the store holds anything else.
+            ConfigError: if the store contains anything else.
 
         """
         facts = self._store.facts()
@@ -190,10 +189,10 @@ class StoreFiller:
         self._store.remember_editions(editions)
 
     def put(self, tally: TallyLine) -> None:
-        """Store a tally. A tally is a sum over shards, so one shard can hold all of it.
+        """Store a tally. A tally is a sum over shards, so all of it can be in one shard.
 
         Raises:
-            ConfigError: if there is another tally with that name: a collector counts in the store.
+            ConfigError: if another tally has that name, because a collector is using the store.
 
         """
         packed = _packed(tally.counts, tally.symbols)
@@ -202,10 +201,10 @@ class StoreFiller:
             raise ConfigError(COUNTED_MEANWHILE)
 
     def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
-        """End the import: the store may be served.
+        """End the import. From now on the store may be served.
 
         Raises:
-            ConfigError: if the store holds other tallies than the given ones. Then a collector has
+            ConfigError: if the store has tallies other than the given ones. A collector has then
                 counted meanwhile, perhaps uploads of the backup that were not remembered yet.
 
         """
@@ -231,7 +230,7 @@ class StoreFiller:
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
     """Return the counters up to the last reported symbol, and one more.
 
-    A collector never counts that one more, so its tallies differ from restored ones.
+    A collector never adds the extra counter, which distinguishes its tallies from restored ones.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():
@@ -243,7 +242,7 @@ class Demand:
     """The memory that the lines of a backup take.
 
     Attributes:
-        tally_bytes: of the tallies, which all lie in one shard.
+        tally_bytes: the memory of the tallies, which are all in one shard.
 
     """
 
@@ -268,11 +267,11 @@ class Demand:
                 self._other_bytes += sum(len(edition) + len(each) + NAME_BYTES for edition, each in own.items())
 
     def total_bytes(self, shards: int) -> int:
-        """Return the memory of all lines in a store of so many shards."""
+        """Return the memory that all lines need in a store with this number of shards."""
         return self.tally_bytes + self._other_bytes + shards * self._bytes_a_shard
 
     def lack(self, needed_bytes: int, room_bytes: int) -> str:
-        """Return the sentence of a backup that does not fit into what is free."""
+        """Return the error text for a backup that does not fit into the free memory."""
         largest = ""
         if self._largest is not None:
             number, tally = self._largest

@@ -59,9 +59,7 @@ return {{changed, closed, index, open}}
 """
 
 BucketState: TypeAlias = tuple[int, int]
-"""When a bucket expires, and how many uploads it holds.
-
-Uploads are only added, so this shows every change.
+"""The expiry of a bucket, and its number of uploads. Uploads are only added, so every change shows.
 """
 
 
@@ -71,8 +69,8 @@ class StoreProperties(NamedTuple):
     Attributes:
         schema: the store's schema.
         shards: how many shards it has.
-        grace_s: seconds after its end during which a window takes reports, or None if the store has
-            never served.
+        grace_s: seconds after its end during which a window accepts reports, or None if no
+            collector has served the store.
 
     """
 
@@ -82,7 +80,7 @@ class StoreProperties(NamedTuple):
 
 
 class StoredBucket(NamedTuple):
-    """A bucket of remembered uploads as it was read.
+    """A bucket of remembered uploads, as read.
 
     Attributes:
         key: its key in the store.
@@ -95,7 +93,7 @@ class StoredBucket(NamedTuple):
 
     @property
     def state(self) -> BucketState:
-        """The state by which a change is noticed."""
+        """The state that reveals a change."""
         return self.bucket.expires_at, len(self.bucket.members)
 
 
@@ -118,7 +116,7 @@ class ShardCut:
 
 
 class StoreReader:
-    """Reads a store, which may be counting. It needs no right to write.
+    """Reads a store, which may be counting. It does not need write access.
 
     Every method raises StoreUnavailableError if the store does not answer.
     """
@@ -139,9 +137,9 @@ class StoreReader:
         )
 
     def servers(self) -> str:
-        """Return a text that changes if a server restarts or another takes its place.
+        """Return a text that changes if a server restarts or is replaced.
 
-        Such a server may have lost uploads.
+        In both cases uploads may have been lost.
 
         Raises:
             ConfigError: if slots are moving from one server to another.
@@ -154,7 +152,7 @@ class StoreReader:
         return "; ".join(servers)
 
     def buckets(self, shard: int) -> Iterator[StoredBucket]:
-        """Yield the buckets of a shard, each as it is when it is read.
+        """Yield the buckets of a shard, each in its state at the time of reading.
 
         Uploads may be counted meanwhile.
         """
@@ -168,8 +166,8 @@ class StoreReader:
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
         """Return a shard at one instant, without the buckets whose state is known.
 
-        This is one step on the server, which counts nothing meanwhile. So buckets that were read
-        before are left out.
+        This is one step on the server, which counts nothing meanwhile. Leaving out the buckets that
+        were read before keeps it short.
         """
         lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
         changed, closed, index, open_parts = self._store.run(shard, "EVAL_RO", CUT, 1, keys.prefix(shard), lines)
@@ -193,7 +191,7 @@ class StoreReader:
         return self._store.own_editions()
 
     def is_indexed(self, name: str) -> bool:
-        """Whether a tally exists, so that a read just before was complete."""
+        """Whether a tally still exists. If so, a read just before was complete."""
         return self._store.is_indexed(name)
 
 
