@@ -43,21 +43,21 @@ from collector.store.strata import lost_editions, lost_words, own_editions
 from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = 10**9
-"""What must be free on the disk besides twice the store's file.
+"""Bytes that must be free on the disk besides twice the size of the store's file.
 
 A rewrite puts a new file beside the old one.
 """
 
 LEFT_BEHIND_S = 60
-"""Seconds after which a check's key is gone, even if the check is ended before it removes it."""
+"""Seconds after which a check's key expires, even if the check ends before removing it."""
 
 FORGETFUL = {
     "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads and the times when they arrived"),
     "aof-timestamp-enabled": ("no", "its file keeps the times when uploads arrived"),
 }
-"""Settings with which a server keeps as little as possible.
+"""The settings with which a server keeps as little data as possible.
 
-Each has its value, and what happens otherwise.
+Each setting has its value and the consequence of any other value.
 """
 
 
@@ -148,9 +148,9 @@ def check_store(
 
     Args:
         opened: the store, which need not be prepared.
-        promise: what an acknowledgement is to promise.
-        registry: what is to be served, or None if it cannot be used.
-        grace_s: seconds after its end during which a window is to take reports.
+        promise: what an acknowledgement must promise.
+        registry: the registry to serve, or None if it cannot be used.
+        grace_s: seconds after its end during which a window must accept reports.
 
     """
     store = opened.shards
@@ -177,10 +177,10 @@ def check_store(
 
 
 def _written(store: Shards) -> CheckResult:
-    """Check whether every shard takes a write: that of a key that means nothing and is removed.
+    """Check whether every shard accepts a write, by writing and removing a meaningless key.
 
     Raises:
-        StoreUnavailableError: if one does not.
+        StoreUnavailableError: if a shard does not accept it.
 
     """
     numbers = range(store.number_of_new)
@@ -190,7 +190,7 @@ def _written(store: Shards) -> CheckResult:
 
 
 def check_data_dir(data_dir: Path) -> CheckResult:
-    """Check whether the directory of an embedded store can be used, or made."""
+    """Check whether the directory of an embedded store can be used or created."""
     try:
         if data_dir.is_dir():
             require_trusted(data_dir)
@@ -201,7 +201,7 @@ def check_data_dir(data_dir: Path) -> CheckResult:
 
 
 def check_disk(data_dir: Path) -> CheckResult:
-    """Check whether the disk of an embedded store has room."""
+    """Check whether the disk of an embedded store has enough free space."""
     nearest = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.is_dir())
     used_bytes = sum(path.stat().st_size for path in data_dir.rglob("*") if path.is_file())
     free_bytes = shutil.disk_usage(nearest).free
@@ -227,13 +227,13 @@ def _server_summary(servers: list[tuple[str, str]]) -> str:
 def _not_forgetful(connection: Connection) -> set[str]:
     """Return the settings with which a server keeps too much.
 
-    A setting that it lacks keeps nothing.
+    Settings that the server does not have are left out.
     """
     return {name for name, (value, _) in FORGETFUL.items() if setting(connection, name) not in (value, None)}
 
 
 def _memory(used: Memory) -> CheckResult:
-    """Check whether a server has memory left, of its limit or else of its machine."""
+    """Check whether a server has memory left, within its limit or else that of its machine."""
     if used.part >= FULL:
         return CheckResult(
             Level.FAILED, "memory", f"{used}; uploads will fail soon: give the server more memory, or retire tallies"
@@ -244,7 +244,7 @@ def _memory(used: Memory) -> CheckResult:
 
 
 def _clocks(ahead_s: float) -> CheckResult:
-    """Check whether the clock that is farthest from this machine's is near enough."""
+    """Check whether the clock that differs most from this machine's is close enough."""
     if abs(ahead_s) >= APART_S:
         return CheckResult(Level.WARNING, "clocks", describe(ahead_s))
     return CheckResult(
@@ -266,7 +266,7 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
 
 
 def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
-    """Return the memory of a window: an imported store keeps the shards of the exported one."""
+    """Return the memory for a window: an imported store keeps the exported number of shards."""
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:
         return TallyMemory.from_registry(registry, store.number_of_new, is_new=True)
@@ -280,7 +280,7 @@ def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Ite
     try:
         require_facts(facts, named)
         if SHARDS_FIELD not in facts:
-            # the schema is written first: a first start may have been interrupted after it
+            # the schema is written first, and the first start may have been interrupted after that
             yield CheckResult(Level.OK, "schema", "the store is new")
             return
         require_usable(facts)

@@ -15,13 +15,13 @@ from collector.log import LogFormat
 from collector.required_settings import Durability, Promise, promised
 
 TOKEN = re.compile(r"[!-~]+")
-"""What a header carries safely: printable ASCII without blanks."""
+"""The characters that are safe in a header: printable ASCII without blanks."""
 
 MIN_TOKEN = 16
-"""The least length of a secret that somebody chose.
+"""The minimum length of a secret chosen by a person.
 
-If it consists of random hex digits it has 64 bits. A hundred thousand guesses a second over the
-network do not find it in millions of years; a word of three letters they find at once.
+With random hex digits this is 64 bits. A hundred thousand guesses a second over the network would
+take millions of years to find them; they find a word of three letters at once.
 """
 
 MAX_PORT = 65_535
@@ -33,21 +33,21 @@ HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 
 MAX_GRACE_S = 366 * DAY_S
-"""A year.
+"""The longest grace period: a year.
 
-A window that takes reports for longer after its end answers nobody's question any more.
+The results of a window that accepts reports for longer would be too late for anyone.
 """
 
 MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
 
 DEFAULT_THREADS = 16
-"""A thread waits for the body that it reads.
+"""The default number of threads in a worker. A thread waits for the body that it reads.
 
-Without a proxy, this many slow senders stop a worker.
+Without a proxy, this many slow senders block a worker.
 """
 
 LEAST_STORE_BYTES = 16 * 2**20
-"""An empty store takes about a megabyte, and more for each client."""
+"""The minimum memory: an empty store needs about a megabyte, and more for each client."""
 
 SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
 
@@ -67,23 +67,23 @@ class CollectorConfig:
         read_token: the bearer token that reads tallies if there is no such file, else None; never
             empty.
         cors_origins: origins of web pages that may report, such as ``https://app.example.com``.
-        grace_s: seconds after its end during which a window still takes reports.
-        snapshot_interval_s: least number of seconds between two looks at open windows; 0 in a
-            trial only.
+        grace_s: seconds after its end during which a window still accepts reports.
+        snapshot_interval_s: minimum number of seconds between two looks at open windows; 0 only in
+            a trial.
         durability: what an acknowledgement promises.
-        copies: how many replicas have acknowledged reports on disk if it is ``replicated``, from 1
-            to 5.
+        copies: how many replicas have acknowledged reports on disk if ``durability`` is
+            ``replicated``, from 1 to 5.
         workers: worker processes, from 1 to 64.
         threads: threads in each worker that handle requests, from 1 to 256.
-        log_format: how lines on standard error are written.
-        renames_app: whether a store that belongs to another app becomes this registry's app's.
-        allows_unknown_editions: whether to start although devices report editions that no file
-            knows.
+        log_format: the format of lines on standard error.
+        renames_app: whether this registry's app takes over a store that belongs to another app.
+        allows_unknown_editions: whether to start even if devices report editions that no file
+            defines.
         metrics_bind: address and port to serve Prometheus metrics on, or None.
         store_memory_bytes: how much memory the embedded store may use, or None for half of the
             machine's.
-        is_trial: whether to count the reports of trials, and no others. Its store is one of its
-            own, and open windows are shown at any time.
+        is_trial: whether to count only the reports of trials. A trial has its own store, and shows
+            open windows at any time.
 
     """
 
@@ -164,7 +164,7 @@ def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
     """Refuse ports that do not exist, and metrics on the port of the service.
 
     Raises:
-        OptionError: if so; it names the option.
+        OptionError: if a port is refused; the message names the option.
 
     """
     metrics_port = None if metrics_bind is None else metrics_bind[1]
@@ -175,7 +175,7 @@ def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
 
 
 def require_store_memory(store_memory_bytes: int | None, redis_url: str | None) -> None:
-    """Refuse a limit of the embedded store that cannot work.
+    """Refuse a memory limit that cannot work for the embedded store.
 
     Raises:
         OptionError: if there is no embedded store, or the limit is too low.
@@ -192,14 +192,14 @@ def require_store_memory(store_memory_bytes: int | None, redis_url: str | None) 
 
 
 def require_long(secret: str | None, what: str) -> None:
-    """Refuse a secret that is so short that it can be guessed.
+    """Refuse a secret that is short enough to be guessed.
 
     Args:
         secret: the secret, or None if there is none to check.
-        what: what to call it in the error.
+        what: the name of the secret in the error.
 
     Raises:
-        ConfigError: if so; it says how to make another.
+        ConfigError: if it is too short; the message says how to create another one.
 
     """
     require(
@@ -214,14 +214,14 @@ def require_long(secret: str | None, what: str) -> None:
 def _is_origin(text: str) -> bool:
     try:
         parts = urlsplit(text)
-    except ValueError:  # an IPv6 address without its end
+    except ValueError:  # an incomplete IPv6 address
         return False
     plain = parts.scheme in ("http", "https") and bool(parts.hostname) and text == f"{parts.scheme}://{parts.netloc}"
     return plain and text == text.lower() and not set(" *@") & set(text)
 
 
 def parse_bind(text: str, option: str = "--bind") -> tuple[str, int]:
-    """Read ``HOST:PORT``. An IPv6 address stands in brackets.
+    """Read ``HOST:PORT``. An IPv6 address is in brackets.
 
     Raises:
         OptionError: if the text has another form.

@@ -1,17 +1,17 @@
 """The counters of the workers: rows of 64-bit cells in shared memory, one row for each worker.
 
-To count is to add in memory that both processes share, without a message or a system call. A worker
-has its row of the shared counters for as long as it lives, and the next worker takes over the row
-of one that died. So counters never go back, and there are never more rows than workers at one time.
+Counting is an addition in shared memory, without a message or a system call. A worker owns its row
+of the shared counters for as long as it lives, and the next worker takes over the row of one that
+died. Counters therefore never decrease, and there are never more rows than workers at one time.
 
-The multiprocess mode of prometheus_client would do this with a folder of files, which a collector
-that is killed leaves behind; these cells have no file name. Its files are holes at first: on a full
-disk a worker that counts is killed (SIGBUS), where here it only is missing from the metrics. It
-would also cost more: 3.56 us for each upload, against 1.10 us here.
+The multiprocess mode of prometheus_client would use a folder of files, which a killed collector
+leaves behind; these cells have no file name. Its files are sparse at first: on a full disk a worker
+that counts is killed (SIGBUS), while here it is only missing from the metrics. It would also cost
+more: 3.56 us for each upload, compared with 1.10 us here.
 
-Only perturbed reports and transport are counted, never a symbol, a metric or a device. A relay
-counts in the same memory, and changes what it knows of uploads only when a batch leaves or ends:
-its metrics say no more of when an upload came than the collector sees.
+Only perturbed reports and transport are counted, never a symbol, a metric or a device. A relay uses
+the same memory, and updates its counts of uploads only when a batch leaves or ends: its metrics
+reveal no more about the arrival time of an upload than the collector sees.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _log = logging.getLogger(__name__)
 
 
 class SharedCounters:
-    """Rows of equal length, all zeros at first, in a file that all processes hold open.
+    """Rows of equal length, initially zero, in a file that all processes keep open.
 
-    A process locks its row until it ends, in whatever way, and the next process continues in the
-    row of one that died. The lock belongs to the process, not to the open file, which all of them
-    inherit. It ends as soon as the process closes any of its descriptors of the file, so a process
-    must keep its row for good.
+    A process locks its row until it ends, for whatever reason, and the next process continues in
+    the row of one that died. The lock belongs to the process, not to the open file, which all of
+    them inherit. It ends as soon as the process closes any of its descriptors of the file, so a
+    process must keep its row for good.
     """
 
     def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:
         """Take over a file, or create one.
 
         Args:
-            row_bytes: the bytes of a row; a row takes whole pages of memory.
+            row_bytes: the bytes of a row; a row occupies whole pages of memory.
             descriptor: the file's descriptor, or None for a new file.
 
         Raises:
@@ -73,14 +73,12 @@ class SharedCounters:
 
         """
         for start in count(0, self._stride):
-            with suppress(
-                BlockingIOError, PermissionError
-            ):  # systems differ in how they say that another process has it
+            with suppress(BlockingIOError, PermissionError):  # systems report differently that another process has it
                 fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, self._stride, start)
                 missing = start + self._stride - os.fstat(self._descriptor).st_size
                 if missing > 0:
-                    # written, not left as a hole: if the disk had no room for it, it would kill the
-                    # process
+                    # written, not left sparse: if the disk had no room for it, using it would kill
+                    # the process
                     os.pwrite(self._descriptor, bytes(missing), start + self._stride - missing)
                 return mmap.mmap(self._descriptor, self._stride, offset=start)
         raise AssertionError("unreachable: the rows do not end")
@@ -97,7 +95,7 @@ def _adopt(row_bytes: int, descriptor: Any) -> SharedCounters:  # noqa: ANN401 m
 
 ACCEPTED = "accepted"
 OTHER = "other"
-"""The operation of a request that matches none."""
+"""The operation name for a request that matches no operation."""
 
 BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Upper bounds of latency buckets: from less than a disk write takes to the store's time limit."""
@@ -107,12 +105,12 @@ OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
 UPLOADS, REPORTS, PROBLEMS, STORE_ERRORS = "uploads", "reports", "problems", "store_errors"
 
 RELAYED, BATCHES, HELD, OLDEST_NS = "relayed", "batches", "held", "oldest_ns"
-"""What only a relay counts. The last two are not sums: see `WorkerCounters.put`."""
+"""The counters of relays only. The last two are not sums: see `WorkerCounters.put`."""
 
 ANSWERED, UNANSWERED = "answered", "unanswered"
 
 UNAVAILABLE, REFUSED, ABANDONED = "unavailable", "refused", "abandoned"
-"""Why a batch got no answers: the collector's fault, the relay's key, devices that had gone."""
+"""Why a batch got no answers: a collector failure, the relay's key, or devices that had left."""
 
 LABELS: Mapping[str, tuple[str, ...]] = {
     UPLOADS: ("counted", REFUSED, "duplicate"),
@@ -135,7 +133,7 @@ _HISTOGRAM_CELLS = len(BUCKETS_S) + 2
 _HISTOGRAM = {name: len(_COUNTERS) + place * _HISTOGRAM_CELLS for place, name in enumerate(OPERATION_NAMES)}
 
 _PID = len(_COUNTERS) + len(OPERATION_NAMES) * _HISTOGRAM_CELLS
-"""The cell that names the process which has the row."""
+"""The cell with the id of the process that owns the row."""
 
 CELLS = _PID + 1
 _BYTES = 8 * CELLS
@@ -150,7 +148,7 @@ class WorkerCounters:
     """The counters of one process, for all its threads."""
 
     def __init__(self, shared_counters: SharedCounters | None = None) -> None:
-        """Take a row that no living process has.
+        """Take a row that no living process owns.
 
         Without shared counters, count in this process's memory only.
         """
@@ -164,14 +162,14 @@ class WorkerCounters:
             self._cells[_CELL[name, label]] += amount
 
     def put(self, name: str, value: int) -> None:
-        """Replace a value that is no sum. Only a service of one worker has such values."""
+        """Replace a value that is not a sum. Only a service with one worker has such values."""
         with self._lock:
             self._cells[_CELL[name, ""]] = value
 
     def add_counted(self, *uploads: CountedUpload) -> None:
-        """Count uploads and their reports. Of a duplicate count only the upload.
+        """Count uploads and their reports. For a duplicate, count only the upload.
 
-        An upload is refused if every one of its reports is.
+        An upload counts as refused if all of its reports are refused.
         """
         cells = self._cells
         with self._lock:
@@ -199,7 +197,7 @@ class WorkerCounters:
 
 
 class Totals:
-    """The sums over all processes, living and dead, that counted in shared counters."""
+    """The sums over all processes, living and dead, that used the shared counters."""
 
     def __init__(self, shared_counters: SharedCounters) -> None:
         """Read the present sums."""
@@ -220,7 +218,7 @@ class Totals:
 
 
 def worker_pids(shared_counters: SharedCounters) -> list[int]:
-    """Return the process that has each row, or had it last."""
+    """Return the id of the process that owns each row, or owned it last."""
     return [memoryview(counted).cast("q")[_PID] for counted in shared_counters.rows()]
 
 
@@ -228,7 +226,7 @@ def new_shared_counters() -> SharedCounters:
     """Return new counters for all processes that receive them.
 
     Raises:
-        ConfigError: if its file cannot be created.
+        ConfigError: if their file cannot be created.
 
     """
     return SharedCounters(_BYTES)
@@ -237,7 +235,7 @@ def new_shared_counters() -> SharedCounters:
 def _memory(shared_counters: SharedCounters | None) -> mmap.mmap | bytearray:
     """Return the memory to count in.
 
-    A worker that is missing from the metrics is better than no worker.
+    If there is no row, the worker still runs, but is missing from the metrics.
     """
     if shared_counters is not None:
         try:

@@ -6,15 +6,15 @@ from client_sdk.protocol.errors import HearsayError
 
 
 class ConfigError(HearsayError):
-    """A setting that cannot be used. The text says which one, and what would be right."""
+    """A setting that cannot be used. The text names the setting and a correct value."""
 
 
 class OptionError(ConfigError):
-    """A command line that cannot be understood, whatever is on this machine and in the store."""
+    """A command line that is invalid, regardless of the machine and the store."""
 
 
 class StoreUnavailableError(HearsayError):
-    """The store did not answer or failed. Nothing was counted in part, and a retry is safe."""
+    """The store did not answer or failed. Nothing was partly counted, and a retry is safe."""
 
 
 class StoreFullError(StoreUnavailableError):
@@ -25,14 +25,14 @@ class StoreFullError(StoreUnavailableError):
 
 
 class QuotaExceededError(HearsayError):
-    """The upload would exceed its daily allowance. It was not counted, nor its id remembered."""
+    """The upload would exceed its daily allowance. Nothing was counted, and no id remembered."""
 
 
 def require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence
     """Refuse a setting.
 
     Args:
-        holds: whether it can be used.
+        holds: whether the setting can be used.
         problem: the text of the error if not.
 
     Raises:

@@ -1,7 +1,7 @@
 """Files that are written completely or not at all, and files without a name.
 
-A file is replaced as a whole: written beside its place, then to disk, then renamed. A file without
-a name is shared by the processes that hold it open, and leaves nothing behind.
+A file is replaced as a whole: the new content is written beside it and to disk, and then renamed. A
+file without a name is shared by the processes that have it open, and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import IO, Final
 from collector.errors import ConfigError
 
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Errors of nothing but writing: a full disk, a quota, a limit on the size of files."""
+"""Errors that only writing can cause: a full disk, a quota, a limit on the size of files."""
 
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that replaces `path`, on disk, when the context ends without an error.
+    """Open a file that replaces `path` on disk when the context ends without an error.
 
     Only its owner can read the file. A link is followed, and its target is replaced.
 
@@ -31,7 +31,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
     """
     target = path.resolve()
-    if target.exists() and not target.is_file():  # a rename would replace a device by a file
+    if target.exists() and not target.is_file():  # a rename would replace a device with a file
         raise ConfigError(f"{path} is not a file; name one that may be overwritten")
     try:
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as file:
@@ -52,7 +52,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _put_on_disk(folder: Path) -> None:
-    """Write a renaming in a folder to disk."""
+    """Write the renaming of a file in a folder to disk."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

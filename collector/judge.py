@@ -2,8 +2,8 @@
 
 Pure: the clock is an argument.
 
-Windows and grace periods begin and end at whole seconds. So the ruling on a metric, edition and
-window holds for a whole second, and is made once a second instead of once a report.
+Windows and grace periods begin and end at whole seconds. The ruling on a metric, edition and window
+is therefore valid for a whole second, and is made once a second instead of once a report.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ answer.
 """
 
 CLOCKS_APART_S = 7 * 86_400
-"""How far apart, in seconds, the clocks may be that judge two attempts of an upload: a week.
+"""The maximum difference in seconds between clocks that judge two attempts of an upload: a week.
 
-An id is looked for wherever such a clock would have left it. So collectors whose clocks are wrong
-by hours or days count nothing twice. Of the 256 windows that an upload may name, only about thirty
-are looked under, because each takes the store as long as counting a report.
+The store looks for an id wherever such a clock would have left it, so that collectors whose clocks
+are wrong by hours or days count nothing twice. An upload may name 256 windows, but the store
+searches only about thirty of them, because each takes as long as counting a report.
 """
 
 RULINGS = 4096
-"""How many rulings are kept for a second: enough for all metrics of an app in every open window."""
+"""The number of rulings kept for a second: enough for all metrics in every open window."""
 
 
 class TallyLabel(NamedTuple):
@@ -76,15 +76,14 @@ class Judgement(NamedTuple):
     Attributes:
         upload: the upload's id.
         reports: how many reports it has.
-        additions: for each label the reports that count: their symbols by their index in the
-            upload.
-        refused: index and reason of the other reports, by rising index.
+        additions: for each label, the accepted reports: their symbols by their index in the upload.
+        refused: the index and reason of each other report, by rising index.
         ends: Unix seconds, the latest first: the ends of the upload's windows under which another
-            attempt may have left the id. Another registry may have judged that attempt, and a clock
-            up to CLOCKS_APART_S from this one.
-        latest_end: Unix seconds: the latest end of a window with a report that counts. The id is
-            put under it. It is 0 if no report counts, for then nothing needs to be remembered.
-        remember_until: Unix seconds until which the id is remembered; 0 if no report counts.
+            attempt may have left the id. That attempt may have been judged with another registry,
+            and by a clock up to CLOCKS_APART_S from this one.
+        latest_end: Unix seconds: the latest end of a window with an accepted report. The id is
+            stored under it. It is 0 if no report is accepted: nothing then needs to be remembered.
+        remember_until: Unix seconds until which the id is remembered; 0 if no report is accepted.
         allowance: the allowance that the counted reports are charged to, or None.
 
     """
@@ -99,7 +98,7 @@ class Judgement(NamedTuple):
     allowance: Allowance | None = None
 
     def without(self, closed: Collection[str]) -> Judgement:
-        """Return the judgement for the case that the named windows no longer take reports."""
+        """Return the judgement for the case that the named windows no longer accept reports."""
         kept = {label: reported for label, reported in self.additions.items() if label.window not in closed}
         late = (index for label in self.additions.keys() - kept.keys() for index in self.additions[label])
         refused = sorted((*self.refused, *((index, Refusal.WINDOW_CLOSED) for index in late)))
@@ -168,8 +167,8 @@ def judge(
         registry: the definitions of the metrics, former ones included.
         now_s: Unix seconds.
         grace_s: seconds after its end during which a window still takes reports.
-        once: the editions that were ever served, as METRIC:EDITION: a report of one that is served
-            no more comes from an older app, of any other from a newer one.
+        once: the editions that were ever served, as METRIC:EDITION. If an unserved edition is among
+            them, its report comes from an older app, otherwise from a newer one.
 
     """
     return _judge(upload, _rules(registry, now_s, grace_s, once))
@@ -239,7 +238,7 @@ _latest: _Second | None = None
 
 def _rules(registry: Registry, now_s: float, grace_s: int, once: frozenset[str]) -> _Rule:
     """Return the rule for the second of `now_s`. The latest rule is kept."""
-    global _latest  # noqa: PLW0603 replaced as a whole; every thread would put the same there
+    global _latest  # noqa: PLW0603 replaced as a whole; every thread would store the same value
     second_s = now_s // 1
     latest = _latest
     is_another = latest is None or latest.registry is not registry or latest.once is not once

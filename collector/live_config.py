@@ -1,7 +1,7 @@
 """The definitions and keys that are served, and how they change while the service runs.
 
-The main process reads files again: a changed access file, and all files on a signal. It shares with
-the workers what is to be served.
+The main process reloads files: the access file when it changes, and all files on a signal. It
+shares the definitions and keys to serve with the workers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from collector.systemd import READY, notify, reloading
 LOOK_S = 1.0
 """Seconds between two looks at the access file.
 
-A key that is removed from it opens nothing soon after.
+A key that is removed from the file stops working within this time.
 """
 
 _log = logging.getLogger(__name__)
@@ -67,9 +67,9 @@ DIGEST_BYTES = 32
 class SharedState:
     """Holds the latest state. The main process posts, workers read.
 
-    It is a file without a name that all processes hold open. So nobody can remove or replace it, a
-    worker that starts later finds it, and nobody waits for anybody. The digest before the state
-    tells a reader whether the state is complete.
+    It is a file without a name that all processes keep open. Nobody can remove or replace it, a
+    worker that starts later finds it, and no process waits for another. The digest before the state
+    shows a reader whether the state is complete.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -103,14 +103,14 @@ class SharedState:
         """Replace the state.
 
         Raises:
-            OSError: if the disk has no room for it; the one before stays.
+            OSError: if the disk has no room for it; the previous state stays.
 
         """
         state = pickle.dumps(served)
         entry = sha256(state).digest() + state
         size = os.fstat(self._descriptor).st_size
         try:
-            self._write(entry[size:], size)  # what needs more room comes first
+            self._write(entry[size:], size)  # the part that needs more room comes first
         except OSError:
             os.ftruncate(self._descriptor, size)
             raise
@@ -125,7 +125,7 @@ class SharedState:
     def latest(self) -> Served:
         """Return the state: the same object until another is posted. Any thread may call this.
 
-        While another state is being written, or if the disk had no room for it, the one before
+        While another state is being written, or if the disk had no room for it, the previous state
         stays.
         """
         while True:
@@ -143,14 +143,14 @@ class SharedState:
         """Return the digest from shared memory.
 
         Every response asks for it, and a system call would let another thread take the interpreter:
-        it cost a busy worker a tenth of its processor time.
+        that cost a busy worker a tenth of its processor time.
         """
         if self._digest is None:
             self._digest = mmap.mmap(self._descriptor, DIGEST_BYTES, prot=mmap.PROT_READ)
         return self._digest[:]
 
 
-def _adopt(descriptor: Any) -> SharedState:  # noqa: ANN401 what multiprocessing makes of a descriptor
+def _adopt(descriptor: Any) -> SharedState:  # noqa: ANN401 multiprocessing's own wrapper of a descriptor
     return SharedState(descriptor.detach())
 
 
@@ -161,10 +161,10 @@ UNCOUNTED = (
 
 
 def require_additive(served: Registry, new: Registry) -> None:
-    """Refuse a registry that, with its history, would no longer count what devices report now.
+    """Refuse a registry that, even with its history, does not count what devices report now.
 
     Raises:
-        RegistryError: naming every metric of which an edition is missing.
+        RegistryError: if an edition is missing; the message lists every metric concerned.
 
     """
     mistakes = []
@@ -184,10 +184,10 @@ def require_additive(served: Registry, new: Registry) -> None:
 def require_as_closed(served: Access, new: Access) -> None:
     """Refuse keys that would open uploads to everybody.
 
-    An operator who means that can restart. A slip is noticed before it has an effect.
+    An operator who intends that can restart. A mistake is noticed before it has an effect.
 
     Raises:
-        ConfigError: saying how to open uploads on purpose.
+        ConfigError: if they would; the message says how to open uploads on purpose.
 
     """
     if new.uploads_are_open and not served.uploads_are_open:
@@ -222,7 +222,7 @@ class Reloader:
             read_registry: reads the definitions; raises a HearsayError if they cannot be used.
             access: the access file, or None.
             publish: called with each new state.
-            admit: makes the store ready for a registry before it is published, and returns the
+            admit: prepares the store for a registry before it is published, and returns the
                 editions that were ever served; raises a HearsayError if its tallies do not fit into
                 the store.
 
@@ -247,10 +247,10 @@ class Reloader:
         self._thread.join()
 
     def request(self) -> None:
-        """Have all files read again at the next look.
+        """Request that all files are read again at the next look.
 
-        A signal handler calls this, and may interrupt itself. So it takes no lock, and counts, so
-        that no request is lost.
+        A signal handler calls this and may interrupt itself. It therefore takes no lock, and
+        increments a counter so that no request is lost.
         """
         self._requests += 1
 
@@ -337,11 +337,11 @@ def _stamp(path: Path | None) -> tuple[int, int, int] | None:
 
 
 def registry_document(registry: Registry) -> bytes:
-    """Return the registry as the collector shows it to everybody.
+    """Return the registry in the form that the collector shows to everybody.
 
-    The JSON document lists every metric and stop: former ones first, in the files' order. It has
-    exact integers, all that is needed to derive each edition, and the stopped questions, which
-    relays read here.
+    The JSON document lists every metric and stop: former ones first, in the files' order. It
+    contains exact integers, everything needed to derive each edition, and the stopped questions,
+    which relays read here.
     """
     metrics = [
         {
@@ -368,5 +368,5 @@ def registry_document(registry: Registry) -> bytes:
 
 
 def _texts(integers: int | tuple[int, ...]) -> str | list[str]:
-    """Return integers as strings: every JSON reader reads them exactly."""
+    """Return integers as strings, which every JSON reader reads exactly."""
     return [str(integer) for integer in integers] if isinstance(integers, tuple) else str(integers)

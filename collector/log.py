@@ -1,8 +1,8 @@
 """What a collector and its workers log: lines on standard error, for people or for programs.
 
-A line describes the service, never an upload: it holds no address, no value, no secret, no upload
-id, and no time at which an upload came. The message of an exception might hold any of these, so
-only the type of an exception and the places in the code are logged.
+A line describes the service, never an upload: it contains no address, no value, no secret, no
+upload id, and no time at which an upload arrived. The message of an exception might contain any of
+these, so only the type of an exception and the places in the code are logged.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from collector.systemd import StatusHandler
 
 
 class LogFormat(StrEnum):
-    """How a line is written."""
+    """The format of a line."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class Event(StrEnum):
-    """What happened: a word of every line, by which alerts and pages name it."""
+    """The event in a line: a word by which alerts and documentation refer to it."""
 
     STARTING = "starting"
     READY = "ready"
@@ -75,7 +75,7 @@ class _Formatter(logging.Formatter):
 
 
 def event_of(record: logging.LogRecord) -> str:
-    """Return the event of a line, or else the name of its part."""
+    """Return the event of a line, or else the name of the part that logged it."""
     event: str = getattr(record, "event", record.name.rpartition(".")[2].strip("_"))
     return event
 
@@ -96,7 +96,7 @@ class TextFormatter(_Formatter):
 class JsonFormatter(_Formatter):
     """A line for programs: a JSON object with time, level, event and message.
 
-    For an exception it also has the places in the code.
+    For an exception, it also contains the places in the code.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -113,7 +113,7 @@ class JsonFormatter(_Formatter):
 
 
 class ServerFilter(logging.Filter):
-    """Adds the event to the server's line that a worker died."""
+    """Adds the event to the server's log line about a worker's death."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let every line pass."""

@@ -22,16 +22,15 @@ class Health(NamedTuple):
     """Whether the store was alive and healthy when it was last looked at.
 
     Attributes:
-        is_up: whether it answered and had lost nothing that was acknowledged.
-        is_noted: whether a loss in the embedded store's file would be noticed; always true for
+        is_up: whether it answered and had lost no acknowledged data.
+        is_noted: whether a loss in the embedded store's file would be detected; always true for
             other stores.
-        open_windows: how many windows with a tally take reports.
+        open_windows: how many windows with a tally accept reports.
         closed_windows: how many windows are closed.
-        memory_used: the fraction of its memory in use, on the fullest server; 0 if nobody has
-            looked yet.
-        open_reports: the reports by metric and open window, as the last look at open windows shows
-            them.
-        clock_is_suspected: whether every report is refused for its window; see `own_clock`.
+        memory_used: the fraction of memory in use on the fullest server; 0 before the first look.
+        open_reports: the reports by metric and open window, according to the last look at open
+            windows.
+        clock_is_suspected: whether every report is refused because of its window; see `own_clock`.
         store_restarts: how often the embedded store has ended by itself and was started again;
             always 0 for other stores.
 
@@ -50,13 +49,13 @@ class Health(NamedTuple):
 REWRITE_INTERVAL_S = 840.0
 """14 minutes.
 
-Even one tick late, uploads stay in order on disk for less than a quarter of an hour.
+Even if a rewrite is one tick late, uploads stay in order on disk for less than 15 minutes.
 """
 
 RETRY_INTERVAL_S = 30.0
 """Seconds until a failed rewrite is tried again.
 
-Trying every second does not help against a full disk.
+Trying every second would not help if the disk is full.
 """
 
 TICK_S = 1.0
@@ -65,7 +64,7 @@ _log = logging.getLogger(__name__)
 
 
 class Log(Protocol):
-    """The store's append-only file, which holds uploads in order until it is rewritten."""
+    """The store's append-only file, which contains uploads in order until it is rewritten."""
 
     def rewrite_log(self) -> bool:
         """Begin a rewrite, and return whether it has begun."""
@@ -75,7 +74,7 @@ class Log(Protocol):
 
 
 class ServerState(NamedTuple):
-    """What a look at the servers showed. The fields have the names that they have in Health."""
+    """The state of the servers at one look. The fields have the same names as in Health."""
 
     is_noted: bool = True
     memory_used: float = 0.0
@@ -134,8 +133,8 @@ class Maintenance:
     def tick(self, monotonic_s: float) -> None:
         """Do what is due now.
 
-        The file is also rewritten after a window was closed by the clock, the command line
-        or another collector.
+        The file is also rewritten after the clock, the command line or another collector has closed
+        a window.
         """
         try:
             self.health = self.health._replace(**self._every_tick()._asdict())
@@ -160,7 +159,7 @@ class Maintenance:
         is_due = since_rewrite_s >= REWRITE_INTERVAL_S or closed != self._closed_before
         is_due = is_due or (since_rewrite_s >= RETRY_INTERVAL_S and self._log.log_rewrite_failed())
         if is_due and self._log.rewrite_log():
-            if self._rewritten_at > float("-inf"):  # every start begins with one, which is no news
+            if self._rewritten_at > float("-inf"):  # every start begins with a rewrite, which is no news
                 _log.info("the append-only file is being rewritten", extra=Event.FILE_REWRITTEN.extra)
             self._closed_before = closed
             self._rewritten_at = monotonic_s
@@ -170,7 +169,7 @@ class Maintenance:
         while not self._stopped.wait(TICK_S):
             try:
                 self.tick(time.monotonic())
-            except Exception as error:  # noqa: BLE001 whatever it is, the next second may be better
+            except Exception as error:  # noqa: BLE001 whatever the error is, the next second may be better
                 # A ConfigError means that the embedded store has lost data, and may not even run.
                 is_up = not isinstance(error, (StoreUnavailableError, ConfigError))
                 if str(error) not in reasons:  # a lost connection may hide a worse reason
@@ -185,16 +184,16 @@ class Maintenance:
 
 
 LOOK_RETRY_S = 60.0
-"""Seconds until a look that the store refused is tried again."""
+"""Seconds until a look that failed is tried again."""
 
 
 class OpenReports:
-    """Counts the reports of open windows for the metrics, by the look that everybody else gets.
+    """Counts the reports of open windows for the metrics, from the look that all readers share.
 
-    A count that is renewed with every scrape would say when each report of a metric came. So this
-    takes what a preliminary report shows, as often as that is renewed, and adds up the symbols. It
-    does not look before an interval is over: who tries out a new service would get that empty look
-    for an hour.
+    A count that is renewed with every scrape would reveal when each report of a metric arrived.
+    This class therefore uses the look that a preliminary report shows, as often as that is renewed,
+    and adds up the symbols. It does not look before the first interval is over: an operator who
+    tries out a new service would get that empty look for an hour.
     """
 
     def __init__(
@@ -225,9 +224,9 @@ class OpenReports:
         self._reports: Mapping[tuple[str, str], int] = {}
 
     def __call__(self) -> Mapping[tuple[str, str], int]:
-        """Return the reports by metric and window, as the last look shows them.
+        """Return the reports by metric and window, according to the last look.
 
-        Without a look there are none: an old count would pass for a present one.
+        Without a look there are none, because an old count could be mistaken for a current one.
         """
         if self._monotonic() < self._next_s:
             return self._reports
@@ -249,5 +248,5 @@ class OpenReports:
         reports: Counter[tuple[str, str]] = Counter()
         for tally in look:
             reports[tally.metric, tally.window] += sum(tally.counts)
-        # a look that was taken while the clock was ahead must not hold up the next one for as long
+        # a look taken while the clock was ahead must not delay the next one by as long
         return reports, min(self._interval_s, max(1.0, look.taken_s + self._interval_s - now_s))

@@ -1,7 +1,7 @@
 """A watch that suspects this host's own clock when every report is refused for its window.
 
-A store on the same host has the same clock, so comparing the two shows nothing. What devices send
-does: they agree with one another, and single wrong ones are among others whose reports count.
+A store on the same host has the same clock, so comparing the two shows nothing. Devices do: their
+clocks agree with one another, and wrong ones are among others whose reports count.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from collector.counters import ACCEPTED, REPORTS, Totals
 from collector.log import Event
 
 SUSPICIOUS = 100
-"""So many reports must be refused for their windows, and none counted between them.
+"""The number of reports that must be refused for their windows, with none counted between them.
 
-One upload can hold 256 reports, so a forger can cause the suspicion while no other device sends. It
-ends with the next report that counts.
+One upload can contain 256 reports, so a forger can cause the suspicion while no other device sends.
+It ends with the next report that counts.
 """
 
 _log = logging.getLogger(__name__)
 
 
 class WindowVerdicts(NamedTuple):
-    """How many reports got which verdict since the collector started.
+    """The number of reports with each verdict since the collector started.
 
-    Other refusals are left out: they say nothing about a clock.
+    Other refusals are left out, because they reveal nothing about a clock.
 
     Attributes:
         accepted: reports that counted.
         in_future: reports of windows that had not begun.
-        closed: reports of windows that no longer took any.
+        closed: reports of windows that no longer accepted reports.
 
     """
 
@@ -48,9 +48,9 @@ class WindowVerdicts(NamedTuple):
 
 
 class OwnClockWatch:
-    """Suspects the clock once `SUSPICIOUS` reports were refused for their windows in a row.
+    """Suspects the clock once `SUSPICIOUS` reports in a row were refused for their windows.
 
-    In a row means: in looks between which no report was accepted. Logs once when it suspects the
+    "In a row" means in looks between which no report was accepted. Logs once when it suspects the
     clock, and once when a report counts again.
     """
 

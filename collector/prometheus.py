@@ -1,13 +1,13 @@
 """Prometheus metrics of a collector or a relay and its workers, on an address of their own.
 
-This module is the only importer of prometheus_client.
+Only this module imports prometheus_client.
 
-What each process uses is a series of its own: a sum over the processes would fall when a worker
-ends, and Prometheus would read that as a counter that began anew. A worker's name is that of its
-row: the next worker in the row continues the series, with another start time.
+The resources of each process are a separate series: a sum over the processes would fall when a
+worker ends, and Prometheus would read that as a counter reset. A worker is named after its row: the
+next worker in the row continues the series, with another start time.
 
-They are for the operator of the service: counts of uploads, perturbed reports and requests, and
-nothing about a single one.
+The metrics are for the operator of the service: counts of uploads, perturbed reports and requests,
+and nothing about any single one.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _RELAY_COUNTERS = (
 
 @contextmanager
 def served_metrics(address: str, port: int, gather: Callable[[], Iterable[Metric]]) -> Iterator[None]:
-    """Serve the metrics that a function returns while the context is entered.
+    """While the context is entered, serve the metrics that a function returns.
 
     Raises:
         ConfigError: if the address cannot be used.
@@ -129,7 +129,7 @@ def relay_families(
     """Yield every metric of a relay.
 
     Args:
-        shared_counters: those in which its worker counts.
+        shared_counters: the counters of its worker.
         clock_ns: the worker's clock: monotonic, in nanoseconds.
 
     """
@@ -152,7 +152,7 @@ def families(shared_counters: SharedCounters, health: Health) -> Iterator[Metric
     """Yield every metric of a collector.
 
     Args:
-        shared_counters: those in which all processes have counted.
+        shared_counters: the counters of all processes.
         health: the store's health when it was last looked at.
 
     """
@@ -229,14 +229,14 @@ def _build() -> Metric:
 
 
 def worker_processes(shared_counters: SharedCounters) -> dict[str, int]:
-    """Return the pid of each worker, by a name that its successor takes over."""
+    """Return the pid of each worker, by a name that its successor inherits."""
     return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(shared_counters), 1)}
 
 
 def process_families(processes: Mapping[str, int]) -> Iterator[Metric]:
     """Yield the ``process_*`` metrics of processes, each labeled with its name.
 
-    A process that has ended has none. Systems without ``/proc`` have none at all.
+    There are none for a process that has ended, and none at all on systems without ``/proc``.
     """
     families: dict[str, Metric] = {}
     for name, pid in processes.items():

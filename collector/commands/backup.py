@@ -38,7 +38,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.shards import Shards
 
 STDOUT = Path("-")
-"""Many programs take this for standard output. Nobody wants a file of this name."""
+"""Many programs interpret this as standard output. Nobody wants a file with this name."""
 
 
 @click.command(
@@ -143,7 +143,7 @@ def import_store(  # noqa: PLR0913 the options, by name
 
 
 def _require_replaceable(to: Path, data_dir: Path | None) -> None:
-    """Refuse a backup that would replace anything but a backup, or a file of its own store."""
+    """Refuse to overwrite anything but a backup, or to write into the store's data directory."""
     require(
         not replaces_another_kind(to, _is_backup),
         f"{to} is not a backup, and the export would overwrite it; name another file",
@@ -165,7 +165,7 @@ def _is_backup(head: bytes) -> bool:
 
 
 def _require_same(what: str, owner: str | None, served: str | None) -> None:
-    """Refuse a store or a backup of another app than the registry's, if both apps are known."""
+    """Refuse a store or a backup of an app other than the registry's, if both apps are known."""
     if owner is not None and served is not None and served != owner:
         raise BackupError(
             f"{what} belongs to the app {owner}, but the registry to {served}: give the registry of {owner}, "
@@ -176,7 +176,7 @@ def _require_same(what: str, owner: str | None, served: str | None) -> None:
 class Summary:
     """Counts the contents of a backup.
 
-    An upload that came during the export may be counted twice.
+    An upload that arrived during the export may be counted twice.
     """
 
     def __init__(self) -> None:
@@ -201,10 +201,10 @@ class Summary:
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Yield a function that takes how many more things are done.
+    """Yield a function to call with the number of things just done.
 
     Args:
-        label: a word or two for what is counted.
+        label: a word or two for the things that are counted.
         total: how many there will be, or None if that is unknown.
 
     """

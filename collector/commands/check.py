@@ -68,7 +68,7 @@ def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 ea
 def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[CheckResult]:
     """Yield the results for the store.
 
-    An embedded store that does not run is started for the check.
+    An embedded store that is not running is started for the check.
     """
     memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
     if config.redis_url is None:

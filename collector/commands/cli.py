@@ -72,7 +72,7 @@ HINTS: Final = {
     "zsh": "add this to ~/.zshrc, before compinit: fpath+=~/.zfunc",
     "fish": "a new shell completes",
 }
-"""What is left to do after the script was written."""
+"""The instructions printed after the script was written."""
 
 
 WITHOUT_UPLOAD_KEYS = (
@@ -102,13 +102,13 @@ class ErrorReportingGroup(click.Group):
     """Turns errors into messages and exit statuses."""
 
     def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
-        """Run the command line. If its output finds no room, say so."""
+        """Run the command line, and report an error if there is no space left for its output."""
         try:
             return super().main(*args, **settings)
         except OSError as error:
             if error.errno not in NO_ROOM or error.filename is not None:
                 raise
-            # Otherwise the interpreter would write the buffer again at its end, and fail again.
+            # Otherwise the interpreter would write the buffer again as it exits, and fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             problem = f"the output cannot be written: {error.strerror}; redirect it elsewhere"
             click.ClickException(problem).show()
@@ -137,7 +137,7 @@ class ErrorReportingGroup(click.Group):
             raise click.ClickException(f"{error.filename} cannot be used: {error.strerror}") from error
 
     def _context_of_subcommand(self, ctx: click.Context) -> click.Context:
-        """Return the context whose usage line stands above a message."""
+        """Return the context whose usage line precedes a message."""
         name = ctx.invoked_subcommand or ""
         subcommand = self.get_command(ctx, name)
         return ctx if subcommand is None else click.Context(subcommand, ctx, name)

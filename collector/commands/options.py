@@ -1,6 +1,6 @@
-"""Options that several commands share, the store that they name, and what no option may hold.
+"""Options that several commands share, the store that they name, and its secrets.
 
-The options say where the store is, and what it promises. Every user of the machine can read a
+The options specify where the store is and what it promises. Every user of the machine can read a
 command line, so secrets come from the environment or from files.
 """
 
@@ -33,7 +33,7 @@ from collector.store.shards import Shards
 def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
     """Return the settings of an option that takes a member of an enumeration by its value.
 
-    Given the enumeration itself, click would take the members' names.
+    If it got the enumeration itself, click would accept the members' names instead.
     """
     return {
         "type": click.Choice([member.value for member in members], case_sensitive=False),
@@ -77,7 +77,7 @@ data_dir_option = click.option(
 
 
 def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> str | None:
-    """Return a URL that can be used; one that holds a secret is refused on the command line."""
+    """Return a valid URL. On the command line, refuse a URL that contains a secret."""
     if url is not None and ("@" in url or "password=" in url):
         raise click.UsageError(
             (
@@ -126,12 +126,12 @@ copies_option = click.option(
 
 
 def store_options(command: Command) -> Command:
-    """Add the options that say where the store is."""
+    """Add the options that specify where the store is."""
     return data_dir_option(redis_option(cluster_option(command)))
 
 
 def served_store_options(command: Command) -> Command:
-    """Add the options that say where the store is, and what it promises."""
+    """Add the options that specify where the store is and what it promises."""
     return store_options(durability_option(copies_option(command)))
 
 
@@ -168,13 +168,13 @@ def read_secret(variable: str, file: Path | None = None) -> str | None:
     """Return a secret, or None if there is none.
 
     Args:
-        variable: the environment variable that may hold it. ``VARIABLE_FILE`` may name a file
+        variable: the environment variable that may contain it. ``VARIABLE_FILE`` may name a file
             instead.
-        file: a file that holds it, or None.
+        file: a file that contains it, or None.
 
     Raises:
-        ConfigError: if there are both a value and a file, the file cannot be read, or what was
-            named is empty. To take that for no secret could name another store than was meant.
+        ConfigError: if there are both a value and a file, the file cannot be read, or the secret is
+            empty. Treating that as no secret could select a store other than the intended one.
 
     """
     secret, file_name = os.environ.get(variable), os.environ.get(f"{variable}_FILE")
@@ -192,7 +192,7 @@ def read_secret(variable: str, file: Path | None = None) -> str | None:
 
 
 def _content(file: Path) -> str:
-    """Return what a file holds, without the end of its line."""
+    """Return the content of a file without its final line break."""
     try:
         return file.read_text(encoding="utf-8").rstrip("\r\n")
     except OSError as error:
@@ -202,9 +202,9 @@ def _content(file: Path) -> str:
 
 
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
-    """Return a store that is being served. What a command writes is kept as safely as reports are.
+    """Return a store that is being served. A command's writes are kept as safely as reports are.
 
-    The store knows how safely: with the settings of the collector that started on it last.
+    The store records how safely: with the settings of the collector that last started on it.
 
     Args:
         data_dir: directory of a running collector's embedded store; ignored if there is a
@@ -213,8 +213,8 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
         is_cluster: whether ``redis_url`` names a cluster.
 
     Raises:
-        ConfigError: if no collector runs on the directory, or the store cannot be used or cannot
-            keep that promise.
+        ConfigError: if no collector is running on the directory, or if the store cannot be used or
+            cannot keep that promise.
         StoreUnavailableError: if the store does not answer.
 
     """
@@ -228,9 +228,9 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
 
 
 def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
-    """Return where an embedded store listens.
+    """Return the URL at which an embedded store listens.
 
-    If no collector runs it, start it until the stack is left.
+    If no collector is running it, start it until the stack is closed.
 
     Args:
         data_dir: the store's directory.
@@ -249,10 +249,10 @@ def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: i
 
 
 def require_embedded(data_dir: Path) -> None:
-    """Refuse a directory that has never held an embedded store.
+    """Refuse a directory that has never contained an embedded store.
 
     Raises:
-        ConfigError: if it has not.
+        ConfigError: if it never has.
 
     """
     if not (data_dir / STORE_DIR).is_dir():

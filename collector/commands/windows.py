@@ -57,10 +57,10 @@ def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 e
 
 
 def _close(store: RedisStore, window: Window) -> None:
-    """Close a window. Of one that is closed, make sure that no failover takes it back.
+    """Close a window. If it is already closed, make sure that no failover can reopen it.
 
     Raises:
-        StoreUnavailableError: if it may be closed in part; it says what to do.
+        StoreUnavailableError: if it may be only partly closed; the message says what to do.
 
     """
     try:
@@ -72,12 +72,12 @@ def _close(store: RedisStore, window: Window) -> None:
 
 
 def _content(store: RedisStore, window: Window) -> str:
-    """Return how much a window holds, in words.
+    """Return a description of the amount of data in a window.
 
-    Numbers of reports alone show nothing of an answer, so that they are no look at an open window.
+    Numbers of reports alone reveal nothing about answers, so this is no look at an open window.
 
     Raises:
-        ConfigError: if the store has no tally of a window of this kind: no metric has it.
+        ConfigError: if the store has no tally of a window of this kind, because no metric uses it.
 
     """
     tallied = store.tallied_windows() | store.closed_windows()
@@ -110,7 +110,7 @@ def _ask(window: Window) -> None:
 
 
 def is_terminal() -> bool:
-    """Return whether somebody can answer a question."""
+    """Return whether somebody is there to answer a question."""
     return sys.stdin.isatty()
 
 

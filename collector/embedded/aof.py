@@ -1,8 +1,8 @@
 """The append-only files of a Redis or Valkey server, and what is missing from them.
 
-The manifest lists the files. The base holds everything up to the last rewrite and has a checksum of
-its own. Increments hold every write since then and have none. The server treats some missing or
-empty files as if nothing had ever been written, so check them before it starts.
+The manifest lists the files. The base contains everything up to the last rewrite and has its own
+checksum. Increments contain every write since then and have no checksum. The server treats some
+missing or empty files as if nothing had ever been written, so check them before it starts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STORE_DIR = "appendonlydir"
 MANIFEST = "appendonly.aof.manifest"
 
 BASE, INCREMENT = "b", "i"
-"""Types of files in a manifest. There is also a type for old files."""
+"""Types of files in a manifest. A third type marks old files."""
 
 _SEQUENCE = re.compile(r"\.(\d+)\.incr\.aof")
 _LENGTH = re.compile(rb"[*$](\d{1,9})\r\n")
@@ -83,7 +83,7 @@ def readable_bytes(increment: Path) -> int:
 
 
 def _commands(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the name of each command, up to the first that is incomplete or not a command."""
+    """Yield the name of each command, up to the first incomplete or invalid one."""
     while count := _length(file, b"*"):
         words = []
         for _ in range(count):
@@ -102,7 +102,7 @@ def _length(file: IO[bytes], kind: bytes) -> int | None:
 
 
 class Reach(NamedTuple):
-    """The length of an increment that is known to be intact.
+    """The part of an increment that is known to be intact.
 
     Attributes:
         size: bytes.
@@ -119,7 +119,7 @@ class DataLoss(NamedTuple):
 
     Attributes:
         text: what is missing, and where, for people.
-        can_be_left_out: whether the rest can be read without it.
+        can_be_left_out: whether the remaining data can be read without it.
 
     """
 
@@ -132,14 +132,14 @@ def find_losses(folder: Path, noted: Mapping[str, Reach], noted_at_s: float) -> 
 
     Args:
         folder: the folder of the append-only files.
-        noted: for each increment, how far it was known to be intact.
-        noted_at_s: Unix seconds of that note.
+        noted: for each increment, the part that was known to be intact.
+        noted_at_s: Unix seconds at which this was noted.
 
     """
     try:
         files = named_in(folder)
     except FileNotFoundError:
-        # a base, and an empty increment, may come from a first start that broke off
+        # an interrupted first start may leave a base and an empty increment
         if noted or any(file.stat().st_size for file in folder.glob("*.incr.aof")):
             text = f"{folder / MANIFEST} is missing, and without it the store's files cannot be found"
             yield DataLoss(text, can_be_left_out=False)
@@ -180,7 +180,7 @@ def _shortfall(file: Path, noted: Reach, noted_at_s: float) -> Iterator[DataLoss
 
 
 def make_readable(folder: Path) -> Iterator[DataLoss]:
-    """Cut what cannot be read off the end of each increment, and yield what was cut."""
+    """Truncate each increment after its readable part, and yield what was lost."""
     for name in increments_in(folder):
         file = folder / name
         file.touch(mode=0o600)
@@ -192,11 +192,11 @@ def make_readable(folder: Path) -> Iterator[DataLoss]:
 
 
 def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
-    """Return what an operator can do about losses in a data directory.
+    """Return instructions for an operator about losses in a data directory.
 
     Args:
         data_dir: the directory.
-        can_be_read: whether the rest can be read.
+        can_be_read: whether the remaining data can be read.
 
     """
     if can_be_read:
@@ -209,7 +209,7 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
 
 
 def shortened(name: str, present: int, noted: int) -> str:
-    """Return for people that a file is shorter than it was noted to be, in bytes."""
+    """Return a sentence stating that a file is shorter than was noted, in bytes."""
     return f"{name} lacks the last {in_units(noted - present)} of the {in_units(noted)} that were acknowledged"
 
 

@@ -1,7 +1,7 @@
 """The embedded store's directory: who may own it, its lock, and the file that names its socket.
 
-One collector at a time has the lock, for as long as anything of it may write there. The store's
-socket is inside, or in a temporary folder if the directory can hold none.
+One collector at a time has the lock, for as long as any of its processes may write there. The
+store's socket is inside, or in a temporary folder if the directory cannot contain a socket.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ ROOT = 0
 AS_SERVED = "run this as the user of the service, and name a directory that this user can write to with --data-dir"
 
 LOCK_TIMEOUT_S = 3.0
-"""The store of a collector that was just killed ends within moments.
+"""Seconds to wait for the store of a collector that was just killed. It ends within moments.
 
-Wait for that, and no longer.
+Do not wait longer than that.
 """
 
 MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount it for writing"
@@ -37,13 +37,13 @@ MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount
 MAKE_ROOM = "free space and inodes on its disk"
 
 DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: MOUNT_AGAIN}
-"""What helps, by the error of a write for which the disk is the reason."""
+"""The remedy for each error of a write that the disk causes."""
 
 PROBE_BYTES = 4096
-"""One block, for which a full disk has no room."""
+"""One block, which no longer fits on a full disk."""
 
 START_BYTES = 16 * PROBE_BYTES
-"""More than a store writes before it is ready: some small files."""
+"""More than a store writes before it is ready, which is some small files."""
 
 ADDRESS_FILE = "store.address"
 
@@ -55,14 +55,14 @@ SOCKET = "store.sock"
 TEMPORARY_PREFIX = "hearsay-"
 
 LONGEST_PATH = 93
-"""Bytes. Some systems allow 104 for a Unix socket's path, and the store adds a name of its own."""
+"""Maximum bytes. Some systems allow 104 for a Unix socket's path, and the store adds a name."""
 
 
 def require_trusted(data_dir: Path) -> None:
-    """Refuse a directory in which others can replace the store's files, or could have done so.
+    """Refuse a directory in which other users can replace the store's files, or could have done so.
 
-    Root may use anybody's directory. The operator who chose the directory trusts the members of
-    its group.
+    Root may use anybody's directory. The members of the directory's group are trusted, because the
+    operator chose the directory.
 
     Raises:
         ConfigError: if so; it says what to do.
@@ -85,7 +85,7 @@ def require_trusted(data_dir: Path) -> None:
 def require_own_store(data_dir: Path) -> None:
     """Refuse root a directory whose store another user runs.
 
-    That user could use nothing that root would write there.
+    That user could not use the files that root would write there.
 
     Raises:
         ConfigError: if so; it says what to do.
@@ -106,7 +106,7 @@ def require_writable(data_dir: Path) -> None:
     the nearest one above it is tried instead.
 
     Raises:
-        ConfigError: if so; it says what cannot be written, and why.
+        ConfigError: if it could not; the message says what cannot be written, and why.
 
     """
     nearest = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.is_dir())
@@ -119,10 +119,10 @@ def require_writable(data_dir: Path) -> None:
 
 
 def require_room(folder: Path, size: int = START_BYTES) -> None:
-    """Refuse a folder that takes no file of a size. Nothing is left behind.
+    """Refuse a folder without room for a file of a given size. Nothing is left behind.
 
     Raises:
-        ConfigError: if so; it says why, and what to do.
+        ConfigError: if there is no room; the message says why, and what to do.
 
     """
     try:
@@ -135,7 +135,7 @@ def require_room(folder: Path, size: int = START_BYTES) -> None:
 
 
 def is_locked(data_dir: Path) -> bool:
-    """Return whether a collector, or anything that it left running, has the directory's lock."""
+    """Return whether a collector, or a process that it left running, has the directory's lock."""
     try:
         lock = os.open(data_dir / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -187,12 +187,12 @@ def locked(data_dir: Path) -> int:
 
 
 def runtime_dir_for(data_dir: Path) -> Path:
-    """Create and return a folder that can hold the store's socket.
+    """Create and return a folder for the store's socket.
 
     The caller has the directory's lock.
 
-    The folder is inside the data directory, where the next collector finds what a killed one left.
-    If no socket can be there, it is a temporary folder, which the next collector removes.
+    The folder is inside the data directory, where the next collector finds the remains of a killed
+    one. If no socket can be there, it is a temporary folder, which the next collector removes.
 
     Raises:
         ConfigError: if no socket can be in either of them.
@@ -226,7 +226,7 @@ def running_store_url(data_dir: Path) -> str:
         require_trusted(data_dir)
     address = data_dir / ADDRESS_FILE
     url = address.read_text(encoding="utf-8") if address.is_file() else ""
-    # after a power failure a socket is left to which nobody listens
+    # a power failure leaves a socket on which nobody listens
     if not (Path(url.removeprefix("unix://")).is_socket() and is_locked(data_dir)):
         raise ConfigError(f"no collector is running on {data_dir}: start it, or name its store with --redis URL")
     return url
@@ -248,7 +248,7 @@ def _takes_sockets(folder: Path) -> bool:
 
 
 def _temporary_folder(unusable: Path) -> Path:
-    """Return a new temporary folder for the socket, and remove the one that cannot hold it."""
+    """Return a new temporary folder for the socket, and remove the unusable one."""
     unusable.rmdir()
     folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX))
     if not _takes_sockets(folder):
@@ -261,7 +261,7 @@ def _temporary_folder(unusable: Path) -> Path:
 
 
 def _remove_left(data_dir: Path) -> None:
-    """Remove the temporary folder that a killed collector left."""
+    """Remove the temporary folder that a killed collector left behind."""
     address = data_dir / ADDRESS_FILE
     if address.is_file():
         left = Path(address.read_text(encoding="utf-8").removeprefix("unix://"))

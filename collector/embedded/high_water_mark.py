@@ -1,9 +1,9 @@
-"""How far the embedded store's files are known to hold what was acknowledged.
+"""The length up to which the embedded store's files are known to contain acknowledged data.
 
 The mark is written beside the files about once a second: the length of each increment, and a
 checksum of its bytes up to there. If a file ends early, the server assumes that power failed during
-the last write. It cannot tell if more is gone, or if bytes in the middle have changed. The mark
-can, up to the noted length.
+the last write. It cannot detect a larger loss, or changed bytes in the middle. The mark can, up to
+the noted length.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MARK_FILE = "store.mark"
 class UnnotedError(ConfigError):
     """The mark cannot be written.
 
-    What is acknowledged is still kept, but its loss might go unnoticed.
+    Acknowledged data is still kept, but its loss might go unnoticed.
     """
 
 
@@ -42,16 +42,16 @@ class Mark:
     """The mark of one data directory, for one thread at a time."""
 
     def __init__(self, data_dir: Path) -> None:
-        """Name the directory. Nothing is read before the first use."""
+        """Store the directory's path. Nothing is read before the first use."""
         self._file = data_dir / MARK_FILE
         self._folder = data_dir / STORE_DIR
         self._noted: dict[str, Reach] = {}
 
     def require_kept(self) -> None:
-        """Refuse files that hold less than was acknowledged, or something else.
+        """Refuse files that lack acknowledged data, or contain something else.
 
         Raises:
-            ConfigError: if so; it says what is missing and how to go on.
+            ConfigError: if they do; the message says what is missing and how to continue.
 
         """
         losses = self._losses()
@@ -60,13 +60,13 @@ class Mark:
         self._noted = self._read()
 
     def accept_losses(self) -> list[str]:
-        """Change the files so that the rest can be read.
+        """Change the files so that the remaining data can be read.
 
         Returns:
             Descriptions of what is lost, for people.
 
         Raises:
-            ConfigError: if nothing is left that can be read.
+            ConfigError: if nothing readable is left.
 
         """
         losses = self._losses()
@@ -89,7 +89,7 @@ class Mark:
             return {}
 
     def note(self, sizes: Mapping[str, int]) -> None:
-        """Write down the lengths of the increments.
+        """Record the lengths of the increments.
 
         Args:
             sizes: for each increment, the number of bytes that are on disk and acknowledged.

@@ -1,7 +1,7 @@
 """The embedded store: a Valkey (or Redis) server of the collector's own, on a data directory.
 
 It listens on a Unix socket that only this user can reach, and writes its append-only file to disk
-before it answers. A guardian looks after it (see `supervisor`).
+before it answers. A guardian supervises it (see `supervisor`).
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _log = logging.getLogger(__name__)
 LOG_FILE = "store.log"
 
 DAMAGED = re.compile("Bad file format|Unknown command|RDB|MANIFEST|manifest")
-"""Found in the server's last log line if it cannot read its files."""
+"""Matches the server's last log line if it cannot read its files."""
 
 UNLIMITED = 0
-"""For a store that its owner opens to look at it or change it, and waits for."""
+"""No memory limit, for a store that its owner opens to inspect or change it, and waits for."""
 
 SERVER_NAMES = ("valkey-server", "redis-server")
 
@@ -67,7 +67,7 @@ SETTINGS = {
 }
 """The server writes to disk before every answer.
 
-It keeps no receive times in its file or its slow log, and evicts neither tallies nor ids.
+It records no receive times in its file or its slow log, and evicts neither tallies nor ids.
 """
 
 
@@ -76,19 +76,18 @@ class EmbeddedStore:
 
     Attributes:
         losses: descriptions of what was lost and accepted, for people.
-        restarts: how often the store has ended by itself, as far as `look_after` has seen.
+        restarts: how often the store has ended by itself, according to `look_after`.
 
     """
 
     def __init__(self, data_dir: Path, *, memory_bytes: int = UNLIMITED, accepts_losses: bool = False) -> None:
-        """Name the directory that keeps the store's files.
+        """Store the path of the directory that contains the store's files.
 
         Args:
             data_dir: the directory; it is created if it does not exist.
-            memory_bytes: how much memory the store may use. When it is full it takes no uploads,
-                but can still be read and closed.
-            accepts_losses: whether to start on what is left if part of what was acknowledged is
-                lost.
+            memory_bytes: how much memory the store may use. When it is full it accepts no uploads,
+                but its tallies can still be read and its windows closed.
+            accepts_losses: whether to start with the remaining data if acknowledged data is lost.
 
         """
         self._data_dir = data_dir.absolute()
@@ -111,8 +110,8 @@ class EmbeddedStore:
         """Start the store and wait until it answers.
 
         Raises:
-            ConfigError: if the directory cannot be used, is in use, or holds files that the store
-                cannot read or less than was acknowledged; or if there is no server program.
+            ConfigError: if the directory cannot be used, is in use, contains files that the store
+                cannot read, or lacks acknowledged data; or if there is no server program.
 
         """
         with contextlib.ExitStack() as unless_ready:
@@ -133,24 +132,24 @@ class EmbeddedStore:
         with contextlib.suppress(ConfigError):
             self._note()
         self._end()
-        with contextlib.suppress(OSError):  # without its socket the address is known to be old
+        with contextlib.suppress(OSError):  # readers recognize an address without a socket as old
             (self._data_dir / ADDRESS_FILE).unlink()
         if isinstance(error, StoreUnavailableError):
             require_room(self._data_dir)
 
     def look_after(self) -> bool:
-        """Start the store again if its guardian was killed, and note how far its file goes.
+        """Restart the store if its guardian was killed, and note the length of its file.
 
-        Call this every second. If only the store has died, the guardian starts it again. Either way
-        a line of the log says so.
+        Call this every second. If only the store has died, the guardian starts it again. Either
+        way, a restart is logged.
 
         Returns:
-            Whether the length was noted. If not, the log says why, once, and everything else goes
-            on.
+            Whether the length was noted. If not, the reason is logged once, and everything else
+            continues.
 
         Raises:
-            ConfigError: if something acknowledged is lost, or the store is down and its disk has no
-                room.
+            ConfigError: if acknowledged data is lost, or the store is down because its disk is
+                full.
 
         """
         guardian = self._guardian
@@ -181,7 +180,7 @@ class EmbeddedStore:
         return self._is_noted
 
     def _note(self) -> None:
-        """Note how far the file goes, if the store answers."""
+        """Note the length of the file, if the store answers."""
         sizes = before_an_answer(self.url, self._mark.sizes)
         if sizes is None:
             require_room(self._data_dir)
@@ -189,7 +188,7 @@ class EmbeddedStore:
             self._mark.note(sizes)
 
     def _end(self) -> None:
-        """End the store, if it runs, and wait until it has ended."""
+        """End the store, if it is running, and wait until it has ended."""
         self._let_go()
         if self._guardian is not None:
             self._guardian.wait()
@@ -213,7 +212,7 @@ class EmbeddedStore:
         )
 
     def _disk_problem(self, words: str) -> str | None:
-        """Return what is wrong with the disk and what to do; None if it is not the reason.
+        """Return the problem with the disk and what to do, or None if the disk is not the reason.
 
         Args:
             words: the server's last log line.
@@ -250,7 +249,7 @@ class EmbeddedStore:
     def _guarded(self, program: str, lock: int) -> tuple[subprocess.Popen[bytes], int]:
         """Start the guardian and return it with its lifeline.
 
-        At its end it removes the folder of the socket.
+        When the guardian ends, it removes the folder of the socket.
         """
         runtime_dir = self._make_runtime_dir()
         reading_end, lifeline = os.pipe()
@@ -297,7 +296,7 @@ class EmbeddedStore:
         return self._runtime_dir
 
     def _await_ready(self, guarding: subprocess.Popen[bytes], lifeline: int) -> None:
-        """Wait until the store answers or ends: loading a long file may take long."""
+        """Wait until the store answers or ends. Loading a long file may take long."""
         while guarding.poll() is None:
             if answers(self.url):
                 os.write(lifeline, b"r")
@@ -320,7 +319,7 @@ class EmbeddedStore:
 
 
 def _described(status: int) -> str:
-    """Return how a process ended, by the status that `subprocess` gives."""
+    """Return a description of how a process ended, from the status that `subprocess` reports."""
     if status >= 0:
         return f"with exit code {status}"
     try:

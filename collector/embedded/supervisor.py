@@ -1,11 +1,11 @@
 """Guards the embedded store: starts it, restarts it, and ends it when the collector is gone.
 
-It runs as a program of its own, in a session of its own, with the standard library only. The
-collector holds the other end of the lifeline, a pipe. A byte on it means that the collector has
-seen the store ready. Its end means that the collector has ended, in whatever way. Whenever the
-store ends by itself, the guardian writes its exit status to standard output, a pipe that the
-collector reads. The lock on the data directory is an open file that the store inherits, so it is
-held for as long as anything may still write there.
+It runs as a separate program, in a separate session, with the standard library only. The collector
+has the other end of the lifeline, a pipe. A byte on it means that the collector has seen the store
+ready. End of file means that the collector has ended, for whatever reason. Whenever the store ends
+by itself, the guardian writes its exit status to standard output, a pipe that the collector reads.
+The lock on the data directory is an open file that the store inherits, so it stays locked for as
+long as any process may still write there.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pathlib import Path
 
 FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 10.0
-"""Back-off between starts: trying a hundred times a second does not help against a full disk."""
+"""Back-off between starts: a hundred attempts per second would not help if the disk is full."""
 
 STEADY_AFTER_S = 60.0
-"""A store that has run for this many seconds did not fail to start.
+"""A store that has run for this many seconds counts as started.
 
-The next delay is the first again.
+The back-off then begins again with the first delay.
 """
 
 STOP_TIMEOUT_S = 10.0
-"""A store that does not end in this time is killed. What it acknowledged is on disk already."""
+"""A store that does not end in this time is killed. Acknowledged data is already on disk."""
 
 PR_SET_PDEATHSIG = 1
 
@@ -100,7 +100,7 @@ class Guardian:
 def _report(status: int) -> None:
     """Tell the collector that the store has ended: minus the signal, or the exit code.
 
-    A collector that has ended, or reads nothing, delays no restart.
+    A collector that has ended or does not read the pipe does not delay a restart.
     """
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), b"%d\n" % status)
@@ -112,16 +112,16 @@ _libc = ctypes.CDLL(None)
 def _end_with_parent() -> None:
     """Have the kernel end the store if the guardian itself is killed.
 
-    This works on Linux only. Elsewhere the store lives on, and the lock stays held.
+    This works on Linux only. Elsewhere the store keeps running, and the directory stays locked.
     """
     if sys.platform == "linux":
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def main() -> int:
-    """Guard as the arguments say: ``LIFELINE LOCK RUNTIME_DIR COMMAND...``."""
+    """Guard a store with the arguments ``LIFELINE LOCK RUNTIME_DIR COMMAND...``."""
     lifeline, lock, runtime_dir, *command = sys.argv[1:]
-    os.umask(0o077)  # the append-only file holds uploads in order, so nobody else may read it
+    os.umask(0o077)  # the append-only file contains uploads in order, so nobody else may read it
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
     os.set_blocking(sys.stdout.fileno(), False)

@@ -13,13 +13,13 @@ from collector.redis_servers.connection import Connection
 from collector.redis_servers.server import ask
 
 APART_S = 60.0
-"""From this many seconds on, two clocks count as apart.
+"""The difference in seconds from which two clocks count as apart.
 
-Synchronized ones agree to a second, and reports are lost when a clock is ten minutes behind.
+Synchronized clocks agree to within a second, and reports are lost if a clock is ten minutes behind.
 """
 
 TOGETHER_S = 30.0
-"""Below this many seconds they agree again.
+"""The difference in seconds below which they agree again.
 
 It is lower than APART_S, so that clocks near that limit do not log both messages in turn.
 """
@@ -46,7 +46,7 @@ def farthest(ahead_s: Iterable[float]) -> float:
 
 
 def describe(ahead_s: float) -> str:
-    """Say of a difference what it is and what to do."""
+    """Return a sentence that describes a difference and what to do about it."""
     size_s = round(abs(ahead_s))
     divisor, unit = next((seconds, unit) for seconds, unit in _UNITS if size_s >= 2 * seconds)
     side = "ahead of" if ahead_s > 0 else "behind"

@@ -1,13 +1,13 @@
 """One connection to a server, the commands that it sends, and what its errors mean.
 
-A server is checked when a connection to it is opened: what it promises, and which store it holds.
-redis-py's connections reconnect by themselves, to a server that nobody has checked; these never do.
+When a connection to a server is opened, the server's promise and its store are checked. redis-py's
+connections reconnect by themselves, to a server that nobody has checked; these never do.
 
-`require_url` refuses what redis-py would misunderstand in the URL of a store. redis-py takes every
-parameter of a URL for an argument of a connection. Some of them cannot be texts, others would
-change how answers are read, switch checks of certificates off, or be overruled. It ignores a host
-before the path of a socket, takes port 0 for 6379, and a database that is no number, or one of
-thousands of digits, for 0. Of a parameter that comes twice it takes the first.
+`require_url` refuses what redis-py would misunderstand in the URL of a store. redis-py passes every
+parameter of a URL to the connection as an argument. Some of them cannot be texts, others would
+change how answers are read, disable certificate checks, or be overridden. It ignores a host before
+the path of a socket, reads port 0 as 6379, and reads a database that is not a number, or has
+thousands of digits, as 0. If a parameter is repeated, it uses the first.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Connection(AbstractConnection):
     """A connection that connects once.
 
     Commands may be sent before earlier ones are answered; answers come in order. Every exception
-    closes the connection, because an unread answer would be taken for the answer to a later
+    closes the connection, because an unread answer would be mistaken for the answer to a later
     command. Only an answer that is itself an error leaves it open.
 
     Attributes:
@@ -50,11 +50,11 @@ class Connection(AbstractConnection):
     history = ""
     _has_connected = False
 
-    def connect_check_health(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 as redis-py has it
+    def connect_check_health(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 as in redis-py
         """Connect; redis-py calls this again when it finds the connection closed.
 
         Raises:
-            RedisError: if there is no connection, or there was one before.
+            RedisError: if it cannot connect, or has been connected before.
 
         """
         if self._has_connected:
@@ -85,7 +85,7 @@ class Connection(AbstractConnection):
         return self.read_response()
 
     def receive_any(self) -> Any:  # noqa: ANN401 the server decides
-        """Return the next answer, also if it is an error that concerns one command only.
+        """Return the next answer, even if it is an error that concerns only one command.
 
         Raises:
             RedisError: if the answer concerns the server, or does not come in time.
@@ -116,7 +116,7 @@ CLASSES: Mapping[object, Any] = {
     redis.SSLConnection: TlsConnection,
     redis.UnixDomainSocketConnection: UnixConnection,
 }
-"""The class of connections in place of that which redis-py chooses for a URL."""
+"""The connection class that replaces the one redis-py chooses for a URL."""
 
 
 def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[str | bytes | int, ...]:
@@ -135,10 +135,10 @@ def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[
 
 
 class PackedCommand(NamedTuple):
-    """A command in the form in which it is sent.
+    """A command, encoded for sending.
 
     Attributes:
-        tag: decides the slot: a shard's prefix, or a key that belongs to no shard.
+        tag: determines the slot: a shard's prefix, or a key that belongs to no shard.
         command: its bytes. Sending it twice must be safe.
 
     """
@@ -171,10 +171,10 @@ def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
 SCHEMES: Final = ("redis", "rediss", "unix")
 
 PARAMETERS: Final = ("db",)
-"""The parameters of every URL."""
+"""The parameters allowed in every URL."""
 
 TLS_PARAMETERS: Final = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_password")
-"""The parameters that a URL with ``rediss`` may have too: none of them takes a check away."""
+"""Additional parameters allowed with ``rediss``: none of them disables a check."""
 
 DATABASE: Final = re.compile(r"[0-9]{1,9}")
 
@@ -185,11 +185,11 @@ NO_URL: Final = (
 
 
 def require_url(url: str) -> None:
-    """Refuse a URL of which redis-py would misunderstand or ignore a part.
+    """Refuse a URL if redis-py would misunderstand or ignore any part of it.
 
     Raises:
-        ConfigError: if there is one. It shows nothing but the names of parameters, and those only
-            if no @ follows: a URL that was split in the wrong places may reveal a password.
+        ConfigError: if it would. The message shows only the names of parameters, and only those
+            that no @ follows: a URL that was split in the wrong places may reveal a password.
 
     """
     try:
@@ -197,7 +197,7 @@ def require_url(url: str) -> None:
         port = parts.port
     except ValueError:
         raise ConfigError(NO_URL) from None
-    # a NUL ends a path for the system
+    # the system ends a path at a NUL
     require(parts.scheme in SCHEMES and not parts.fragment and "\0" not in unquote(url), NO_URL)
     parameters = _parameters(parts)
     if parts.scheme == "unix":
@@ -210,7 +210,7 @@ def require_url(url: str) -> None:
 
 
 def _parameters(parts: SplitResult) -> dict[str, str]:
-    """Return the values of the parameters by their names, which are all known."""
+    """Return the parameters' values by name, after checking that every name is known."""
     known = PARAMETERS + TLS_PARAMETERS if parts.scheme == "rediss" else PARAMETERS
     values: dict[str, str] = {}
     for name, value in parse_qsl(parts.query, keep_blank_values=True):

@@ -1,8 +1,8 @@
-"""Connections to the servers of a store, each checked to keep the promise.
+"""Connections to the servers of a store, each checked for whether it keeps the promise.
 
 All settings of redis-py are here.
 
-Each thread has a connection of its own to each server. Without a pool's bookkeeping an upload takes
+Each thread has its own connection to each server. Without a pool's bookkeeping, an upload takes
 about a third less of a worker's time.
 """
 
@@ -36,7 +36,7 @@ A 503 and a retry are better.
 """
 
 AVOIDED_S = 2.0
-"""Seconds for which only one thread at a time tries a server that did not answer in time.
+"""Seconds during which only one thread at a time tries a server that did not answer in time.
 
 The others fail at once.
 """
@@ -47,7 +47,7 @@ Measured = TypeVar("Measured")
 class _OfAThread(dict[Address, Connection]):
     """The connections of one thread.
 
-    They close when the thread ends, not when they happen to be collected.
+    They close when the thread ends, not whenever garbage collection runs.
     """
 
     def __del__(self) -> None:
@@ -67,12 +67,12 @@ class Connections:
         is_cluster: bool,
         set_up: Callable[[Connection], None] = lambda _: None,
     ) -> None:
-        """Name a server; nothing is sent before the first use.
+        """Store the server's URL. Nothing is sent before the first use.
 
         Args:
-            url: where the server listens. The other nodes of a cluster take the same user, password
+            url: where the server listens. The other nodes of a cluster use the same user, password
                 and certificates.
-            promise: what every server must keep.
+            promise: the promise that every server must keep.
             is_cluster: whether the server is a node of a cluster.
             set_up: prepares a connection that was just opened; the connection is closed if it
                 raises.
@@ -91,7 +91,7 @@ class Connections:
         self._avoided_until: dict[Address, float] = {}
 
     def own(self, address: Address) -> Connection:
-        """Return this thread's connection to a server; open it first if there is none.
+        """Return this thread's connection to a server, opening it first if there is none.
 
         Raises:
             RedisError: if the server does not answer.
@@ -159,18 +159,18 @@ class Connections:
 
     @property
     def is_replicated(self) -> bool:
-        """Whether replicas may take over that must have what is read.
+        """Whether data that was read must be on the replicas, because they may take over.
 
-        Where nothing is promised, nobody counts on replicas.
+        Where nothing is promised, nobody relies on replicas.
         """
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not None)
 
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
-        """Return the replicas that must have what a server answered about the shard of a tag.
+        """Return the replicas that must have the data of a server's answer about a tag's shard.
 
-        That is every replica that may take over, and at least the promised number. A promise of
-        copies does not wait for replicas that have failed, as long as enough others have the
-        answer: they may lose it only where an acknowledgement may be lost, too.
+        These are all replicas that may take over, and at least the promised number. A promise of
+        copies does not wait for failed replicas as long as enough others have the answer: they may
+        lose it only where an acknowledgement may be lost, too.
         """
         if not self._is_cluster:
             return Replicas(self._promise.copies)
@@ -206,7 +206,7 @@ class Connections:
             raise unavailable(error) from error
 
     def ask_every_server(self, known: Sequence[Address], metric: Callable[[Connection], Answer]) -> list[Answer]:
-        """Return every server's answer to a question, each over a new connection.
+        """Return every server's answer, each over a new connection.
 
         Raises:
             StoreUnavailableError: if a server does not answer.
@@ -292,7 +292,7 @@ class Connections:
 
 
 def _pool_of(url: str) -> redis.ConnectionPool:
-    """Read a URL into a pool, of which only the class and the arguments of connections are used.
+    """Read a URL into a pool, used only for its connections' class and arguments.
 
     Raises:
         ConfigError: if the URL is not valid.
@@ -312,12 +312,12 @@ def _pool_of(url: str) -> redis.ConnectionPool:
 
 
 def answers(url: str) -> bool:
-    """Return whether a server answers, whatever it promises."""
+    """Return whether a server answers, regardless of its promise."""
     return before_an_answer(url, lambda: True) is not None
 
 
 def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
-    """Measure something while a server process runs that answers before and after.
+    """Measure something while the same server process answers before and afterwards.
 
     The server has then completed every write that it made before the measurement, on disk if it
     writes through.

@@ -19,7 +19,7 @@ from collector.log import Event
 NEARLY_FULL = 0.75
 """From this fraction on, a server counts as nearly full.
 
-There is still time to give it more memory.
+There is still time to increase its memory.
 """
 
 FULL = 0.95
@@ -43,8 +43,8 @@ EMBEDDED_PART = 2
 """The embedded store may use this fraction of the memory: one half.
 
 A rewrite of the store's file forks the server. At worst, if every page changes meanwhile, the copy
-takes as much memory again. At its limit the store takes no uploads, so nothing changes then. Below
-the limit, the rest is for the copy, for the workers and for the system.
+needs as much memory again. At its limit the store accepts no uploads, so nothing changes then.
+Below the limit, the rest is for the copy, the workers and the system.
 """
 
 PROC, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -54,10 +54,10 @@ class Memory(NamedTuple):
     """The memory of one server.
 
     Attributes:
-        used_bytes: what it uses.
-        most_bytes: what it may use.
+        used_bytes: the memory that it uses.
+        most_bytes: the memory that it may use.
         is_limited: whether `most_bytes` is its own limit (maxmemory), beyond which it refuses
-            uploads. If not, it is its machine's memory, and when that runs out the system kills
+            uploads. If not, it is the machine's memory, and when that runs out the system kills
             some program.
 
     """
@@ -68,7 +68,7 @@ class Memory(NamedTuple):
 
     @classmethod
     def from_info(cls, facts: Mapping[str, str]) -> Memory:
-        """Read it from the facts of INFO memory."""
+        """Read it from the answer to INFO memory."""
         limit = int(facts["maxmemory"])
         return cls(int(facts["used_memory"]), limit or int(facts["total_system_memory"]), limit > 0)
 

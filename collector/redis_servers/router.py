@@ -1,8 +1,8 @@
 """Sends commands to the servers that hold their keys: one server, or the nodes of a cluster.
 
-The router learns from the cluster's redirections where keys live, and forgets it when a node is
-lost. While a slot moves, its commands are retried for about a second. After that, and while a node
-is down, only the commands for its keys fail.
+The router learns the location of keys from the cluster's redirections, and forgets it when a node
+is lost. While a slot moves, its commands are retried for about a second. After that, and while a
+node is down, only the commands for the affected keys fail.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from collector.redis_servers.connections import Connections
 from collector.redis_servers.server import Address, are_on_disk, require_copies
 
 ROUNDS = 9
-"""The most times that a command is sent.
+"""The maximum number of times that a command is sent.
 
 Each redirection, and each pause while a slot moves, takes one round.
 """
@@ -35,16 +35,16 @@ Each redirection, and each pause while a slot moves, takes one round.
 FIRST_PAUSE_S = 0.005
 """The first pause while a slot moves.
 
-Each pause is twice as long as the one before; all are about a second.
+Each pause is twice as long as the one before; together they last about a second.
 """
 
 TRIES = 2
-"""How often a server is tried whose connection broke, for the connection may have been stale."""
+"""How often a server with a broken connection is tried: the connection may have been stale."""
 
 ASKING = PackedCommand.packed("", "ASKING").command
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
-"""Who has answered, over which connection, and the tags that this was about."""
+"""The servers that answered, over which connection, and for which tags."""
 
 
 class _Sent(NamedTuple):
@@ -65,7 +65,7 @@ class _Call:
 
     Attributes:
         requests: the requests of the call.
-        answered: the servers that answered, their connections, and the tags they answered about.
+        answered: the servers that answered, their connections, and the tags of the answers.
         answers: for each request, the answer or error so far.
         pending: indexes of the requests to send in the next round.
         asking: for some pending requests, the server to which their slot is still moving.
@@ -87,7 +87,7 @@ class _Call:
         self.is_moving = False
 
     def begin_round(self) -> None:
-        """Forget what the round before left to do."""
+        """Clear the remaining work of the previous round."""
         self.pending = []
         self.asking = {}
         self.lost_before = frozenset(self.lost)
@@ -98,7 +98,7 @@ class Router:
     """Sends commands to the servers of a store."""
 
     def __init__(self, connections: Connections, copies: int) -> None:
-        """Start without knowing where keys live; nothing is sent before the first use.
+        """Start without known locations of keys. Nothing is sent before the first use.
 
         Args:
             connections: opens the connections.
@@ -111,13 +111,13 @@ class Router:
         self._copies = copies
 
     def learn(self, nodes: tuple[Address, ...]) -> None:
-        """Remember nodes of the cluster, which say where keys are when others are lost."""
+        """Remember nodes of the cluster. They locate keys when others are lost."""
         self._nodes = nodes
 
     def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the server decides
         """Send one command and return its answer.
 
-        It does the same as `ask_all`, in fewer steps as long as nothing has changed.
+        This does the same as `ask_all`, in fewer steps as long as nothing has changed.
 
         Raises:
             StoreUnavailableError: if there is no answer.
@@ -129,7 +129,7 @@ class Router:
             try:
                 connection.send(request.command)
                 return connection.receive()
-            except RedisTimeoutError as error:  # the caller cannot wait as long a second time
+            except RedisTimeoutError as error:  # the caller cannot wait that long again
                 self._connections.drop(home)
                 self._connections.avoid(home)
                 raise unavailable(error) from error
@@ -145,7 +145,7 @@ class Router:
         return answer
 
     def ask_all(self, requests: Sequence[PackedCommand], answered: Answered | None = None) -> list[Any]:
-        """Send commands, those for one server in a row.
+        """Send commands, grouped by server.
 
         Args:
             requests: the commands.
@@ -170,14 +170,14 @@ class Router:
         return call.answers
 
     def confirm(self, answered: Answered, name: str) -> None:
-        """Wait until every replica that could take over from a server has what it answered.
+        """Wait until every replica that could take over from a server has the data of its answers.
 
         Args:
-            answered: the servers that answered, and what about.
-            name: the name of the key to write for that, without a shard's prefix.
+            answered: the servers that answered, and the tags of the answers.
+            name: the name of the key to write for this purpose, without a shard's prefix.
 
         Raises:
-            StoreUnavailableError: if a connection is gone, or replicas do not have the answers in
+            StoreUnavailableError: if a connection is gone, or replicas do not have the data in
                 time.
 
         """
@@ -221,7 +221,7 @@ class Router:
                         self._settle(call, address, index, answer)
                     self._note_answered(call, address, connection, batch)
         except BaseException:
-            # an unread answer would be taken for the answer to a later command
+            # an unread answer would be mistaken for the answer to a later command
             self._connections.drop_all()
             raise
 
@@ -285,7 +285,7 @@ class Router:
 
     def _forget(self, call: _Call, address: Address) -> None:
         self._connections.drop(address)
-        known = self._homes.copy()  # at once: other threads learn homes meanwhile
+        known = self._homes.copy()  # in one step: other threads learn homes meanwhile
         self._homes = {tag: home for tag, home in known.items() if home != address}
         call.lost.append(address)
 
@@ -300,10 +300,10 @@ def _send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequ
 
 
 def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> list[Any]:
-    """Return the answers to a batch. An error that concerns one command only is an answer too.
+    """Return the answers to a batch. An error that concerns only one command is an answer too.
 
-    They wait until the promised copies are on disk. If those do not come in time, an error stands
-    in place of each answer that is none.
+    They wait until the promised copies are on disk. If the copies are late, an error replaces each
+    answer that is not already an error.
 
     Args:
         connection: the connection over which the batch was sent.
@@ -323,18 +323,18 @@ def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> lis
 
 
 def _write_after_reading(connection: Connection, tags: Sequence[str], name: str) -> str:
-    """Let a server make a write on one of its shards, and return the shard's tag.
+    """Have a server write to one of its shards, and return the shard's tag.
 
-    What the server answered earlier on this connection came before the write.
+    The write comes after everything that the server answered earlier on this connection.
 
     Args:
-        connection: the connection over which it answered.
+        connection: the connection over which the server answered.
         tags: prefixes of the shards that it answered for; slots of these may be moving to another
             server.
         name: the name of the key to write, without the prefix.
 
     Raises:
-        RedisError: if it does not take writes for any of them.
+        RedisError: if the server does not accept writes for any of them.
 
     """
     answer: Any = None

@@ -1,8 +1,8 @@
-"""Questions to one server over one connection: its settings, its replicas, its cluster, its disks.
+"""Queries to one server over one connection: its settings, its replicas, its cluster, its disks.
 
-With ``--copies`` no write is acknowledged before it is on the disks of the server and of its
-replicas. Nor is what was read given out, if replicas may take over: with ``--copies``, and on a
-cluster.
+With ``--copies``, no write is acknowledged before it is on the disks of the server and of its
+replicas. If replicas may take over (with ``--copies``, and on a cluster), the same applies to data
+that was read before it is returned.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ Address: TypeAlias = tuple[str, int] | None
 """Host and port of a server; None is the server of the URL."""
 
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
-"""The setting that says for which replicas a cluster votes.
+"""The setting that determines which replicas a cluster votes for.
 
-It votes for none that was long without its master, or was never in step. With 0 it votes for any.
+It votes for none that was away from its master for long or never in step; with 0, for any.
 """
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
 """Milliseconds of the successive waits for copies, two seconds in all.
 
-A wait asks the replicas once how far they are. What they write to disk after that, they report by
-themselves only once a second. So ask again, soon at first.
+A wait asks the replicas once how far they are. They report later writes to disk by themselves only
+once a second. So ask again, soon at first.
 """
 
 REPLICATION = PackedCommand.packed("", "INFO", "replication").command
@@ -39,8 +39,8 @@ class Replicas(NamedTuple):
     """The replicas of a server that could take over from it with the data that they have.
 
     Attributes:
-        number: how many there are.
-        failed: the names in the cluster of those that have failed, each of which may come back.
+        number: the number of these replicas.
+        failed: the cluster's names of the failed ones, each of which may come back.
         away: how many of the failed ones are not connected to the server, and cannot take over
             once they have been away for long.
 
@@ -68,10 +68,10 @@ def parse_info(answer: bytes) -> dict[str, str]:
 
 
 def history(facts: dict[str, str]) -> str:
-    """Return the name of the history of writes that a master continues; empty if it is a replica.
+    """Return the id of the history of writes that a master continues; empty for a replica.
 
-    A server that becomes a master begins a new one. So if the name is the same as before, the
-    server was the master all the time, and still has what it had.
+    A server that becomes a master begins a new history. If the id is unchanged, the server was the
+    master all the time, and still has all its data.
 
     Args:
         facts: the section ``replication`` of INFO.
@@ -92,10 +92,10 @@ def setting(connection: Connection, name: str) -> str | None:
 
 
 def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) -> None:
-    """Refuse a server that would not keep a promise, or is a cluster node when it should not be.
+    """Refuse a server that would not keep a promise, or that unexpectedly is a cluster node.
 
     Raises:
-        ConfigError: if so; it names the setting to change.
+        ConfigError: if the server is refused; the message names the setting to change.
 
     """
     version = info(connection, "server")["redis_version"]
@@ -129,14 +129,13 @@ def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Addres
 
 
 def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
-    """Return the replicas of the master that is asked, and that has the slot.
+    """Return the replicas of the connected master, which has the slot.
 
-    A replica that has failed is one of them: it may only have been cut off, come back, and take
-    over. A failed master that this one replaced is not: when it comes back, nobody votes for it
-    before it is in step, unless the validity factor is 0. But it counts as in step with the copy
-    that it is sent first, and so may take over without what was written since. Therefore it is one
-    of them as soon as it may have asked for that copy: the cluster lists it as a replica only
-    later.
+    A failed replica is included: it may only have been cut off, come back, and take over. A failed
+    master that this one replaced is not: when it comes back, no node votes for it before it is in
+    step, unless the validity factor is 0. However, it counts as in step with the first copy that it
+    receives, so it may take over without later writes. It is therefore included as soon as it may
+    have asked for that copy, because the cluster lists it as a replica only later.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)
@@ -167,7 +166,7 @@ def _addresses(node: dict[bytes, Any]) -> list[tuple[str, int]]:
 
 
 def _attached(facts: dict[str, str]) -> list[dict[str, str]]:
-    """Return what a server says of each replica that is connected to it, in step or not yet."""
+    """Return a server's facts about each connected replica, in step or not yet."""
     described = [value for name, value in facts.items() if name.startswith("slave") and name[5:].isdecimal()]
     return [dict(part.split("=", 1) for part in value.split(",")) for value in described]
 
@@ -182,10 +181,10 @@ def _facts(flat: list[Any]) -> dict[bytes, Any]:
 
 
 def require_copies(connection: Connection, replicas: Replicas) -> None:
-    """Wait until what this connection wrote is on disk here and on as many replicas as there are.
+    """Wait until this connection's writes are on disk here and on that number of replicas.
 
     Raises:
-        RedisError: if it is not, in two seconds.
+        RedisError: if they are not on disk within two seconds.
 
     """
     if are_on_disk(connection, replicas.number):
@@ -206,9 +205,9 @@ def are_on_disk(connection: Connection, copies: int) -> bool:
     Return whether they are, after two seconds at most.
 
     Raises:
-        TooFewCopiesError: if the server was a replica since the connection was opened. Then it has
-            taken over the data of another, perhaps without those writes, and continues from an
-            earlier place: the replicas may have come to the place of those writes without them.
+        TooFewCopiesError: if the server has been a replica since the connection was opened. It then
+            has another server's data, perhaps without those writes, and continues from an earlier
+            offset, so the replicas may have reached the old offset without those writes.
 
     """
     for wait_ms in COPIES_WAITS_MS:
