@@ -175,7 +175,7 @@ class Maintenance:
                 if str(error) not in reasons:  # a lost connection may hide a worse reason
                     _log.warning("maintenance is suspended: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
                 reasons.add(str(error))
-                # an old count would pass for a present one
+                # an old count could be mistaken for a current one
                 self.health = self.health._replace(is_up=is_up, open_reports={})
             else:
                 if reasons:

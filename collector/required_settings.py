@@ -9,10 +9,10 @@ from typing import NamedTuple
 from collector.errors import ConfigError, require_option
 
 OLDEST_VERSION = (7, 0)
-"""EXPIREAT with NX and GT came with Redis 7.0."""
+"""EXPIREAT has had NX and GT since Redis 7.0."""
 
 OLDEST_VERSION_WITH_COPIES = (7, 2)
-"""WAITAOF came with Redis 7.2.
+"""WAITAOF exists since Redis 7.2.
 
 Acknowledgements by replicas need it, and so do tallies on a cluster.
 """
@@ -43,7 +43,7 @@ def require_promise(
         is_cluster: whether the server is a node of a cluster.
 
     Raises:
-        ConfigError: if so; it names the settings to change, and their values.
+        ConfigError: if it would not; the message names the settings to change, and their values.
 
     """
     parts = tuple(map(int, version.split(".")[:2]))
@@ -89,7 +89,7 @@ class Promise(NamedTuple):
 
     Attributes:
         durability: where the counted reports are; None for a command that acknowledges none.
-        copies: how many replicas have them on disk; 0 unless ``replicated``.
+        copies: how many replicas have the reports on disk; 0 unless ``replicated``.
 
     """
 
@@ -107,7 +107,7 @@ def promised(durability: Durability, copies: int, redis_url: str | None) -> Prom
 
     Args:
         durability: where the counted reports are when they are acknowledged.
-        copies: how many replicas have them then, if it is ``replicated``.
+        copies: how many replicas have them then, if ``durability`` is ``replicated``.
         redis_url: the server of the store, or None for the embedded store.
 
     Raises:

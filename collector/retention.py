@@ -1,14 +1,14 @@
 """How long tallies are kept, and how they are retired: by retention or by an operator's command.
 
-Only tallies of closed windows are retired. The windows stay closed, so later reports of them are
-refused and cannot bring a tally back. Upload ids expire by themselves, a day after their last
-window closed by the clock.
+Only tallies of closed windows are retired. The windows stay closed, so later reports for them are
+refused and cannot recreate a tally. Upload ids expire by themselves, a day after their last window
+closed by the clock.
 
-On Redis or Valkey it takes two steps, so that a reader never adds up half a tally. First the names
-leave the index of every shard; then the counts are deleted. A reader looks at the index again after
-reading: a tally that is still in it was complete. If a retirement breaks off, the next one finishes
-it, because names are kept until their counts are deleted. Until then readers see nothing of a
-question in a window of which any tally is going (see `RedisStore`).
+On Redis or Valkey this takes two steps, so that a reader never adds up half a tally. First the
+names are removed from the index of every shard; then the counts are deleted. A reader checks the
+index again after reading: a tally that is still in it was complete. If a retirement is interrupted,
+the next one finishes it, because names are kept until their counts are deleted. Until then, readers
+see no tally of a question in a window if any of them is being retired (see `RedisStore`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from collector.store import keys
 from collector.store.redis_store import RedisStore
 
 RETRY_INTERVAL_S = 60.0
-"""Seconds until a failed retirement is tried again. Nobody waits for it."""
+"""Seconds until a failed retirement is tried again. It is not urgent."""
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ end
 """
 
 NAMES_A_SCRIPT = 1000
-"""A script holds up all uploads while it runs. A thousand names take about a millisecond."""
+"""A script delays all uploads while it runs. A thousand names take about a millisecond."""
 
 
 class TallyName(NamedTuple):
@@ -53,7 +53,7 @@ class TallyName(NamedTuple):
 
     Attributes:
         metric: the metric's name.
-        edition: the metric's edition, which says what the reports mean.
+        edition: the metric's edition, which determines what the reports mean.
         window: the window's name.
 
     """
@@ -76,7 +76,7 @@ class Retirable(Protocol):
         """Return the names of all tallies."""
 
     def retire(self, names: Collection[TallyName]) -> None:
-        """Delete tallies of closed windows for good, and finish what broke off before.
+        """Delete tallies of closed windows for good, and finish interrupted retirements.
 
         A reader sees a tally complete or not at all.
         """
@@ -107,7 +107,7 @@ def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int)
 
 
 class Retention:
-    """Retires tallies whose retention is over, once an hour however often it is called."""
+    """Retires tallies whose retention is over, once an hour no matter how often it is called."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Retention:
         self._next_s = float("-inf")
 
     def __call__(self) -> None:
-        """Retire what is due, once an hour; try again soon if the store does not answer."""
+        """Retire what is due, once an hour, or retry soon if the store does not answer."""
         now_s = self._clock()
         if 0 < self._next_s - now_s <= HOUR_S:  # an instant farther ahead is due: the clock was set back since
             return
@@ -142,7 +142,7 @@ class Retention:
             registry = self._registry()
             names = expired(self._store, registry, now_s=now_s, grace_s=self._grace_s)
             if any(metric.retention_days for metric in registry.counted):
-                # even without a name this finishes a retirement that broke off
+                # even without names this finishes an interrupted retirement
                 self._store.retire(names)
             if names:
                 _log.info("retired %s tallies at the end of their retention", len(names))
@@ -156,7 +156,7 @@ class RedisRetirement:
     """Retires the tallies of a store; see Retirable."""
 
     def __init__(self, store: RedisStore) -> None:
-        """Take a store that is prepared."""
+        """Use a store that is already prepared."""
         self._store = store
 
     def closed_windows(self) -> frozenset[str]:
@@ -168,7 +168,7 @@ class RedisRetirement:
         return frozenset(TallyName(*name.split(":")) for name in self._store.shards.index())
 
     def begun(self) -> frozenset[TallyName]:
-        """Return the names of tallies whose retirement broke off. The next one finishes it."""
+        """Return the tallies whose retirement was interrupted. The next one finishes it."""
         return frozenset(TallyName(*name.split(":")) for name in self._all_going())
 
     def retire(self, names: Collection[TallyName]) -> None:

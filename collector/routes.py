@@ -37,9 +37,9 @@ from collector.store.store_protocol import (
 from collector.store.strata import folded, own_editions
 
 SPARSE_FROM = 1024
-"""Symbols from which a sparse tally is worth the trouble.
+"""The number of symbols from which sparse tallies are worthwhile.
 
-A smaller one is a few kilobytes at most.
+Smaller tallies have a few kilobytes at most.
 """
 
 GREETING = "This is a Hearsay collector: it counts perturbed reports. /v1/openapi.json describes its API.\n"
@@ -51,11 +51,11 @@ routes = Blueprint("collector", __name__)
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the handlers work with.
+    """The objects that the handlers use.
 
     Attributes:
-        served: returns the present definitions and keys. A request calls it once, so that it meets
-            one state from beginning to end.
+        served: returns the present definitions and keys. A request calls it once, so that it uses
+            the same state throughout.
         store: the tallies.
         grace_s: seconds after its end during which a window still takes reports.
         snapshot_interval_s: minimum number of seconds between two looks at open windows.
@@ -107,7 +107,7 @@ def post_reports() -> Response:
 
 @routes.post("/v1/uploads")
 def post_uploads() -> Response:
-    """Count a batch of uploads that a relay hands on."""
+    """Count a batch of uploads that a relay forwards."""
     service = _service()
     served = service.served()
     key = require_key(request.environ, served.access, Role.RELAY)
@@ -148,8 +148,8 @@ def get_tallies() -> Response:
     if preliminary:
         snapshot = _snapshot(service, closed)
         tallies, headers = chain(tallies, snapshot), {SNAPSHOT_TAKEN: utc_of(snapshot.taken_s)}
-    # Complete before the first byte: a store that dies meanwhile must cause an error, not a shorter
-    # answer.
+    # The tallies are complete before the first byte: a store that fails meanwhile must cause an
+    # error, not a shorter answer.
     readable = [tally for tally in tallies if key.may_read(tally.metric)]
     known = {**service.store.own_editions(), **own_editions(service.served().registry)}
     body = "".join(_lines(folded(readable, known)))
@@ -158,13 +158,13 @@ def get_tallies() -> Response:
 
 @routes.get("/healthz")
 def get_healthz() -> Response:
-    """Say that the process lives."""
+    """Report that the process is alive."""
     return Response("alive\n", mimetype=TEXT)
 
 
 @routes.get("/readyz")
 def get_readyz() -> Response:
-    """Say whether the store takes uploads."""
+    """Report whether the store accepts uploads."""
     _service().store.require_writable()
     return Response("ready\n", mimetype=TEXT)
 
@@ -180,7 +180,7 @@ def _snapshot(service: Service, closed: frozenset[str]) -> Snapshot:
 
 
 def _tagged(body: bytes) -> Response:
-    """Return a JSON document with an ETag: clients fetch it only if it is new."""
+    """Return a JSON document with an ETag, so that clients fetch it only if it has changed."""
     response = Response(body, mimetype=JSON, headers={"Cache-Control": "no-cache"})
     response.set_etag(sha256(body).hexdigest()[:32])
     response.make_conditional(request)
@@ -225,10 +225,10 @@ _NEEDS = {
 
 
 def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> AccessKey:
-    """Return the key that a WSGI request bears.
+    """Return the key that a WSGI request presents.
 
     Raises:
-        ProblemError: 401 if the request bears no known key, 403 if its key has another role.
+        ProblemError: 401 if the request presents no known key, 403 if its key has another role.
 
     """
     scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")

@@ -1,6 +1,6 @@
 """Runs the service.
 
-The store starts first, then the chores and the workers; they end in reverse order.
+The store starts first, then the chores and the workers. They stop in reverse order.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 WORKER_STOP_S = 10
-"""Seconds that a worker may take to finish its requests.
+"""Seconds within which a worker must finish its requests.
 
-That is more than the store may take to answer one.
+This is more than the time limit for one answer of the store.
 """
 
 MAX_CONNECTIONS = 512
-"""Connections that a worker holds at once: half of the files that many systems let it open.
+"""Connections that a worker keeps at once: half of the files that many systems allow it to open.
 
-More wait in the kernel.
+Further ones wait in the kernel.
 """
 
 
@@ -61,8 +61,8 @@ class RunningStore(NamedTuple):
 
     Attributes:
         store: the main process's own connection.
-        reopen: returns another connection; workers call it.
-        look_after: to be called every second; returns whether the embedded store's size was noted.
+        reopen: returns another connection to the store; workers call it.
+        look_after: call it every second; returns whether the embedded store's size was noted.
         restarts: returns how often the embedded store has ended by itself.
         once: the editions that were ever served, as METRIC:EDITION.
 
@@ -76,11 +76,11 @@ class RunningStore(NamedTuple):
 
 
 class Chores(NamedTuple):
-    """What runs besides the workers, and what it shares with them.
+    """The tasks that run beside the workers, and the objects that they share.
 
     Attributes:
         shared_state: where workers read the definitions and keys.
-        counts: where workers count requests, for the metrics and the watch of the own clock.
+        counts: where workers count requests, for the metrics and the watch of this host's clock.
         reloader: reads the files again.
 
     """
@@ -102,7 +102,7 @@ def serve(config: CollectorConfig) -> None:
     if find_spec("flask") is None:
         raise ModuleNotFoundError(name="flask")
     configure(config.log_format)
-    # until the workers run: all files are being read anyway
+    # ignored until the workers run, because all files are being read anyway
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     served = Served(config.read_registry(), access_of(config))
     address = resolve(config.host)
@@ -133,7 +133,7 @@ def serve(config: CollectorConfig) -> None:
 
 
 def access_of(config: CollectorConfig) -> Access:
-    """Return who may do what.
+    """Return the keys and what they allow.
 
     Raises:
         ConfigError: if the access file cannot be used.
@@ -157,7 +157,7 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
     """
     with contextlib.ExitStack() as stack:
         url, look_after = config.redis_url, _nothing_to_note
-        restarts: Callable[[], int] = lambda: 0  # noqa: E731 its own server is the operator's
+        restarts: Callable[[], int] = lambda: 0  # noqa: E731 the operator runs this server
         if url is None:
             memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
             embedded = stack.enter_context(EmbeddedStore(config.data_dir, memory_bytes=memory_bytes))
@@ -178,10 +178,10 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
 
 
 def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: int) -> None:
-    """Refuse a registry that would no longer count what devices report in windows that are open.
+    """Refuse a registry that does not count everything that devices report in open windows.
 
     Raises:
-        ConfigError: naming the editions, and what to do.
+        ConfigError: if it does not; the message names the editions, and what to do.
         StoreUnavailableError: if the store does not answer.
 
     """
@@ -193,7 +193,7 @@ ALLOWING = "--allow-unknown-editions"
 
 
 def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Make a store ready to count the reports of a registry; return what it ever counted.
+    """Prepare a store for the reports of a registry, and return all editions that it ever counted.
 
     Returns:
         The editions that were ever served, as METRIC:EDITION.
@@ -209,7 +209,7 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
 
 
 def _readmit(config: CollectorConfig, store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Do as `admit`, for a registry that is read again while the service runs."""
+    """Do the same as `admit` for a registry that is reloaded while the service runs."""
     if not config.allows_unknown_editions:
         require_known_editions(store, registry, grace_s=config.grace_s)
     return admit(store, registry)
@@ -254,7 +254,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
 
 
 def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Mapping[tuple[str, str], int]]:
-    """Return what counts the reports of open windows, or counts none if nobody wants metrics."""
+    """Return a counter of the reports in open windows, which is always empty without metrics."""
     if config.metrics_bind is None:
         return dict
     return OpenReports(store, grace_s=config.grace_s, interval_s=config.snapshot_interval_s)
@@ -281,8 +281,8 @@ def worker_app(
 ) -> Flask:
     """Return the application of one worker process. Run in the worker.
 
-    It needs neither the files nor the store to start: they may all be away when a worker is
-    replaced.
+    It needs neither the files nor the store to start: all of them may be unavailable when a worker
+    is replaced.
     """
     from collector.app import create_app  # noqa: PLC0415 80 ms, which the main process does without
 
@@ -298,7 +298,7 @@ def worker_app(
 
 
 def _nothing_to_note() -> bool:
-    """Look after a store that somebody else runs."""
+    """Do nothing, because somebody else runs the store."""
     return True
 
 

@@ -1,14 +1,15 @@
 """The relay over HTTP, as an ASGI application: it speaks to devices as a collector does.
 
 Only the upload in the body of a request is used. It is encoded again, so that white space and the
-order of members reveal nothing about a device. No address and no other header is read, kept or sent
-on. Every answer lists the same stopped questions: the relay's own list, which no upload changes.
+order of members reveal nothing about a device. No address or other header is read, kept or
+forwarded. Every answer lists the same stopped questions: the relay's own list, which no upload
+changes.
 
 A device sends head and body together, so its body arrives within moments. A client that announces a
-body and keeps it back costs a connection and up to the largest body. So there is a limit of time
-and a limit of bodies. If there is one body too many, the oldest wait ends, once it has lasted a
-moment. An attacker who blocks the others is more likely to be the oldest than a device. Many
-devices that come at once are not ended for that: their bodies are there, and only not read yet.
+body and withholds it costs a connection and up to the largest body, so time and the number of
+bodies are limited. If there is one body too many, the oldest wait ends, once it has lasted a
+moment. The oldest is more likely to be an attacker who blocks the others than a device. Many
+devices at once are not cut off: their bodies have arrived, only unread.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 
 MAX_HELD_BYTES = 67_108_864
-"""Bytes of all held uploads: a thousand of the largest, a hundred thousand of the usual ones."""
+"""Maximum bytes of all held uploads: a thousand of the largest, a hundred thousand usual ones."""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
-"""Seconds to wait: until something has started again, or until the relay's key has a new quota."""
+"""Seconds to wait: until a service has restarted, or until the relay's key has a new quota."""
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -45,16 +46,16 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 BODY_DEADLINE_S = 15.0
-"""How long the body of an upload may take: 64 KiB over a very slow line."""
+"""The maximum time for the body of an upload: 64 KiB over a very slow line."""
 
 MOMENT_S = 0.5
-"""How long the oldest body may take, however many others come."""
+"""The time that the oldest body may always take, however many others arrive."""
 
 TURN_S = 0.01
-"""How long a body that is one too many waits before it looks for a place again."""
+"""The time that a body beyond the limit waits before it tries again."""
 
 MAX_ARRIVING = 512
-"""Bodies that may arrive at once: 32 MiB of the largest.
+"""Maximum number of bodies that arrive at once: 32 MiB of the largest.
 
 This is half of the connections that a relay has besides those of held uploads, so there is always a
 connection left for the next client.
@@ -62,7 +63,7 @@ connection left for the next client.
 
 
 class Room:
-    """Limits how much is held at once, so that memory is bounded however many devices come.
+    """Limits the uploads held at once, so that memory is bounded for any number of devices.
 
     Only complete uploads take room. Bodies that are still arriving have a limit of their own (see
     `Arrivals`).
@@ -74,10 +75,10 @@ class Room:
         self._bytes = max_bytes
 
     def require(self, size: int = 0) -> None:
-        """Check that an upload fits in.
+        """Check that there is room for an upload.
 
         Raises:
-            ProblemError: 503 if it does not.
+            ProblemError: 503 if there is not.
 
         """
         if self._uploads < 1 or self._bytes < size:
@@ -85,7 +86,7 @@ class Room:
 
     @contextmanager
     def taken(self, size: int) -> Iterator[None]:
-        """Take the room of an upload of a given size in bytes while the context is entered.
+        """Reserve room for an upload of a given size in bytes while the context is entered.
 
         Raises:
             ProblemError: 503 if there is none.
@@ -118,7 +119,7 @@ class RelayApp:
             mixer: delivers uploads.
             room: the limit of held uploads.
             arrivals: the limit of arriving bodies.
-            stopped: returns the stopped questions that every device is told.
+            stopped: returns the stopped questions, which every device receives.
             counters: counts problems for the metrics; by default, new counters that nobody reads.
 
         """
@@ -143,8 +144,8 @@ class RelayApp:
             response = self._problem(ProblemError(BY_CODE[error.code], str(error)))
         except CollectorUnavailableError:
             response = self._problem(_retryable(Problem.COLLECTOR_UNAVAILABLE))
-        except Exception as error:  # noqa: BLE001 whatever it is, the device gets an answer
-            # The log line names our code. It never holds the request, its address or its body.
+        except Exception as error:  # noqa: BLE001 whatever the error is, the device gets an answer
+            # The log line names our code. It never contains the request, its address or its body.
             _log.exception("a request failed: %s", type(error).__name__)
             response = self._problem(ProblemError(Problem.INTERNAL_ERROR))
         stopped = self._stopped()
@@ -175,7 +176,7 @@ class RelayApp:
         self._room.require()
         async with self._arrivals.receiving():
             upload = read_upload(await _read_body(receive, length))
-        line = upload.encode()  # nothing else of the request is held
+        line = upload.encode()  # nothing else of the request is kept
         with self._room.taken(len(line)):
             answer = await self._mixer.deliver(upload.id, line)
         if isinstance(answer, LineProblem):
@@ -193,7 +194,7 @@ class RelayApp:
 
 
 async def _read_body(receive: Receive, length: int | None) -> bytes:
-    """Return a whole body. It may be chunked: this server shows whether the last chunk came."""
+    """Return a whole body. It may be chunked: this server shows whether the last chunk arrived."""
     body = bytearray()
     more = True
     while more:
@@ -231,7 +232,7 @@ class Arrivals:
         """Receive one body while the context is entered.
 
         Raises:
-            ProblemError: 408 if it takes too long, or if it is the oldest when there is one too
+            ProblemError: 408 if the body takes too long, or is the oldest when there is one too
                 many.
 
         """

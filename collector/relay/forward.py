@@ -1,14 +1,14 @@
-"""A relay's exchanges with its collector. The only module of the collector that imports requests.
+"""A relay's exchanges with its collector. Only this module of the collector imports requests.
 
-An exchange has a limit of its own. A socket's timeout starts again with every byte, so an answer
+An exchange has its own time limit. A socket's timeout starts again with every byte, so an answer
 that arrives byte by byte would never end. The SDK has the same limit; collector and SDK do not
 import each other.
 
 aiohttp would need neither threads nor that limit, about 115 lines fewer. A batch of 900 uploads
 took a relay 0.28 ms of processor time with it, and 1.15 ms with requests (medians of three runs of
 nine rounds each): 1 us an upload, of about 190. But it takes 60 ms more to import, 3 MiB more
-memory and seven more packages, and a relay would no longer trust the authorities, nor use the
-proxies, that requests takes from its environment.
+memory and seven more packages, and a relay would no longer use the certificate authorities and
+proxies that requests reads from its environment.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ UPLOADS_PATH = "/v1/uploads"
 REGISTRY_PATH = "/v1/registry"
 
 MAX_REGISTRY_BYTES = 4_194_304
-"""Far more than a registry of a thousand questions takes."""
+"""Far more than the size of a registry with a thousand questions."""
 
 CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 10.0
-"""Twice the time in which the store must answer the collector.
+"""Twice the time limit for the store's answer to the collector.
 
 A device waits half a minute altogether.
 """
 
 DEADLINE_S = 14.0
-"""For the whole exchange, including connecting.
+"""Seconds for the whole exchange, including connecting.
 
-A dripping answer occupies a forwarder little longer than no answer.
+An answer that arrives slowly occupies a forwarder little longer than no answer.
 """
 
 _CHUNK_BYTES = 65_536
 
 REFUSING_STATUSES = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
-"""The key is wrong, or the server is no collector: waiting does not help."""
+"""The key is wrong, or the server is not a collector: waiting does not help."""
 
 
 class CollectorUnavailableError(HearsayError):
@@ -61,12 +61,12 @@ class CollectorUnavailableError(HearsayError):
 
     Attributes:
         is_refusal: whether the collector refuses all batches of this relay until its settings are
-            mended.
+            corrected.
 
     """
 
     def __init__(self, problem: str, *, is_refusal: bool = False) -> None:
-        """Say what the collector did."""
+        """Describe the collector's response."""
         super().__init__(problem)
         self.is_refusal = is_refusal
 
@@ -82,7 +82,7 @@ class Forwarder:
         self._thread = threading.local()
 
     def post(self, body: bytes) -> bytes:
-        """Send a batch once and return the body of the answer. Nothing else of it is read.
+        """Send a batch once and return the body of the answer. Nothing else in the answer is read.
 
         Raises:
             CollectorUnavailableError: if there is no answer, or its status is not 200.
@@ -127,7 +127,7 @@ class Forwarder:
                 if response.status_code != HTTPStatus.OK:
                     raise _refused(response.status_code)
                 return _read(response, max_answer_bytes)
-        except requests.RequestException as error:  # its text names addresses
+        except requests.RequestException as error:  # its text contains addresses
             raise CollectorUnavailableError(failure_of(error).words()) from None
         except TimeoutError:
             raise CollectorUnavailableError(f"its answer was incomplete after {DEADLINE_S:g} seconds") from None
@@ -194,8 +194,8 @@ class ForwardDeadline:
         """Limit the exchange inside the context. The connection may stay open for the next one.
 
         Raises:
-            TimeoutError: if it took longer, whatever its result: an answer that was cut short may
-                look complete.
+            TimeoutError: if it took longer, regardless of its result: an answer that was cut short
+                may look complete.
 
         """
         self._is_over = False
@@ -206,7 +206,7 @@ class ForwardDeadline:
             yield
         finally:
             timer.cancel()
-            timer.join()  # otherwise it might cut the next exchange
+            timer.join()  # otherwise it might end the next exchange
             self._release()
             if self._is_over:
                 raise TimeoutError
@@ -224,7 +224,7 @@ class ForwardDeadline:
                 return connection
 
             def request(self, *args: Any, **settings: Any) -> None:  # noqa: ANN401 as in the base
-                if self.sock is not None:  # open since an earlier exchange
+                if self.sock is not None:  # still open from an earlier exchange
                     watch(self.sock)
                 super().request(*args, **settings)
 
@@ -232,7 +232,7 @@ class ForwardDeadline:
         return pool
 
     def _watch(self, connection: socket.socket) -> None:
-        """Keep our own handle of a connection.
+        """Keep a separate handle of a connection.
 
         TLS takes over the first handle, and urllib3 may close it early.
         """

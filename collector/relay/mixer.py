@@ -1,7 +1,7 @@
 """Holds uploads until the batch in which they leave is answered.
 
-Lives in one event loop, and writes nothing to disk. A batch itself is pure: instants and randomness
-are its arguments.
+It runs in one event loop and writes nothing to disk. A batch itself is pure: times and randomness
+are arguments.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from collector.log import Event
 from collector.relay.forward import CollectorUnavailableError
 
 Waiter = TypeVar("Waiter")
-"""What waits for the answer to an upload."""
+"""The object that waits for the answer to an upload."""
 
 Permute = Callable[[int], list[int]]
 """A source of random permutations of 0 to n-1."""
 
 SHORTEST = 0.5
-"""The shortest random time for which a batch gathers, as a part of the longest.
+"""The shortest random gathering time of a batch, as a fraction of the longest.
 
-Short times would mix nothing.
+Shorter times would not mix anything.
 """
 
 FORWARDERS = 4
-"""Batches that are sent at once: more than one, so that a slow batch does not delay the others."""
+"""Batches sent concurrently: more than one, so that a slow batch does not delay the others."""
 
 ANSWER_DEADLINE_S = 25.0
 """The longest time that a device waits for its answer: the SDK gives up after 30 seconds."""
@@ -58,8 +58,8 @@ class HeldUpload(NamedTuple, Generic[Waiter]):
     Attributes:
         upload: the upload's id.
         body: the encoded upload, in one line.
-        waiters: what waits for its answer; more than one if a device sent the upload again
-            meanwhile.
+        waiters: the objects that wait for its answer; more than one if a device sent the upload
+            again meanwhile.
 
     """
 
@@ -70,7 +70,7 @@ class HeldUpload(NamedTuple, Generic[Waiter]):
 
 @dataclass
 class Batch(Generic[Waiter]):
-    """Uploads that gather."""
+    """Uploads that are gathering."""
 
     _uploads: dict[str, HeldUpload[Waiter]] = field(default_factory=dict)
     _bytes: int = 0
@@ -80,7 +80,7 @@ class Batch(Generic[Waiter]):
 
         Returns False if there is no room.
 
-        If two bodies have one id, the first is sent: the collector would count the first, too.
+        If two bodies have one id, the first is sent, because the collector would count it, too.
         """
         if upload in self._uploads:
             self._uploads[upload].waiters.append(waiter)
@@ -98,22 +98,22 @@ class Batch(Generic[Waiter]):
         return len(self._uploads) == MAX_BULK_UPLOADS
 
     def permuted(self, permute: Permute) -> list[HeldUpload[Waiter]]:
-        """Return the uploads in a random order, which reveals nothing about when they came."""
+        """Return the uploads in a random order, which reveals nothing about their arrival times."""
         uploads = list(self._uploads.values())
         return [uploads[index] for index in permute(len(uploads))]
 
 
 def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
-    """Return for how many seconds after its first upload a batch gathers, unless it fills."""
+    """Return the seconds from a batch's first upload until it leaves, unless it fills earlier."""
     return uniform(SHORTEST * longest_s, longest_s)
 
 
 class _Left(NamedTuple):
-    """A batch that has left, and is not answered yet.
+    """A batch that was sent and is not answered yet.
 
     Attributes:
-        uploads: how many it has.
-        at_ns: nanoseconds of the monotonic clock when it left.
+        uploads: the number of its uploads.
+        at_ns: the monotonic clock in nanoseconds when it was sent.
 
     """
 
@@ -157,11 +157,11 @@ class Mixer:
         self._batch: Batch[asyncio.Future[LineAnswer]] = Batch()
         self._timer: asyncio.TimerHandle | None = None
         self._under_way: dict[asyncio.Task[None], _Left] = {}  # the oldest first
-        self._count_under_way()  # a worker that died may have left what it held
+        self._count_under_way()  # a worker that died may have left its values
         self._is_failing = False
 
     async def deliver(self, upload: str, body: bytes) -> LineAnswer:
-        """Hold an upload until the collector has answered it, and return the answer.
+        """Keep an upload until the collector has answered it, and return the answer.
 
         Args:
             upload: the upload's id.
@@ -200,12 +200,12 @@ class Mixer:
         task.add_done_callback(self._end)
 
     def _end(self, task: asyncio.Task[None]) -> None:
-        """Forget a batch that was answered, or given up."""
+        """Forget a batch that was answered or abandoned."""
         del self._under_way[task]
         self._count_under_way()
 
     def _count_under_way(self) -> None:
-        """Note what waits for the collector. What still gathers would say when uploads come."""
+        """Note what waits for the collector. What is still gathering would reveal arrivals."""
         left = list(self._under_way.values())
         self._counters.put(HELD, sum(batch.uploads for batch in left))
         self._counters.put(OLDEST_NS, left[0].at_ns if left else 0)
@@ -219,8 +219,8 @@ class Mixer:
         """Send a batch when its turn comes, and pass the answers to all waiters.
 
         Uploads whose devices have stopped waiting are left out: those devices were told to send
-        them again. Otherwise a collector that hangs would get ever older batches, and the relay
-        would hold ever more.
+        them again. Otherwise a collector that hangs would get older and older batches, and the
+        relay would keep more and more of them.
         """
         async with self._idle_threads:
             waited_for = [upload for upload in uploads if _waiters([upload])]
@@ -257,7 +257,7 @@ class Mixer:
     def _note_failure(self, error: CollectorUnavailableError) -> None:
         """Log the first of consecutive failures.
 
-        A line for every failure would reveal when uploads came.
+        A line for every failure would reveal when uploads arrived.
         """
         if not self._is_failing:
             _log.warning(

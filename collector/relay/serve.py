@@ -1,4 +1,4 @@
-"""Runs the relay, on settings that are validated once: one process that mixes.
+"""Runs the relay with settings that are validated once: one process that mixes.
 
 It is replaced if it dies.
 """
@@ -33,14 +33,14 @@ DEFAULT_GATHER_S = 5.0
 MAX_GATHER_S = 10.0
 """A device waits half a minute for its answer.
 
-Gathering and the collector's own time stay well below that.
+The gathering time and the collector's response time together stay well below that.
 """
 
 DEFAULT_HELD = 4096
-"""About four hundred uploads a second, if each is held for ten seconds."""
+"""Enough for about four hundred uploads a second, if each is held for ten seconds."""
 
 MAX_HELD = 60_000
-"""Each needs a connection, and an address has about this many ports."""
+"""Each held upload needs a connection, and an address has about this many ports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +50,12 @@ class RelayConfig:
     Attributes:
         collector: the base URL of the collector, such as ``https://telemetry.example.com``.
         key: the relay key that the collector knows.
-        state: the file in which the stops that the relay hands out are kept.
+        state: the file with the stops that the relay hands out.
         host: the address to listen on.
         port: the TCP port to listen on, from 1 to 65535.
         gather_s: maximum number of seconds for which a batch gathers, above 0.
-        held: maximum number of uploads that are held at once.
-        log_format: how lines on standard error are written.
+        held: maximum number of uploads held at once.
+        log_format: the format of lines on standard error.
         metrics_bind: address and port to serve Prometheus metrics on, or None.
         allow_plain_http: whether the collector's URL may be an http URL of another machine.
 
@@ -76,10 +76,10 @@ class RelayConfig:
         """Refuse settings that cannot work.
 
         Raises:
-            ConfigError: naming the setting; an OptionError unless that is the key.
+            ConfigError: if one cannot work, which it names; an OptionError unless it is the key.
 
         """
-        if not is_base_url(self.collector):  # not shown: it may hold a password
+        if not is_base_url(self.collector):  # not shown: it may contain a password
             raise OptionError(
                 "--to must be a URL such as https://telemetry.example.com, without a user, a query or spaces"
             )
@@ -103,16 +103,16 @@ _log = logging.getLogger(__name__)
 SPARE_CONNECTIONS = 1024
 """Connections besides those of held uploads.
 
-They are for arriving bodies (see `Arrivals`), for answers that there is no room, and for health
-checks.
+They are for arriving bodies (see `Arrivals`), for answers that report a lack of room, and for
+health checks.
 """
 
 SPARE_FILES = 128
-"""Files besides connections: the process's own, and its connections to the collector."""
+"""Open files besides connections: the process's own, and its connections to the collector."""
 
 
 def serve(config: RelayConfig) -> None:
-    """Serve until a signal ends it; held uploads are sent and answered first.
+    """Serve until a signal arrives. Held uploads are then sent and answered first.
 
     Raises:
         ConfigError: if the address or the file of stops cannot be used, or the collector refuses
@@ -172,7 +172,7 @@ def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> Rela
 
 
 def _allow_files(needed: int) -> None:
-    """Let this process and its children open enough files: a connection is a file, too."""
+    """Allow this process and its children to open enough files: a connection is a file, too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise ConfigError(
@@ -184,7 +184,7 @@ def _allow_files(needed: int) -> None:
 
 
 def _check_file(file: StopsFile) -> None:
-    """Begin the file of stops if there is none, and make sure that it can be written."""
+    """Create the file of stops if there is none, and make sure that it can be written."""
     with file.locked():
         if not file.path.exists():
             _log.warning(

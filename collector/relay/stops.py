@@ -1,20 +1,20 @@
-"""The stopped questions that a relay hands out: which, since when, and how it learns of them.
+"""The stopped questions that a relay hands out, since when, and how it learns about them.
 
-A device asks a stopped question no more until its user opts out. If a collector could have a relay
-tell one device of a stop and not the next, it would know that device again by what it no longer
-sends. Therefore:
+A device no longer asks a stopped question until its user opts out. If a collector could make a
+relay announce a stop to one device and not to the next, it could recognize that device by the
+missing reports. Therefore:
 
-* What a relay hands out depends on no upload and no answer to one. The relay reads the collector's
-  registry at random times of its own, and every device gets the same list.
+* The list that a relay hands out does not depend on any upload or on the answer to one. The relay
+  reads the collector's registry at random times of its own, and every device gets the same list.
 * A stop is handed out once the collector has listed it for a day, in every reading. Until then the
   operator can take it back.
-* A stop that was handed out is handed out for good. A collector that lists it no more changes
-  nothing, so that every device has it after its next upload. The question's own ``expires`` does
-  not end it either: the collector would say when that is.
-* Only an edition that the same document defines counts, and the list is as long as a device reads.
+* A stop that was handed out is handed out for good. It does not matter if the collector no longer
+  lists it, so that every device has it after its next upload. The question's own ``expires`` does
+  not end it either, because the collector would control that date.
+* Only editions that the same document defines count, and the list is as long as a device reads.
 
-A file keeps the stops. It names questions, and nothing of any device. Several relays on one machine
-may share it.
+A file stores the stops. It names questions, and contains nothing about any device. Several relays
+on one machine may share it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LISTED_FOR_S: Final = 86_400
 """Seconds for which the collector must have listed a stop before it is handed out."""
 
 MAX_FILE_BYTES: Final = 65_536
-"""Far more than two lists of the most entries take."""
+"""Far more than the size of two lists of maximum length."""
 
 LONGEST_WAIT_S: Final = 7200.0
 """The longest time between two readings; each is a random part of it, so an hour on average."""
@@ -59,12 +59,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """What a relay knows of stopped questions.
+    """A relay's knowledge of stopped questions.
 
     Attributes:
-        handed_out: what every device is told, the first first.
-        listed_since: Unix seconds of the reading from which on every reading listed a stop, for
-            those that are not handed out.
+        handed_out: the stops that every device receives, the earliest first.
+        listed_since: for each stop that is not handed out yet, Unix seconds of the first reading
+            since which every reading has listed it.
 
     """
 
@@ -72,11 +72,11 @@ class Stops:
     listed_since: Mapping[MetricEdition, int] = field(default_factory=dict)
 
     def after(self, listed: Iterable[MetricEdition], now_s: int) -> Stops:
-        """Return what is known after a reading of the registry.
+        """Return the knowledge after a reading of the registry.
 
         Args:
-            listed: what the collector lists.
-            now_s: Unix seconds of the reading. A clock that was set back begins the day anew.
+            listed: the stops that the collector lists.
+            now_s: Unix seconds of the reading. If the clock was set back, the day begins again.
 
         """
         since = {stop: min(self.listed_since.get(stop, now_s), now_s) for stop in listed if stop not in self.handed_out}
@@ -84,7 +84,7 @@ class Stops:
         return replace(self, listed_since=since).handing_out(confirmed)
 
     def handing_out(self, more: Iterable[MetricEdition]) -> Stops:
-        """Return the same with more stops handed out, as far as the list has room."""
+        """Return the same knowledge with more stops handed out, as far as the list has room."""
         handed_out = self.handed_out
         for stop in more:
             longer = (*handed_out, stop)
@@ -130,11 +130,11 @@ class Stops:
 def listed_in(document: bytes) -> list[MetricEdition]:
     """Return the stops that a collector's registry lists.
 
-    Entries of another form, and editions that the registry does not define, are left out; so is
-    what comes after the most entries.
+    Entries of another form, editions that the registry does not define, and entries beyond the
+    maximum number are left out.
 
     Raises:
-        ValueError: if it is no registry.
+        ValueError: if the document is not a registry.
 
     """
     registry = _object(document)
@@ -186,17 +186,17 @@ class StopsFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Name the file."""
+        """Store the path. Nothing is read yet."""
         self.path = path
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other relays from the file while the context is entered.
+        """Prevent other relays from using the file while the context is entered.
 
         Otherwise a relay could undo what another has just written.
 
         Raises:
-            ConfigError: if the lock cannot be made.
+            ConfigError: if the lock cannot be created.
 
         """
         try:
@@ -213,10 +213,10 @@ class StopsFile:
             os.close(lock)
 
     def read(self) -> Stops:
-        """Return what the file says; without a file, nothing is known.
+        """Return the content of the file. Without a file, nothing is known.
 
         Raises:
-            ConfigError: if it is damaged or cannot be read; it says what to do.
+            ConfigError: if it is damaged or cannot be read; the message says what to do.
 
         """
         try:
@@ -250,7 +250,7 @@ class StopsReader:
     """Keeps the list of stops up to date, in a thread.
 
     Attributes:
-        handed_out: the stops that every device is told.
+        handed_out: the stops that every device receives.
 
     """
 
@@ -262,7 +262,7 @@ class StopsReader:
         clock: Callable[[], float],
         uniform: Callable[[float, float], float],
     ) -> None:
-        """Read the file; the collector is not asked yet.
+        """Read the file. The registry is not requested yet.
 
         Args:
             file: where the stops are kept.
@@ -296,7 +296,7 @@ class StopsReader:
             self.read()
 
     def read(self) -> None:
-        """Read the registry once. What cannot be read or written changes nothing, and is logged."""
+        """Read the registry once. If reading or writing fails, log that and change nothing."""
         try:
             listed = listed_in(self._get_registry())
             self._take(listed)
@@ -311,11 +311,11 @@ class StopsReader:
         now_s = int(self._clock())
         with self._file.locked():
             kept = self._file.read()
-            # what was handed out stays so, whatever has become of the file
+            # stops that were handed out stay so, whatever has happened to the file
             stops = Stops(listed_since=kept.listed_since).handing_out((*self.handed_out, *kept.handed_out))
             stops = stops.after(listed, now_s)
             if stops != kept:
-                self._file.write(stops)  # on disk before the first device hears of it
+                self._file.write(stops)  # on disk before the first device receives it
         self.handed_out = stops.handed_out
         if stops.without_room(now_s) and not self._is_full:
             _log.warning(
