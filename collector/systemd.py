@@ -1,6 +1,6 @@
 """What the service tells systemd: sd_notify, see its manual page.
 
-Only the main process tells anything: systemd ignores others. Without a manager nothing is sent.
+Only the main process sends messages: systemd ignores others. Without a manager it sends none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def reloading() -> tuple[str, str]:
 
 
 def status(words: str) -> str:
-    """Return the line that ``systemctl status`` is to show."""
+    """Return the message that sets the line in ``systemctl status``."""
     return f"STATUS={' '.join(words.split())}"
 
 

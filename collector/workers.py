@@ -36,27 +36,27 @@ RESTART_DELAY_S = 1.0
 POLL_S = 0.05
 
 ANSWER_TIMEOUT_S = 5.0
-"""How long the service may take to say whether it is ready: as long as its store may take."""
+"""The time limit for the service's answer whether it is ready: that of its store."""
 
 HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYTES)
 """The cost limits of a connection.
 
 They are 15 seconds without a complete head, also between two requests, and 64 KiB unread.
 
-HTTP/2 is not offered, because a single connection of it may hold hundreds of requests.
+HTTP/2 is not offered, because a single connection could contain hundreds of requests.
 """
 
 _log = logging.getLogger(__name__)
 
 
 class _Server(MPServer):
-    """A server that a second signal does not hang."""
+    """A server that does not hang after a second signal."""
 
     def signal_handler_interrupt(self, *_: object, **__: object) -> None:
         """Wake the main loop, from another thread.
 
-        This runs between any two steps of the main thread. There, or in an earlier signal's
-        handler, it may hold the lock that waking needs.
+        This runs between any two steps of the main thread. That thread, or an earlier signal's
+        handler in it, may have the lock that waking needs.
         """
         self.interrupt_signal = True
         threading.Thread(target=self._interrupt).start()
@@ -100,7 +100,7 @@ def run_workers(
             http1_settings=HTTP1,
             **settings,
         )
-        # On SIGHUP the server itself would replace all workers, and lose the connections that wait
+        # On SIGHUP the server itself would replace all workers, and lose the connections waiting
         # for them.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, lambda *_: on_hangup()))
         with contextlib.suppress(SystemExit):  # raised if a worker ended unexpectedly
@@ -117,14 +117,14 @@ def run_workers(
 def begin_worker() -> None:
     """Make this process end with its parent, and without a traceback.
 
-    The server has set up its log.
+    The server has already configured its log.
     """
-    os.environ.pop(VARIABLE, None)  # the main process alone tells systemd
-    # a whole process group may get it, for example when a terminal closes
+    os.environ.pop(VARIABLE, None)  # only the main process notifies systemd
+    # a whole process group may receive it, for example when a terminal closes
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    # When the interpreter shuts down, the server's idle threads would abort, with a traceback in
-    # the log. The process has finished its requests by then, so it may simply end.
+    # When the interpreter shuts down, the server's idle threads would abort with a traceback in the
+    # log. The process has finished its requests by then, so it can simply exit.
     atexit.register(os._exit, 0)
 
 
@@ -141,7 +141,7 @@ def resolve(host: str, option: str = "--bind") -> str:
 
     Args:
         host: the name.
-        option: the option that it comes from, for the error.
+        option: the option with the name, for the error.
 
     Raises:
         ConfigError: if this machine has no such address.
@@ -161,7 +161,7 @@ def require_free_address(address: str, port: int) -> None:
     The workers share their sockets, and would silently share the port with another service.
 
     Raises:
-        ConfigError: if so.
+        ConfigError: if the port is in use.
 
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -174,15 +174,15 @@ def require_free_address(address: str, port: int) -> None:
 
 
 def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:
-    """Print one line as soon as the service answers that it is ready. For programs, log it instead.
+    """Print one line as soon as the service reports that it is ready. For programs, log it instead.
 
-    systemd is told as soon as the service answers at all: one whose store is full or away still
-    serves, and must not be restarted for that.
+    systemd is notified as soon as the service answers at all: a service whose store is full or
+    unavailable still serves, and must not be restarted for that.
 
     Args:
         host: the host that the service listens on.
         port: its port.
-        words: what the line says after the address.
+        words: the text after the address.
         log_format: whether the line is for people or for programs.
 
     """

@@ -2,8 +2,7 @@
 
 Only the upload in the body of a request is used. It is encoded again, so that white space and the
 order of members reveal nothing about a device. No address or other header is read, kept or
-forwarded. Every answer lists the same stopped questions: the relay's own list, which no upload
-changes.
+forwarded. Every answer lists the same stopped questions, which no upload changes.
 
 A device sends head and body together, so its body arrives within moments. A client that announces a
 body and withholds it costs a connection and up to the largest body, so time and the number of

@@ -1,14 +1,14 @@
 """The script that counts an upload in one atomic step.
 
-It looks the upload id up. If the id is new, it counts the reports and remembers the id, or does
+It looks up the upload id. If the id is new, it counts the reports and remembers the id, or does
 neither.
 
 An id is remembered only if a report is counted, and only while a window of the counted reports can
-be open. So what an upload leaves behind is bounded by what it adds to tallies, whatever else it
-holds.
+be open. The data that an upload leaves behind is therefore bounded by its additions to tallies,
+regardless of its other content.
 
-With the id it remembers which reports were counted. Why the others were refused is judged again, so
-that takes at most MOST_BYTES, and one byte if all reports were counted.
+With the id it remembers which reports were counted: in at most MOST_BYTES, and in one byte if all
+were. The reasons for refusing the others are not stored but judged again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ UNKNOWN = "nothing that a store remembers of an upload"
 
 
 class Remembered(NamedTuple):
-    """The memory of an upload with a counted report.
+    """The remembered facts about an upload with a counted report.
 
     Attributes:
         reports: how many reports it had.
@@ -70,10 +70,10 @@ def pack(reports: int, counted: Sequence[int]) -> bytes:
 
 
 def unpack(packed: bytes) -> Remembered:
-    """Read bytes from `pack`.
+    """Read the bytes that `pack` returned.
 
     Raises:
-        ValueError: if they are not.
+        ValueError: if `pack` could not have returned them.
 
     """
     reports, rest = packed[0] + 1, packed[1:]
@@ -96,7 +96,7 @@ def _counted(reports: int, rest: bytes) -> frozenset[int]:
 BUCKET_ENTRIES = 128
 """Entries of a small sorted set, at 22 to 25 bytes for each upload id.
 
-In a larger set each would cost four times that.
+In a larger set, each entry would need four times as much.
 """
 
 BUCKET_LEVELS = 8
@@ -108,7 +108,7 @@ Each has 8 branches: room for 128 * 8**8 = 2 * 10**9 ids before a bucket grows t
 ID_BYTES = 16
 
 QUOTA_KEPT_S = 86_400
-"""Seconds after the end of its day for which a charged allowance is kept.
+"""Seconds for which a charged allowance is kept after the end of its day.
 
 The store's clock may be less than a day ahead of the collector's.
 """
@@ -124,14 +124,14 @@ NOT_THE_STORE = "a shard does not belong to the store that this collector starte
 COUNTED, DUPLICATE, OVER_QUOTA, LATE = b"cdql"
 """First byte of the script's answer.
 
-After DUPLICATE comes what is remembered, after LATE the names of closed windows.
+DUPLICATE is followed by the remembered facts, LATE by the names of closed windows.
 """
 
 COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
-"""The refusal of a report that was refused at its upload's first count, but would not be now.
+"""The refusal of a report that was refused when its upload was counted, but would not be now.
 
-It may count now because a new registry was deployed, for example. As the upload's id is
-remembered, the report must come in another upload. This refusal makes a device send it again.
+It may be acceptable now because a new registry was deployed, for example. Because the upload's id
+is remembered, the report needs another upload. This refusal makes a device send it again.
 """
 
 PATH = f"""
@@ -272,10 +272,10 @@ def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExc
 
 
 def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) -> Verdict:
-    """Return the verdict on an upload that comes again.
+    """Return the verdict on an upload that was sent again.
 
     Args:
-        judgement: how it is judged now.
+        judgement: the present judgement of the upload.
         reports: how many reports it had when it was counted.
         counted: indexes of the reports that were counted.
 
@@ -288,7 +288,7 @@ def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) 
 
 
 def _remembered(judgement: Judgement) -> bytes:
-    """Return what to remember with the id: empty if no report counts."""
+    """Return the bytes to remember with the id; empty if no report counts."""
     if not judgement.additions:
         return b""
     refused = {index for index, _ in judgement.refused}
@@ -298,8 +298,8 @@ def _remembered(judgement: Judgement) -> bytes:
 def _allowance(judgement: Judgement, shards: int) -> tuple[str | int, ...]:
     """Return the script's four arguments on the allowance.
 
-    Uploads fall evenly on the shards, so each shard allows its part. It never allows less than the
-    largest upload needs, because an upload lies on one shard.
+    Uploads are distributed evenly over the shards, so each shard allows its part. It never allows
+    less than the largest upload needs, because an upload belongs to one shard.
     """
     allowance = judgement.allowance
     if allowance is None:

@@ -1,11 +1,11 @@
-"""The facts of a store, and whether it may be used by them. Pure: facts in, refusal out.
+"""The facts of a store, and whether they permit its use. Pure: facts in, refusal out.
 
 The facts name the schema, which changes when an older version would misread what is stored. New
 keys that older versions do not look for change nothing.
 
-They name the store as well, and every shard carries its name. That shows when a shard was emptied
-or replaced, wherever it lies. The names are written once. After the facts say that all shards have
-it, a shard without it is lost.
+They name the store as well, and every shard carries its name. This reveals a shard that was emptied
+or replaced, on any server. The names are written once. As soon as the facts record that all shards
+have the name, a shard without it is lost.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ GRACE_FIELD, COPIES_FIELD = "grace", "copies"
 """Fields with the settings of the collector that started last."""
 
 APP_FIELD = "app"
-"""The field of the facts that names the app whose registry the store is served under."""
+"""The field of the facts with the name of the app whose registry the store is served under."""
 
 NAMED_FIELD, NAMED = "named", "1"
-"""The field, and its value, that says that every shard carries the store's name.
+"""The field and its value that record that every shard carries the store's name.
 
-A shard without it is then lost.
+From then on, a shard without it is lost.
 """
 
 IMPORTING, IMPORTED = "importing", "imported"
@@ -57,11 +57,11 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
     Args:
         facts: the store's facts.
-        purpose: what it is opened for. A store with part of a backup may be opened for the import
-            of the rest. One that was never used cannot be read.
+        purpose: the purpose of opening it. A store with part of a backup may be opened to import
+            the rest. A store that was never used cannot be read.
 
     Raises:
-        ConfigError: if the store cannot be used; it says what to do.
+        ConfigError: if the store cannot be used; the message says what to do.
 
     """
     if SCHEMA_FIELD not in facts:
@@ -80,7 +80,7 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
 
 def promise_of(facts: Mapping[str, str]) -> Promise:
-    """Return what acknowledgements promise; on a store that was never served, a write to disk."""
+    """Return the promise of acknowledgements; for a store never served, a write to disk."""
     copies = int(facts.get(COPIES_FIELD, 0))
     return Promise(Durability.REPLICATED if copies else Durability.FSYNC, copies)
 
@@ -88,7 +88,7 @@ def promise_of(facts: Mapping[str, str]) -> Promise:
 def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> list[int]:
     """Return the shards that do not have the store's name yet.
 
-    There are some if the store is new, or was last used by a version that knew no names.
+    There are some if the store is new, or was last used by a version without names.
 
     Args:
         facts: the store's facts.
@@ -111,11 +111,11 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
     """Refuse a store that has shards but no facts.
 
     Args:
-        facts: the store's facts, read after the names, because they are written before them.
+        facts: the store's facts, read after the names because they are written before the names.
         shard_names: the name that each shard carries, or None.
 
     Raises:
-        ConfigError: if so; it says which shards are lost too.
+        ConfigError: if it does; the message also says which shards are lost.
 
     """
     if facts or not any(shard_names):
@@ -125,9 +125,9 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
 
 
 def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
-    """Return the name of the store that has parts left, or None if no shard has ever had a name.
+    """Return the name of the store of which parts are left, or None if no shard ever had a name.
 
-    Facts that no shard confirms come from a collector that mistook the lost store's place for a new
+    Facts that no shard confirms come from a collector that mistook the emptied servers for a new
     store.
 
     Raises:

@@ -29,17 +29,17 @@ from collector.store.facts import (
 from collector.store.shards import Shards
 
 NAME_BYTES = 8
-"""Enough that no two stores have the same name."""
+"""Bytes in a store's name: enough that no two stores have the same one."""
 
 
 def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
     """Agree on schema and shards, and make sure that every server keeps the promise.
 
-    A store that is to be read only is left as it is.
+    A store that is opened only for reading is left unchanged.
 
     Raises:
-        ConfigError: if the store has another schema, is too old, cannot keep the promise, holds
-            part of a backup, has lost shards, or is to be read and was never used.
+        ConfigError: if the store has another schema, is too old, cannot keep the promise, contains
+            part of a backup, has lost shards, or is opened for reading and was never used.
         StoreUnavailableError: if the store does not answer.
 
     """
@@ -65,7 +65,7 @@ def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
 
 
 def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
-    """Write the store's name to every shard, unless some have had it and lost it.
+    """Write the store's name to every shard, unless a shard has lost it.
 
     Another collector may do the same at the same time: both write the same name.
     """
@@ -75,7 +75,7 @@ def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
 
 
 def app_of(store: Shards) -> str | None:
-    """Return the app's name, or None if no version that writes it has served the store."""
+    """Return the app's name, or None if no version that records it has served the store."""
     return store.facts().get(APP_FIELD)
 
 
@@ -83,11 +83,11 @@ def require_app(owner: str | None, app: str) -> None:
     """Refuse a store that belongs to another app.
 
     Args:
-        owner: the app that the store belongs to, or None if that is not known.
+        owner: the app that the store belongs to, or None if it is unknown.
         app: the app whose registry it would be served under.
 
     Raises:
-        ConfigError: if they differ; it says how to go on deliberately.
+        ConfigError: if they differ; the message says how to continue deliberately.
 
     """
     if owner not in (None, app):
@@ -99,10 +99,10 @@ def require_app(owner: str | None, app: str) -> None:
 
 
 def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
-    """Write the app's name to a store that has none yet, or that is to be renamed.
+    """Write the app's name to a store that has none yet, or that must be renamed.
 
     Raises:
-        ConfigError: if the store belongs to another app and is not to be renamed.
+        ConfigError: if the store belongs to another app and must not be renamed.
 
     """
     store.run_on_facts("HSET" if renames else "HSETNX", keys.STORE, APP_FIELD, app)
@@ -110,16 +110,16 @@ def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
 
 
 def accept_lost_shards(store: Shards) -> list[str]:
-    """Make lost shards empty shards of the store again.
+    """Turn lost shards into empty shards of the store again.
 
-    Their names are written last, and nothing is counted there before. Running collectors go on by
-    themselves.
+    Their names are written last, and nothing is counted there before that. Running collectors
+    continue by themselves.
 
     Returns:
-        Descriptions of what stays lost, for people.
+        Descriptions of the permanently lost data, for people.
 
     Raises:
-        ConfigError: if the servers hold parts of several stores.
+        ConfigError: if the servers contain parts of several stores.
         StoreUnavailableError: if a server does not answer; call this again.
 
     """
@@ -129,7 +129,7 @@ def accept_lost_shards(store: Shards) -> list[str]:
     shard_names = store.names(shards)
     name = name_to_go_on_with(facts, shard_names)
     if name is None or (NAMED_FIELD not in facts and facts.get(NAME_FIELD) == name):
-        # naming is not finished
+        # the shards have not all been named yet
         return []
     lost = [shard for shard in range(shards) if shard_names[shard] is None]
     losses = []
@@ -146,9 +146,9 @@ def accept_lost_shards(store: Shards) -> list[str]:
 
 
 def _close_where_lost(store: Shards, lost: list[int], left: list[int]) -> None:
-    """Close on lost shards what the others have closed.
+    """Close the windows on lost shards that the other shards have closed.
 
-    Otherwise windows closed early would take reports again.
+    Otherwise windows closed early would accept reports again.
     """
     closed = [store.run(shard, "SMEMBERS", keys.of_shard(shard, keys.CLOSED)) for shard in left]
     windows = set.intersection(*map(set, closed)) if closed else set()

@@ -1,8 +1,8 @@
 """The tally store on a Redis or Valkey server, or on a cluster of them.
 
-One upload is one script on one hash slot. The script looks the upload id up, counts every report
-and remembers which ones counted, or does none of it. `keys` lists what is kept where, `shards`
-sends the commands, `redis_servers.router` finds the server.
+One upload is one script on one hash slot. The script looks up the upload id, counts every report
+and remembers which ones counted, or does none of this. `keys` lists the stored data, `shards` sends
+the commands, and `redis_servers.router` finds the server.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RedisStore:
     def __init__(
         self, url: str, promise: Promise = ON_DISK, *, is_cluster: bool = False, layout: Layout = ONE_SERVER
     ) -> None:
-        """Name the server; nothing is sent before the first use.
+        """Store the server's URL. Nothing is sent before the first use.
 
         See `Shards` for the arguments.
 
@@ -49,7 +49,7 @@ class RedisStore:
 
     @property
     def layout(self) -> Layout:
-        """What is known of the store."""
+        """The known layout of the store."""
         return self.shards.layout
 
     def disconnect(self) -> None:
@@ -69,7 +69,7 @@ class RedisStore:
                 raise outcome
             if isinstance(outcome, CountedUpload):
                 return outcome
-            # fewer windows each time, for a closed window never reopens
+            # fewer windows each time, because a closed window never reopens
             judgement = judgement.without(outcome)
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
@@ -93,9 +93,9 @@ class RedisStore:
     def close(self, window: Window) -> None:
         """See TallyStore.
 
-        If a shard cannot be reached, the other shards close the window; it is not closed yet.
+        If a shard cannot be reached, the other shards close the window; as a whole it stays open.
         """
-        # an earlier closer may not have waited until replicas had it
+        # whoever closed it earlier may not have waited for the replicas
         answered: Answered = {}
         self.shards.ask_own(
             lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text), answered
@@ -107,7 +107,7 @@ class RedisStore:
         return frozenset.intersection(*self._members(keys.CLOSED))
 
     def half_closed_windows(self) -> frozenset[str]:
-        """See TallyStore. A closing may be under way."""
+        """See TallyStore. A window may just be in the process of closing."""
         closed = list(self._members(keys.CLOSED))
         return frozenset().union(*closed) - frozenset.intersection(*closed)
 
@@ -117,7 +117,7 @@ class RedisStore:
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """See TallyStore."""
-        # a master that was lost since may have reported them as closed
+        # a master that has been lost since may have reported them as closed
         answered: Answered = {}
         still_closed = closed.intersection(*self._members(keys.CLOSED, answered))
         yield from self._tallies(answered, lambda window: window in still_closed, closed=True)
@@ -125,8 +125,8 @@ class RedisStore:
     def open_tallies(self, left_out: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the present tallies of all windows but some, each marked as open.
 
-        They are complete only if the iterator reaches its end. Nobody who sees them may see an
-        earlier or a later state of them: that is what `open_snapshot` is for.
+        They are complete only if the iterator reaches its end. Nobody who sees them may also see an
+        earlier or a later state of them; `open_snapshot` ensures that.
         """
         return self._tallies({}, lambda window: window not in left_out, closed=False)
 
@@ -151,7 +151,7 @@ class RedisStore:
         return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
 
     def own_editions(self) -> OwnEditions:
-        """See TallyStore. What a failover takes back is not shown, rather than shown unfolded."""
+        """See TallyStore. Tallies whose editions a failover lost are hidden, not shown unfolded."""
         return self.shards.own_editions()
 
     def remember_editions(self, editions: OwnEditions) -> None:
@@ -171,12 +171,12 @@ class RedisStore:
     def _tallies(
         self, answered: Answered, is_included: Callable[[str], bool], *, closed: bool
     ) -> Iterator[StoredTally]:
-        """Yield tallies, and confirm what was answered at the end.
+        """Yield tallies, and confirm the answers at the end.
 
-        A tally that is being retired may be incomplete. It is left out with all of its question in
-        that window: if the others were shown without a small stratum, an earlier reading would say
-        what it was. Names that left the index before it was read here are still going afterwards,
-        unless the whole question has left it by then.
+        A tally that is being retired may be incomplete. It is left out together with the rest of
+        its question in that window: if the others were shown without a small stratum, comparing
+        them with an earlier reading would reveal it. Names that left the index before it was read
+        here are still listed as going, unless the whole question has left it by then.
         """
         index = self.shards.index(answered)
         going = {_asked(name) for names in self._members(keys.GOING, answered) for name in names}
@@ -187,8 +187,8 @@ class RedisStore:
                 if all(map(self.shards.is_indexed, names)):
                     for name, each in zip(names, counts, strict=True):
                         yield StoredTally(metric, name.split(":")[1], window, closed, each)
-        # Only a reader who reaches the end knows that all was complete, and stays so: a shard may
-        # have been lost meanwhile, or a replica may not have what its master answered.
+        # Only a reader who reaches the end knows that everything was complete and will stay so: a
+        # shard may have been lost meanwhile, or a replica may lack what its master answered.
         self.shards.require_own(answered)
         self.shards.confirm(answered)
 
@@ -216,11 +216,11 @@ def _asked(name: str) -> tuple[str, str]:
 def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> None:
     """Refuse a grace period, in seconds, that is longer than before while windows are open.
 
-    The store would forget their ids before they close, so an upload that comes again could be
+    The store would forget their ids before they close, so an upload that is sent again could be
     counted twice.
 
     Raises:
-        ConfigError: if so.
+        ConfigError: if it is longer and a window is open.
 
     """
     before = int(facts.get(GRACE_FIELD, grace_s))

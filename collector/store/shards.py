@@ -1,7 +1,7 @@
 """The shards of a store on Redis or Valkey: commands to them, to the store's facts and its servers.
 
 Every shard must still belong to the store. `RedisStore` counts and reads through this module, and
-whatever else is done to a store (preparing, backup, retirement, checks) goes through it too.
+all other operations on a store (preparing, backup, retirement, checks) go through it too.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from collector.store.store_protocol import OwnEditions
 class Logs:
     """The append-only files of all servers, replicas included.
 
-    They hold uploads in order until they are rewritten. A server that is away is asked the next
-    time.
+    They contain uploads in order until they are rewritten. A server that is unavailable is asked
+    the next time.
     """
 
     def __init__(self, connections: Connections, nodes: Sequence[Address]) -> None:
-        """Take the connections, and the nodes of the cluster that are known."""
+        """Store the connections, and the known nodes of the cluster."""
         self._connections = connections
         self._nodes = nodes
         self._waiting: set[Address] = set()
@@ -42,7 +42,7 @@ class Logs:
 
         Returns:
             Whether every server with a file has begun. If not, call this again; it then asks only
-            those that had to wait.
+            the servers that had to wait.
 
         """
         servers = self._connections.servers(self._nodes)
@@ -77,7 +77,7 @@ def _has_failed(connection: Connection) -> bool:
 
 
 Command: TypeAlias = Callable[[int], tuple[str | bytes | int, ...]]
-"""Returns the command for a shard, given the shard's number."""
+"""A function that returns the command for a shard, given the shard's number."""
 
 SHARDS = 1
 """Shards of a new store on a single server.
@@ -88,21 +88,21 @@ An existing store keeps the number that it was created with.
 CLUSTER_SHARDS = 64
 """Shards of a new store on a cluster.
 
-It can grow to as many nodes; reading a tally adds up as many parts.
+The cluster can grow to this many nodes; reading a tally adds up this many parts.
 """
 
 EDITIONS_A_COMMAND = 1000
-"""A script takes some thousands of arguments, and a registry may have more editions."""
+"""Editions per script: it accepts some thousands of arguments, and a registry may have more."""
 
 
 class Layout(NamedTuple):
-    """What `prepare` learned about a store; workers start with it.
+    """The facts that `prepare` learned about a store. Workers start with them.
 
     Attributes:
         shards: the number of shards that the store was created with.
         nodes: the addresses of the cluster's nodes.
-        name: the store's name, drawn at random when it was first used. It is empty if it is not
-            known, or if shards do not carry it yet.
+        name: the store's name, drawn at random when it was first used. It is empty if it is
+            unknown, or if shards do not carry it yet.
 
     """
 
@@ -117,13 +117,13 @@ ONE_SERVER = Layout()
 class Shards:
     """Sends commands to one store.
 
-    Every method that asks raises StoreUnavailableError if there is no answer, or the answer is an
-    error. What is read with an `Answered` counts only once `confirm` has returned.
+    Every method that sends a command raises StoreUnavailableError if there is no answer, or the
+    answer is an error. Data read with an `Answered` is valid only once `confirm` has returned.
 
     Attributes:
-        layout: what is known of the store.
+        layout: the known layout of the store.
         router: finds the server that has a key.
-        number_of_new: the number of shards that a new store gets here.
+        number_of_new: the number of shards of a new store here.
 
     """
 
@@ -133,10 +133,10 @@ class Shards:
         """Name the server; nothing is sent before the first use.
 
         Args:
-            url: where the server listens, or any node of the cluster.
+            url: the URL of the server, or of any node of the cluster.
             promise: what an acknowledgement promises.
             is_cluster: whether the server is a node of a cluster.
-            layout: what is known of the store; `prepare` finds out.
+            layout: the known layout of the store; `prepare` determines it.
 
         Raises:
             ConfigError: if the URL is not valid.
@@ -188,7 +188,7 @@ class Shards:
         return self.router.ask(PackedCommand.packed(keys.STORE, *command))
 
     def ask(self, shards: Iterable[int], command: Command, answered: Answered | None = None) -> list[Any]:
-        """Return the answers of shards, whether or not they belong to the store.
+        """Return the answers of shards, even of shards that do not belong to the store.
 
         All are asked, even if one does not answer.
         """
@@ -202,17 +202,17 @@ class Shards:
 
         """
         answers = self._answers(self._with_names(command), answered)
-        # a shard that has its name now had it when it answered before
+        # a shard that has its name now also had it when it answered before
         self._require_named(answers[1::2])
         return answers[::2]
 
     def confirm(self, answered: Answered) -> None:
-        """Make sure that no failover takes back what was answered.
+        """Make sure that no failover can undo the answers.
 
-        A master that was cut off answers for a while before it knows, and a lone master may hold
-        what no replica has. What it answered may be lost with it. So a reader lets the same servers
-        make a write, over the same connections, and waits until their replicas have it. Then they
-        also have everything that came before it, including what was read.
+        A master that was cut off keeps answering for a while, and a master on its own may have data
+        that no replica has. That data may be lost with it. A reader therefore has the same servers
+        make a write, over the same connections, and waits until their replicas have it. They then
+        also have everything that came before it, including the data that was read.
 
         Raises:
             StoreUnavailableError: if a connection over which a server answered is gone, or its
@@ -252,11 +252,11 @@ class Shards:
         return _decoded(self.run_on_facts("HGETALL", keys.STORE))
 
     def own_editions(self) -> dict[str, str]:
-        """Return what the store remembers of all editions that were ever served; see `strata`."""
+        """Return the store's record of all editions that were ever served; see `strata`."""
         return _decoded(self.router.ask(PackedCommand.packed(keys.EDITIONS, "HGETALL", keys.EDITIONS)))
 
     def remember_editions(self, editions: OwnEditions) -> None:
-        """Remember editions for good; those that are remembered stay as they are."""
+        """Remember editions for good. Editions that are already remembered stay unchanged."""
         fresh = sorted(editions.items() - self.own_editions().items())
         for start in range(0, len(fresh), EDITIONS_A_COMMAND):
             words = [word for pair in fresh[start : start + EDITIONS_A_COMMAND] for word in pair]
@@ -307,7 +307,7 @@ class Shards:
         return answers
 
     def _with_names(self, command: Command) -> list[PackedCommand]:
-        """Return a command for each shard, each followed by a question for the shard's name."""
+        """Return a command for each shard, each followed by a query for the shard's name."""
         return [
             PackedCommand.packed(keys.prefix(shard), *words)
             for shard in range(self.number)
@@ -317,7 +317,7 @@ class Shards:
     def _lost(self, shard_names: Sequence[bytes | None]) -> list[int]:
         """Return the shards that do not belong to the store.
 
-        If the store's name is not known, there are none.
+        If the store's name is unknown, there are none.
         """
         expected = self.layout.name.encode()
         return [shard for shard, name in enumerate(shard_names) if expected and name != expected]
@@ -336,12 +336,12 @@ def _name_of(shard: int) -> tuple[str, str]:
 
 
 def _decoded(flat: Sequence[bytes]) -> dict[str, str]:
-    """Return a hash of texts, which a server sends as names and values in turn."""
+    """Return a hash of texts, which a server sends as alternating names and values."""
     return {name.decode(): value.decode() for name, value in zip(flat[::2], flat[1::2], strict=True)}
 
 
 def _may_have_name(connection: Connection, name: str) -> bool:
-    """Check the store's name where this server knows it; on other nodes, the shards carry it."""
+    """Check the store's name if this server has it. On other nodes, the shards carry it."""
     try:
         found: object = ask(connection, "HGET", keys.STORE, NAME_FIELD)
     except (AskError, ClusterDownError):

@@ -1,4 +1,4 @@
-"""The port: what the collector needs from a store, and how it closes windows and looks at them.
+"""The port: the collector's requirements of a store, and how it closes windows and looks at them.
 
 `redis_store` is its adapter.
 """
@@ -19,11 +19,11 @@ class CountedUpload(NamedTuple):
     """An upload that has its verdict, whether it was counted now or before.
 
     Attributes:
-        verdict: the verdict on each report. The same reports are accepted every time the upload
-            comes.
+        verdict: the verdict on each report. The same reports are accepted every time the upload is
+            sent.
         is_duplicate: whether its id was remembered, so that nothing was counted this time. An
-            upload that the collector itself sent twice, because a connection broke, counts as a
-            duplicate too.
+            upload that the collector itself sent to the store twice, because a connection broke, is
+            a duplicate too.
 
     """
 
@@ -36,9 +36,9 @@ Outcome: TypeAlias = CountedUpload | QuotaExceededError | StoreUnavailableError
 
 
 OwnEditions: TypeAlias = Mapping[str, str]
-"""The question's own edition, which is that of its others, by METRIC:EDITION of each stratum.
+"""The question's own edition, which is that of its others, for METRIC:EDITION of each stratum.
 
-The own edition stands for itself, also if the question has no strata.
+The own edition maps to itself, even if the question has no strata.
 """
 
 
@@ -48,7 +48,7 @@ class StoredTally:
 
     Attributes:
         metric: the metric's name.
-        edition: the metric's edition, which says what the reports mean.
+        edition: the metric's edition, which determines what the reports mean.
         window: the window's name.
         closed: whether the tally can no longer change.
         counts: how often each symbol was reported: m integers.
@@ -87,19 +87,18 @@ class Snapshot:
 class TallyStore(Protocol):
     """Counts uploads exactly once and keeps the tallies.
 
-    Every method raises StoreUnavailableError if the store does not answer. Only ``count_all`` does
-    not.
+    Every method except ``count_all`` raises StoreUnavailableError if the store does not answer.
     """
 
     def count(self, judgement: Judgement) -> CountedUpload:
         """Count an upload in one atomic step, unless its id is remembered, and return its verdict.
 
-        The store remembers the id if a report was counted. However often that upload comes again,
+        The store remembers the id if a report was counted. However often that upload is sent again,
         the reports that were counted are accepted, the others are refused, and no allowance is
-        charged. The reason of a refusal is the judgement's. If the judgement no longer refuses a
-        report, the reason is one that makes the device send the report in another upload. An upload
-        without a counted report leaves nothing behind and is judged again. Reports of a window that
-        was closed early are refused in the same step.
+        charged. The reason for a refusal comes from the judgement. If the judgement no longer
+        refuses a report, the reason is one that makes the device send the report in another upload.
+        An upload without a counted report leaves nothing behind and is judged again. Reports of a
+        window that was closed early are refused in the same step.
 
         Raises:
             QuotaExceededError: if the allowance has too little left for the reports that count.
@@ -109,12 +108,12 @@ class TallyStore(Protocol):
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
         """Count uploads, each in its own atomic step, and return their outcomes in order.
 
-        If an upload cannot be counted now, its outcome is the error; the others are counted all the
-        same.
+        If an upload cannot be counted now, its outcome is the error; the others are counted
+        regardless.
         """
 
     def close(self, window: Window) -> None:
-        """Close a window for good. From now on it takes no reports, and its tallies are final."""
+        """Close a window for good. From now on it accepts no reports, and its tallies are final."""
 
     def closed_windows(self) -> frozenset[str]:
         """Return the names of the closed windows.
@@ -123,7 +122,7 @@ class TallyStore(Protocol):
         """
 
     def half_closed_windows(self) -> frozenset[str]:
-        """Return the names of the windows whose closing broke off.
+        """Return the names of the windows whose closing was interrupted.
 
         Only a part of the store has closed them.
         """
@@ -134,7 +133,7 @@ class TallyStore(Protocol):
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the tallies of closed windows, sorted by metric, edition and window.
 
-        They are complete and final only if the iterator reaches its end. An error that the store
+        They are complete and final only if the iterator reaches its end. The error that the store
         has lost a part of them may come last.
         """
 
@@ -147,16 +146,16 @@ class TallyStore(Protocol):
         Args:
             interval_s: seconds until the next look may be taken; 0 in a trial, which has nothing to
                 hide.
-            left_out: the windows to leave out: those that are closed, and any others.
+            left_out: the windows to leave out: all closed windows, and any others.
             now_s: Unix seconds, the time of a look that is taken now.
 
         """
 
     def own_editions(self) -> OwnEditions:
-        """Return what the store remembers of all editions that were ever served; see `strata`.
+        """Return the store's record of all editions that were ever served; see `strata`.
 
-        A caller that asks after reading tallies finds the editions of all that were counted since
-        the store remembers them.
+        A caller that asks after reading tallies gets the editions of all tallies counted since the
+        store began to remember them.
         """
 
     def remember_editions(self, editions: OwnEditions) -> None:
@@ -167,7 +166,7 @@ class TallyStore(Protocol):
 
 
 def close_due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> None:
-    """Close every window whose grace period is over, or whose closing broke off."""
+    """Close every window whose grace period is over, or whose closing was interrupted."""
     due = {window.text for window in due_windows(store, now_s=now_s, grace_s=grace_s)}
     for name in sorted(due | store.half_closed_windows()):
         store.close(Window.parse(name))
@@ -189,11 +188,11 @@ def due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> list[Window
 def look_at_open_windows(
     store: TallyStore, closed: frozenset[str], *, now_s: float, interval_s: int, grace_s: int
 ) -> Snapshot:
-    """Return the last look at open windows, which is taken now if the one before is old enough.
+    """Return the last look at open windows; take a new one if it is old enough.
 
     Windows that close before the next look is allowed are left out. A closed tally is a look as
-    well. If it came too soon after a look at the same window, the difference of the two would show
-    what arrived in between.
+    well. If it came too soon after a look at the same window, the difference would reveal the
+    reports that arrived in between.
 
     Args:
         store: the store of the windows.

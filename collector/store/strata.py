@@ -3,15 +3,15 @@
 Nobody sees a stratum of fewer than `LEAST_REPORTS` reports, neither by itself nor as the difference
 of two readings:
 
-* While a window is open, all its strata are one tally. What a small stratum has cannot be told from
-  a look before and a look after it grows beyond the floor.
-* When a window has closed, its tallies change no more, and so they are always folded alike.
-* What is folded has as many reports as the floor, unless the whole question has fewer: the next
-  smallest strata join it. So a single small stratum is never what the others are.
-* Which editions are strata of one question is the store's to remember, from before the first report
-  on. A registry that no longer says so folds them all the same.
-* An edition that nobody knows may be a small stratum, and what was counted beside it may be other
-  strata, or the others. So nothing of that window of the question is shown.
+* While a window is open, all its strata are one tally. A look before and a look after a small
+  stratum grows beyond the minimum therefore do not reveal its reports.
+* When a window has closed, its tallies no longer change, so they are always folded the same way.
+* The folded reports reach the minimum, unless the whole question has fewer: the next smallest
+  strata join them. The others are therefore never a single small stratum.
+* The store remembers which editions are strata of one question, from before the first report on.
+  They are folded even if the registry no longer lists them.
+* An unknown edition may be a small stratum, and the tallies beside it may be other strata, or the
+  others. Nothing of the question is therefore shown for that window.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import OwnEditions, StoredTally
 
 LEAST_REPORTS: Final = 100
-"""The least reports of a stratum that is shown.
+"""The minimum number of reports of a stratum that is shown.
 
-Of fewer, no interval says anything, and who is in it stands out.
+With fewer, intervals would be uninformative, and the people in the stratum would stand out.
 """
 
 
 def own_editions(registry: Registry) -> OwnEditions:
-    """Return what a registry says of the editions that devices report under it."""
+    """Return the question's own edition for every edition that devices report under a registry."""
     return {
         f"{metric.name}:{edition}": metric.editions[0] for metric in registry.counted for edition in metric.editions
     }
 
 
 def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_s: int) -> list[str]:
-    """Return what devices report in open windows and a registry does not count: METRIC:EDITION.
+    """Return, as METRIC:EDITION, reported editions in open windows that a registry does not count.
 
     Raises:
         StoreUnavailableError: if the store does not answer.
@@ -62,7 +62,7 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
 
 
 def lost_words(lost: Iterable[str]) -> str:
-    """Return what is wrong if devices report editions that nobody counts, and what to do."""
+    """Return the error text if devices report editions that are not counted, with what to do."""
     return (
         f"devices report {', '.join(lost)} (METRIC:EDITION), in neither the registry nor its history: their "
         "reports would be refused. Add the registry that they were released with to the history: "
@@ -71,11 +71,11 @@ def lost_words(lost: Iterable[str]) -> str:
 
 
 def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Yield tallies as they may be read.
+    """Yield tallies in the form in which they may be read.
 
     Args:
         tallies: in any order, each once.
-        known: what the store remembers, and what the registry says.
+        known: the editions that the store remembers, and those of the registry.
 
     """
     windows: dict[tuple[str, str], list[StoredTally]] = defaultdict(list)
@@ -87,7 +87,7 @@ def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[Store
 
 
 def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Yield a window's tallies of one name, under which several questions may have been asked."""
+    """Yield a window's tallies of one name, which several questions may have shared."""
     metrics: dict[str, list[StoredTally]] = defaultdict(list)
     for tally in tallies:
         metrics[known[f"{tally.metric}:{tally.edition}"]].append(tally)
@@ -96,7 +96,7 @@ def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterato
 
 
 def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTally]:
-    """Yield a question's others in a window, then large enough strata, by their editions."""
+    """Yield a question's others in a window, then its large enough strata, by their editions."""
     others = [tally for tally in tallies if tally.edition == own_edition]
     strata = sorted((tally for tally in tallies if tally.edition != own_edition), key=_size)
     while strata and not (_is_shown(strata[0]) and _are_enough(others)):
@@ -107,7 +107,7 @@ def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTall
 
 
 def _is_shown(stratum: StoredTally) -> bool:
-    """Whether a stratum may be shown, if it does not have to join others that are too few."""
+    """Whether a stratum may be shown, unless it must join others that are too few."""
     return stratum.closed and _reports(stratum) >= LEAST_REPORTS
 
 
@@ -118,7 +118,7 @@ def _are_enough(others: list[StoredTally]) -> bool:
 
 
 def _size(tally: StoredTally) -> tuple[int, str]:
-    """Return what strata are sorted by: always alike, in whatever order tallies come."""
+    """Return the sort key of strata, which makes the result independent of the order of tallies."""
     return _reports(tally), tally.edition
 
 

@@ -12,17 +12,17 @@ from collector.redis_servers.server import info, memory_of
 from collector.store.shards import Shards
 
 COUNTER_BYTES = 8
-"""Of each symbol, in each shard and window."""
+"""The memory of each symbol, in each shard and window."""
 
 
 class TallyMemory(NamedTuple):
     """The memory of one window of every question, if each of its symbols is reported.
 
     Attributes:
-        shards: of the store; each has a part of every tally.
-        needed_bytes: in all shards.
+        shards: the number of the store's shards; each has a part of every tally.
+        needed_bytes: the memory in all shards.
         largest: the metric with the largest tally.
-        is_new: whether the shards are those that a new store gets, because there is none yet.
+        is_new: whether the number of shards is that of a new store, because there is no store yet.
 
     """
 
@@ -39,16 +39,16 @@ class TallyMemory(NamedTuple):
         return cls(shards, needed_bytes, max(tallies)[1], is_new)
 
     def __str__(self) -> str:
-        """Say how much that is."""
+        """Describe the memory needed."""
         shards = plural(self.shards, "shard") + (", as a new store has" if self.is_new else "")
         return f"one window of every question needs up to {in_units(self.needed_bytes)} in {shards}"
 
     def lack(self, room_bytes: int, what: str) -> str:
-        """Return the sentence of a registry that does not fit.
+        """Return the error text for a registry that does not fit.
 
         Args:
-            room_bytes: less than are needed.
-            what: says which room that is, such as ``are free``.
+            room_bytes: the available memory, which is less than needed.
+            what: describes the available memory, such as ``are free``.
 
         """
         return (
@@ -58,12 +58,12 @@ class TallyMemory(NamedTuple):
 
 
 def require_memory(store: Shards, registry: Registry) -> None:
-    """Refuse a registry of which a single window would not fit, even if the store had nothing else.
+    """Refuse a registry if even a single window would not fit into an otherwise empty store.
 
-    What is free now does not matter: a collector that starts again finds the window that it began.
+    The memory free now does not matter: a restarted collector finds the window that it began.
 
     Raises:
-        ConfigError: if so; it says how much is missing, and what to do.
+        ConfigError: if it would not; the message says how much is missing, and what to do.
         StoreUnavailableError: if a server does not answer.
 
     """
@@ -83,5 +83,5 @@ def _most_bytes(connection: Connection) -> int:
 
 
 def _memory_for_tallies(connection: Connection) -> Memory | None:
-    """Return the memory of a server; None if it is a replica, which holds copies."""
+    """Return the memory of a server, or None if it is a replica, which only has copies."""
     return memory_of(connection) if info(connection, "replication")["role"] == "master" else None
