@@ -7,8 +7,8 @@ import os
 import sys
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
-"""Read by numpy once, when it is imported. On matrices as small as a report's, threads only wait
-for each other.
+"""The variables that numpy reads when it is imported. On matrices as small as a report's, threads
+only wait for each other.
 """
 
 
@@ -31,7 +31,7 @@ def _run(arguments: list[str]) -> None:
             " (from a checkout: pip install ./client_sdk '.[estimator]')"
         )
     os.environ.setdefault(*ONE_THREAD)
-    from estimator.commands.cli import command  # noqa: PLC0415 it needs what was just looked for
+    from estimator.commands.cli import command  # noqa: PLC0415 it needs the packages that were just looked for
 
     command(arguments, prog_name="hearsay-estimator")
 

@@ -36,16 +36,16 @@ RANGE_PARTS: Final = 3
 
 
 def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegressor:
-    """Read the file of a model as an estimator of scikit-learn that is fitted already.
+    """Read the file of a model as an already fitted scikit-learn estimator.
 
     Its ``X`` has a column for each feature, in the order of ``feature_names_in_``.
 
     Args:
-        path: of what ``report --format model`` wrote.
+        path: the path of a file that ``report --format model`` wrote.
 
     Raises:
         MissingLibraryError: if scikit-learn is not installed.
-        ReportError: if the file cannot be read, or is no model of this schema.
+        ReportError: if the file cannot be read, or is not a model of this schema.
 
     """
     file = read_model_file(path)
@@ -86,37 +86,37 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     """Estimate everything that tallies allow, as ``hearsay-estimator report`` does.
 
     Args:
-        registry: the definitions that the app was shipped with, or the path of their file.
-        tallies: the path of an NDJSON file, the body of ``/v1/tallies``; or tallies that were read
-            already. None to fetch them from a collector.
-        collector: the URL of a collector, in place of tallies: ``https://``, or ``http://`` on this
+        registry: the definitions shipped with the app, or the path of their file.
+        tallies: the path of an NDJSON file, the body of ``/v1/tallies``; or tallies in memory. None
+            to fetch them from a collector.
+        collector: the URL of a collector, instead of tallies: ``https://``, or ``http://`` on this
             machine.
-        token: the secret of a read key of that collector. None to take that of the environment's
+        token: the secret of a read key of that collector. None to take it from the environment's
             ``HEARSAY_READ_TOKEN`` or ``HEARSAY_READ_TOKEN_FILE``, as the command does.
-        allow_plain_http: read from other machines by ``http://`` too, although anybody on the way
-            can read the token and change the tallies.
+        allow_plain_http: allow ``http://`` for other machines too, although anybody on the way can
+            read the token and change the tallies.
         first: the first window, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``; or a day.
         last: the last window, included; or a day.
         since: compare the windows from this one on with those before it, instead of searching for
             any change; a window or a day.
         preliminary: also estimate windows that are still open; ``closed`` marks them.
-        simultaneous: intervals that hold together for all figures of a tally.
-        covariance: also the covariance of all shares of a metric.
-        pooled: also all windows of a metric together.
+        simultaneous: use simultaneous intervals for all figures of a tally.
+        covariance: also estimate the covariance of all shares of a metric.
+        pooled: also pool all windows of a metric.
         central: the delta of each closed tally's central epsilon, above 0 and below 1; or None.
         poisoning: the assumed fraction of fabricated reports, above 0 and below 1; or None.
-        clusters: also clusters of numbers, scales and pairs.
-        ranges: also the share of answers between two numbers, both included: the metric, the start
-            and the end of each.
-        candidates: also the share of each of these texts, of questions about texts.
-        installs: also bounds on the figures of so many installations, which is all; or None.
-        asked: the share of devices that are asked in a window, above 0, where the schedule does not
-            say it; or None.
+        clusters: also find clusters of numbers, scales and pairs.
+        ranges: also estimate the share of answers between two numbers, both included: the metric,
+            the start and the end of each.
+        candidates: also estimate the share of each of these texts, for questions about texts.
+        installs: the number of all installations, to also bound their figures; or None.
+        asked: the share of devices asked in a window, above 0, if the schedule does not determine
+            it; or None.
 
     Raises:
         CollectorDownError: if the collector cannot be reached or cannot answer now.
         RegistryError: if the registry's file cannot be used.
-        RequestError: if a range cannot be had of its metric, if no question is about texts of a
+        RequestError: if a metric has no shares of a range, if no question is about texts with a
             candidate's letters, or if ``installs`` needs ``asked``.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
         TypeError: if ``candidates`` is a single text, or a range is not a name and two numbers, or
@@ -189,10 +189,10 @@ def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
 
 
 def _check_lists(ranges: Sequence[object], candidates: object) -> None:
-    """Refuse what only looks like a list of ranges or texts: a text is a list of its letters.
+    """Refuse a text where a list of ranges or texts is needed: a text is a list of its letters.
 
     Raises:
-        TypeError: saying what to write.
+        TypeError: if it is refused; the message says what to write.
 
     """
     if isinstance(candidates, str):
@@ -228,7 +228,7 @@ LABELS: Final = ("boolean", "number")
 
 
 def check_model(registry: Registry, name: str) -> None:
-    """Refuse what is no model, before anything is estimated.
+    """Refuse a metric that is not a model, before anything is estimated.
 
     Raises:
         RequestError: if the metric is of another kind.
@@ -243,9 +243,9 @@ def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
     """Return the model of the last window of a report, as JSON.
 
     Args:
-        report: with estimates of the metric.
-        registry: that defines it.
-        name: of the metric, a model.
+        report: the report with estimates of the metric.
+        registry: the definitions.
+        name: the name of the metric, which is a model.
 
     Raises:
         RequestError: if no window has a model.
@@ -274,7 +274,7 @@ def read_model_file(path: str | PathLike[str]) -> ModelFile:
     """Read the file of a model.
 
     Raises:
-        ReportError: if it cannot be read, or is no model of this schema.
+        ReportError: if it cannot be read, or is not a model of this schema.
 
     """
     try:
@@ -301,7 +301,7 @@ def _is_complete(learned: LearnedModel) -> bool:
 
 
 def _has_weights(each: ModelInput, *, has_norm: bool) -> bool:
-    """Whether a feature has its values or its ends, and as many weights as coordinates or cells."""
+    """Whether a feature has values or ends, and as many weights as coordinates or cells."""
     if each.values:
         has_ends = (each.low, each.high) != (None, None)
         weights = max(1, len(each.values) - 1) if has_norm else len(each.values)

@@ -8,9 +8,9 @@ DIR/.lock                       held while a run is at work
 DIR/.part-…                     what a run is writing; if interrupted, the next run removes it
 ```
 
-A folder appears whole, because it is renamed into place, and is never written to again: a closed
-window does not change. What changed over the windows is said in the files on all of them, which
-each run makes from the reports.
+A folder appears complete, because it is renamed into place, and is never written to again: a closed
+window does not change. Changes over the windows are in the files on all windows, which each run
+generates from the reports.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ directory.
 DIGEST: Final = "digest.txt"
 DIGEST_PAGE: Final = "digest.html"
 ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
-"""The files that every run writes anew."""
+"""The files that every run rewrites."""
 
 LOCK: Final = ".lock"
 PART: Final = ".part-"
@@ -75,7 +75,7 @@ class Archive:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other runs out, and remove what an interrupted run left.
+        """Keep other runs out, and remove the remains of an interrupted run.
 
         Raises:
             BusyError: if another run is at work.
@@ -101,9 +101,9 @@ class Archive:
             ) from error
 
     def _require_no_other_index(self) -> None:
-        """Refuse a folder that no run has used and whose index belongs to others, such as a site's.
+        """Refuse an unused folder with the index of something else, such as a website.
 
-        In an archive a damaged index is written again.
+        In an archive, a damaged index is rewritten.
         """
         foreign = next(filter(is_not_ours, (self.folder / name for name in ON_ALL_WINDOWS)), None)
         if foreign is not None and not (self.folder / LOCK).exists():
@@ -112,13 +112,13 @@ class Archive:
             )
 
     def require_app(self, app: str) -> None:
-        """Refuse the folder of another app, whose windows would be mixed with these.
+        """Refuse the folder of another app, to keep its windows separate from these.
 
         Raises:
-            OutputError: naming the other app.
+            OutputError: if it belongs to another app; the message names it.
 
         """
-        with suppress(OSError, ValueError, TypeError, KeyError):  # there is no index yet, or it is written again
+        with suppress(OSError, ValueError, TypeError, KeyError):  # there is no index yet, or it is rewritten
             other = json.loads((self.folder / INDEX).read_bytes())["app"]
             if other != app:
                 raise OutputError(
@@ -132,7 +132,7 @@ class Archive:
         return sorted(windows, key=lambda window: (window.ends_at, window.starts_at), reverse=True)
 
     def has_windows(self) -> bool:
-        """Return whether there are any; the folder may be missing."""
+        """Return whether there are any windows. The folder may be missing."""
         return self.folder.is_dir() and bool(self.windows())
 
     def has(self, window: Window) -> bool:
@@ -144,14 +144,14 @@ class Archive:
         return self.folder / window.text
 
     def write(self, window: Window, files: Mapping[str, bytes]) -> None:
-        """Write a window that is not there yet. All of its files appear at once, or none of them.
+        """Write a missing window. All of its files appear at once, or none of them.
 
         Args:
             window: which one.
             files: the content of each file by its name.
 
         Raises:
-            OutputError: if it cannot be written, or the folder is there already.
+            OutputError: if it cannot be written, or the folder already exists.
 
         """
         if self.path(window).exists():
@@ -198,24 +198,24 @@ def _sync(folder: Path) -> None:
 
 
 MOST_BYTES: Final = 2**26
-"""The reports of each kind of window that are read for that page. A question of a million values
-has one of this size.
+"""The number of recent reports of each kind of window that are read for that page. A question of a
+million values has one of this size.
 """
 
 ALERTS: Final = "alerts.ndjson"
-"""The file of a window's alerts: they are kept with it, because no later run judges them again."""
+"""The file of a window's alerts, kept with it because later runs do not judge them again."""
 
 NOT_BEGUN: Final = "it has not begun; see whether the clocks of this machine and of the collector are right"
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRun:
-    """What one run did.
+    """The result of one run.
 
     Attributes:
         written: the windows that it wrote.
         failed: the windows that it could not write, with the reason.
-        alerts: of the windows that it wrote.
+        alerts: the alerts of the windows that it wrote.
         skipped: the tallies that it left out of them.
 
     """
@@ -251,18 +251,18 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
 ) -> ArchiveRun:
     """Write the report of each of these windows.
 
-    A report that fails does not keep the others from being written.
+    A failed report does not prevent the others from being written.
 
-    Devices cannot have reported in a window that has not begun. It is not written: its folder would
-    stay, and keep the true report out.
+    Devices cannot have reported in a window that has not begun. It is not written, because its
+    folder would stay and prevent the true report.
 
     Args:
-        archive: where to. It must be locked.
+        archive: the archive to write to. It must be locked.
         registry: the definitions.
         windows: the tallies of each window.
-        request: what is requested of each tally.
+        request: the figures requested for each tally.
         now_s: the present time in Unix seconds.
-        alerts: to judge in each window; those of changes over it and those before.
+        alerts: the alerts to judge in each window; alerts of changes include the windows before it.
         advance: called with the number of tallies just estimated.
 
     """
@@ -285,7 +285,7 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
             skipped += report.skipped
         except HearsayError as error:
             failed.append((window, str(error)))
-        except Exception as error:  # noqa: BLE001 whatever is wrong with one window must not cost the others
+        except Exception as error:  # noqa: BLE001 an error in one window must not affect the others
             failed.append((window, f"{type(error).__name__}: {error}"))
     return ArchiveRun(tuple(written), tuple(failed), tuple(all_judged), tuple(skipped))
 
@@ -293,7 +293,7 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
 def _report_of(
     registry: Registry, tallies: list[Tally], request: Request, advance: Callable[[int], object]
 ) -> EstimateReport:
-    shown = replace(request, highlights=True)  # its page needs them
+    shown = replace(request, highlights=True)  # the window's page needs them
     report = make_report(registry, tallies, request=shown, advance=advance)
     if not report.metrics:  # a written window stays; the right registry can still estimate this one
         raise UnfitTallyError(_why_nothing(report))
@@ -301,7 +301,7 @@ def _report_of(
 
 
 def _changes_until(archive: Archive, registry: Registry, window: Window, report: EstimateReport) -> list[Changes]:
-    """Return what changed between windows of the archive and a later one, which it lacks as yet."""
+    """Return the changes between windows of the archive and a later one, which is not in it yet."""
     before = [each for each in archive.windows() if each.kind is window.kind and each.starts_at < window.starts_at]
     now = of_known_editions(report.metrics, registry)
     whole = over_windows([*recent_estimates(archive, registry, before), *now], registry)
@@ -331,12 +331,12 @@ def _why_nothing(report: EstimateReport) -> str:
 def write_standing(
     archive: Archive, registry: Registry, is_damaged: Callable[[Window], object] = lambda _: None
 ) -> None:
-    """Write the files on all windows where they differ from those that are there.
+    """Write those files on all windows that differ from the present ones.
 
-    Each is replaced as a whole. A run that is interrupted leaves files of the run before.
+    Each is replaced as a whole. An interrupted run leaves files of the previous run.
 
     Args:
-        archive: whose windows they are of. It must be locked.
+        archive: the archive. It must be locked.
         registry: the definitions.
         is_damaged: called with each window that is left out because its report cannot be read.
 
@@ -365,9 +365,9 @@ def recent_estimates(
     windows: Iterable[Window],
     is_damaged: Callable[[Window], object] = lambda _: None,
 ) -> list[MetricEstimate]:
-    """Return the estimates of the newest of some windows of each kind, of the known editions.
+    """Return the estimates of known editions in the newest windows of each kind.
 
-    A report that cannot be read, perhaps of another version, is left out, and its window named.
+    An unreadable report, perhaps of another version, is left out, and `is_damaged` gets its window.
     """
     estimates: list[MetricEstimate] = []
     left = dict.fromkeys(WindowKind, MOST_BYTES)

@@ -222,7 +222,7 @@ class Shards:
         self.router.confirm(answered, keys.READ)
 
     def require_own(self, answered: Answered | None = None) -> None:
-        """Make sure that every shard still is the store's; then earlier reads were complete."""
+        """Make sure that all shards still belong to the store; earlier reads were then complete."""
         self._require_named(self.ask(range(self.number), _name_of, answered))
 
     def require_any_writable(self) -> None:

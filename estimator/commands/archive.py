@@ -112,7 +112,7 @@ def archive(  # noqa: PLR0913 one argument an option
     try:
         with ExitStack() as locks:
             locks.enter_context(kept.locked())
-            if public is not None:  # an unfit folder is refused before anything is written
+            if public is not None:  # an unsuitable folder is refused before anything is written
                 locks.enter_context(Archive(public).locked())
             missing = missing_windows(kept, received, selection)
             with progress("estimating", sum(map(len, missing.values()))) as advance:
@@ -138,10 +138,10 @@ def archive(  # noqa: PLR0913 one argument an option
 
 
 def _refuse_mixed(kept: Archive, public: Archive | None, metrics: str) -> None:
-    """Refuse an archive in a folder for the public, and the reverse, before either is written.
+    """Refuse an archive in a public folder, and the reverse, before either is written.
 
     Raises:
-        OutputError: saying what is there.
+        OutputError: if one is refused; the message says what the folder contains.
 
     """
     try:
@@ -154,7 +154,7 @@ def _refuse_mixed(kept: Archive, public: Archive | None, metrics: str) -> None:
                 f"{public.folder} is an archive, which has every question; name another folder for the public"
             )
         files = [] if public is None else [*(public.folder / metrics).glob("*.json")]
-    except OSError:  # writing there says so
+    except OSError:  # writing there reports the error
         return
     foreign = next(filter(is_not_ours, files), None)
     if foreign is not None:
@@ -170,7 +170,7 @@ def _say_damaged(kept: Archive, window: Window) -> None:
 
 
 def _check_public(definitions: Registry, folder: Path, public: Path | None) -> None:
-    """Refuse a folder for the public that would have nothing, or more than what is public.
+    """Refuse a public folder that would be empty, or contain more than public data.
 
     Raises:
         click.UsageError: saying what to do.

@@ -21,7 +21,7 @@ from estimator.render.text import audit as exact_forms
 from estimator.render.text.audit import AUDIT_FORMATS, accusation
 
 MAX_REPORTS = 10**7
-"""A million take an hour, and more than this does not fit into memory."""
+"""Maximum reports: a million take an hour, and more than this do not fit into memory."""
 
 
 @click.command(

@@ -68,7 +68,7 @@ HINTS: Final = {
     "zsh": "add this to ~/.zshrc, before compinit: fpath+=~/.zfunc",
     "fish": "a new shell completes",
 }
-"""What is left to do after the script was written."""
+"""The instructions printed after the script was written."""
 
 
 COMMANDS: Final = {
@@ -93,12 +93,12 @@ USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
     RequestError: "",
     UnknownMetricError: "",
 }
-"""Errors in what the command line names, with the words before their message. Any other error is a
+"""Errors caused by the command line, with the words before their message. Any other error is a
 failure.
 """
 
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Errors of nothing but writing: a full disk, a quota, a limit on the size of files."""
+"""Errors that only writing can cause: a full disk, a quota, a limit on the size of files."""
 
 
 class Commands(click.Group):
@@ -108,13 +108,13 @@ class Commands(click.Group):
     """
 
     def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
-        """Run the command line. If its output finds no room, say so."""
+        """Run the command line, and report an error if there is no space left for its output."""
         try:
             return super().main(*args, **settings)
         except OSError as error:
             if error.errno not in NO_ROOM or error.filename is not None:
                 raise
-            # Otherwise the interpreter would write the buffer again at its end, and fail again.
+            # Otherwise the interpreter would write the buffer again as it exits, and fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             problem = f"the output cannot be written: {error.strerror}; give it another place to go"
             click.ClickException(problem).show()
@@ -127,10 +127,10 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is named.
+        """Return the command with the given name.
 
         Raises:
-            click.UsageError: if there is none; it says which name comes near.
+            click.UsageError: if there is none; the message suggests a similar name.
 
         """
         try:
@@ -153,7 +153,7 @@ class Commands(click.Group):
         """Run a command.
 
         Raises:
-            click.UsageError: if what the command line names cannot be used.
+            click.UsageError: if something named on the command line cannot be used.
             click.ClickException: if something else fails.
 
         """
@@ -166,7 +166,7 @@ class Commands(click.Group):
             raise click.UsageError(message, self._context_of_subcommand(ctx)) from error
 
     def _context_of_subcommand(self, ctx: click.Context) -> click.Context:
-        """Return the context whose usage line stands above a message."""
+        """Return the context whose usage line precedes a message."""
         name = ctx.invoked_subcommand or ""
         subcommand = self.get_command(ctx, name)
         return ctx if subcommand is None else click.Context(subcommand, ctx, name)

@@ -119,9 +119,9 @@ ALERTS = click.option(
     help="Exit with status 5 if a whole interval is beyond a bound, as in 'crashes.mean > 2', or a figure changed, "
     "as in 'crashes.mean rises'. Repeatable.",
 )
-"""Of `report` and `archive`."""
+"""The options of `report` and `archive`."""
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a command's help: lines as they are typed."""
+    """Return the end of a command's help: example lines, as typed."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -37,18 +37,18 @@ from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
 from estimator.tallies import Bounds, read_file
 
 LEAST_DELTA = 1e-9
-"""Below this, sums of floats do not resolve how rarely a loss is large."""
+"""Below this delta, sums of floats are too inexact for the probability of a large loss."""
 
 NO_POPULATION: Final = "[app] names no population: whether each question will show something is not checked"
 
 ERRORS = (1e-102, 1e100)
-"""From a hundredth of the narrowest range that a number can have up to the widest."""
+"""From a hundredth of the narrowest possible range of a number up to the widest."""
 
 MOST_WINDOWS: Final = 10_000
-"""More days than a registry is in use."""
+"""More days than any registry is in use."""
 
 WEIGHTS = (1e-9, 1e9)
-"""Nobody needs more, and floats still hold the squares of errors divided by such weights."""
+"""Nobody needs more, and floats can still represent squared errors divided by such weights."""
 
 
 class MetricValue(click.ParamType[tuple[str, float]]):
@@ -57,7 +57,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     name = "metric=value"
 
     def __init__(self, bounds: tuple[float, float]) -> None:
-        """Take the least and the greatest number."""
+        """Take the minimum and the maximum."""
         self._least, self._greatest = bounds
 
     def convert(
@@ -238,10 +238,10 @@ def _statement(registry: Registry, old: Registry | None, language: str, *, is_ch
 
 
 def _people(registry: Registry, population: int, shares: Path | None, pilot: Path | None) -> dict[str, Numbers]:
-    """Return what people answer to numbers, as declared, or else as the last pilot window says.
+    """Return the distribution of people's numbers, as declared or from the last pilot window.
 
     Raises:
-        click.UsageError: if no tally of the pilot is of a distribution that the registry asks for.
+        click.UsageError: if the pilot has no tally of a distribution in the registry.
 
     """
     people: dict[str, Numbers] = {}
@@ -265,7 +265,7 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
 def _goals(
     registry: Registry, target_errors: Mapping[str, float], weights: Mapping[str, float], day: date
 ) -> dict[str, float]:
-    """Return the standard error that counts as one, for each metric that is still asked."""
+    """Return the standard error that counts as one unit, for each metric that is still asked."""
     return {
         name: target_errors.get(name, usual_error(metric)) / weights.get(name, 1.0)
         for name, metric in registry.metrics.items()
@@ -302,10 +302,10 @@ def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[
 
 
 def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> None:
-    """Refuse an error as long as the range of the figure.
+    """Refuse a target error that is as large as the range of the figure.
 
     Raises:
-        click.UsageError: naming the range.
+        click.UsageError: if it is; the message names the range.
 
     """
     for name, error in target_errors.items():
@@ -318,9 +318,9 @@ def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> Non
 
 
 def _check(new: Registry, old: Registry | None, day: date, at_most: float | None, population: int | None) -> None:
-    """Print what changed, also on the page for users, what a year may reveal, and warnings.
+    """Print the changes, also of the page for users, what a year may reveal, and warnings.
 
-    A question that would show nothing is refused if the number of devices is known.
+    If the number of devices is known, a question that would show nothing is refused.
 
     Raises:
         click.exceptions.Exit: with status 1 if there are warnings.

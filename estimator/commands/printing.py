@@ -1,6 +1,6 @@
 """Output on stdout: tables in the characters that it can show, and everything else as UTF-8.
 
-How far long work has got is a bar on stderr.
+A bar on stderr shows the progress of long work.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) ->
     """Return the table for a stream, or for a file where there is none.
 
     Args:
-        report: what it shows.
+        report: the report to show.
         stream: where it is printed, or None.
-        verbose: whether it has every figure and column.
+        verbose: whether to show every figure and column.
 
     """
     narrowest = LEAST_WIDTH if verbose else NARROWEST
@@ -36,7 +36,7 @@ def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) ->
 
 
 def left_out_lines(report: EstimateReport) -> str:
-    """Return a line for each window that no comparison since another window takes, or none."""
+    """Return a line for each window left out of comparisons since another window, if any."""
     windows = {(window, changes.since): None for changes in report.changes for window in changes.left_out}
     return "".join(f"{window} is left out of the comparison: {since} begins within it\n" for window, since in windows)
 
@@ -44,7 +44,7 @@ def left_out_lines(report: EstimateReport) -> str:
 def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
     """Print a line of JSON for each alert and window on stderr, and return whether any fired.
 
-    stdout stays the report alone.
+    stdout contains only the report.
     """
     for alert in alerts:
         click.echo(as_line(alert).encode(), nl=False, err=True)
@@ -52,15 +52,15 @@ def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
 
 
 NAMED: Final = 3
-"""How many of the tallies that are skipped for one reason are named."""
+"""The maximum number of tallies named for each reason for skipping."""
 
 
 def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]:
-    """Yield a line for each reason for which tallies were skipped.
+    """Yield a line for each reason why tallies were skipped.
 
     Args:
         skipped: the tallies.
-        remedy: what the command can do about it, after the reason.
+        remedy: an action that the command offers, written after the reason.
 
     """
     by_reason: dict[str, list[str]] = {}
@@ -77,7 +77,7 @@ def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) ->
     """Print results in one of their forms, a table in the style of stdout.
 
     Args:
-        forms: a function for each form, from the results to a text.
+        forms: a function for each form, which turns the results into text.
         form: the name of one of them.
         results: its arguments.
 
@@ -92,7 +92,7 @@ def put_document(text: str) -> None:
 
 
 def stdout() -> TextIO:
-    """Return stdout, which a program may have closed before it started this one.
+    """Return stdout, which the calling program may have closed before it started this one.
 
     Raises:
         click.ClickException: if there is none.
@@ -104,12 +104,12 @@ def stdout() -> TextIO:
 
 
 REDRAWS = 1000
-"""How often a bar is drawn at most: more costs time and shows nothing new."""
+"""The maximum number of times a bar is drawn: more costs time and shows nothing new."""
 
 
 @contextmanager
 def progress(label: str, steps: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar on stderr while work goes on. Nothing is shown where stderr is no terminal.
+    """Show a bar on stderr during long work. Nothing is shown if stderr is not a terminal.
 
     Args:
         label: what is being done.

@@ -48,16 +48,16 @@ from estimator.tallies import Tally, encode
 DEVICES = WholeRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
-"""The length of a seed that was not given: short enough to be typed again."""
+"""The length of a generated seed: short enough to be typed again."""
 
 DIGITS: Final = 6
-"""Of an epsilon that is tried."""
+"""The decimal places of an epsilon to try."""
 
 FEWEST_ROUNDS: Final = 2
-"""Of a search: one round tells nothing of chance."""
+"""The minimum rounds of a search: a single round does not show how much is chance."""
 
 FACTORS: Final = (0.5, 1, 2)
-"""Other epsilons that are tried, as multiples of the registry's."""
+"""The epsilons to try, as multiples of the registry's epsilon."""
 
 
 @click.command(
@@ -157,10 +157,10 @@ def _last_closed(now_s: float, kind: WindowKind) -> Window:
 
 
 def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None]) -> None:
-    """Refuse files that a rehearsal would destroy, or that cannot be two.
+    """Refuse files that a rehearsal would overwrite, and the same file for two outputs.
 
     Raises:
-        click.UsageError: naming the file.
+        click.UsageError: if a file is refused; the message names it.
 
     """
     files = [file for file in (page, out) if file is not None]
@@ -174,7 +174,7 @@ def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None
 
 
 def _page_of(registry: Registry, tallies: Sequence[Tally], request: Request) -> bytes:
-    """Return the page of a report, whose title says that it is a rehearsal."""
+    """Return the page of a report with a title that identifies it as a rehearsal."""
     from estimator.render.html.page import as_html  # noqa: PLC0415 33 ms of templates for no other form
 
     report = make_report(registry, tallies, Selection(), request)

@@ -49,19 +49,19 @@ SUFFIXES: Final = {
     ".html": "html",
     ".prom": "openmetrics",
 }
-"""The format of a file by the end of its name. A model is JSON, too, and is requested by name."""
+"""The format of a file by its extension. A model is JSON, too, and is requested by name."""
 
 MODEL_FILE: Final = ("model", ".json")
 """A model is JSON, too."""
 
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
-"""What to do with a written file."""
+"""A hint on how to use a written file."""
 
 CLOSED_ONLY: Final = "only closed windows were read; to include open ones, add --preliminary"
-"""What to do if a collector has nothing to report. A file's open windows are skipped by name."""
+"""A hint if a collector has nothing to report. In files, open windows are skipped by name."""
 
 STDOUT: Final = Path("-")
-"""Many programs take this for standard output. Nobody wants a file of this name."""
+"""Many programs interpret this as standard output. Nobody wants a file with this name."""
 
 KILOBYTE, MEGABYTE = 10**3, 10**6
 
@@ -173,7 +173,7 @@ def _form_of(output: Path | None) -> str:
 
 
 def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
-    """Refuse a place that the report cannot go to.
+    """Refuse an output that the report cannot be written to.
 
     Raises:
         click.UsageError: saying what to do.
@@ -200,7 +200,7 @@ def _check_metrics(
 
     Raises:
         click.UsageError: saying what to do.
-        RequestError: if no model is named for the file of a model.
+        RequestError: if the format is a model's file and no model is named.
         UnknownMetricError: if the registry does not define a metric.
 
     """
@@ -242,7 +242,7 @@ def _put(content: bytes, form: str, output: Path | None) -> None:
 
 
 def _status(estimated: EstimateReport, tallies: Sequence[Tally], selection: Selection) -> ExitStatus:
-    """Return the exit status. For cron, a report without estimates is none."""
+    """Return the exit status. For cron, a report without estimates counts as no report."""
     if estimated.metrics:
         return ExitStatus.DONE
     is_failed = any(

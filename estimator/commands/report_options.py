@@ -49,22 +49,22 @@ FIRST: Final = click.option(
 LAST: Final = click.option("--to", "last", metavar="WINDOW", type=WindowType(), help="The last window, included.")
 
 WITH_EXTRAS: Final = ("table", "html", "json", "csv", "parquet", "openmetrics")
-"""The formats that have a place for one extra or another."""
+"""The formats that can show some extras."""
 
 OPENMETRICS: Final = frozenset({"openmetrics"})
 
 ROWS: Final = frozenset({"csv", "parquet"}) | OPENMETRICS
-"""Formats with one row per estimate and no place for a whole tally."""
+"""Formats with one row per estimate, which cannot show facts about a whole tally."""
 
 FOR_PEOPLE: Final = frozenset({"table", "html"})
-"""Formats that have no place for a matrix."""
+"""Formats that cannot show a matrix."""
 
 MOST_CANDIDATES_BYTES: Final = 2**24
-"""A list of a million texts. Each widens the simultaneous intervals of a report."""
+"""The maximum size: a list of a million texts. Each widens a report's simultaneous intervals."""
 
 
 def check_collector(collector: str, *, allow_plain_http: bool) -> None:
-    """Refuse what is no URL, and a collector on another machine without TLS.
+    """Refuse an invalid URL, and a collector on another machine without TLS.
 
     Raises:
         click.UsageError: saying what to do.
@@ -80,7 +80,7 @@ def check_collector(collector: str, *, allow_plain_http: bool) -> None:
 
 
 def check_source(collector: str | None, tallies: Path | None, *, allow_plain_http: bool) -> None:
-    """Refuse anything but one place that tallies are read from.
+    """Refuse anything but exactly one source of tallies.
 
     Raises:
         click.UsageError: saying what to do.
@@ -108,7 +108,7 @@ def check_request(registry: Registry, request: Request) -> None:
     """Refuse figures that a registry's metrics do not have, before tallies are read.
 
     Raises:
-        RequestError: saying which, and what to do.
+        RequestError: if one is refused; the message names it and says what to do.
         UnknownMetricError: if the registry does not define a metric.
 
     """
@@ -120,7 +120,7 @@ def check_request(registry: Registry, request: Request) -> None:
 def read_tallies(
     registry: Registry, collector: str | None, tallies: Path | None, selection: Selection
 ) -> tuple[list[Tally], datetime | None]:
-    """Return the tallies, and when the collector read its open windows; None if it does not say.
+    """Return the tallies, and when the collector read its open windows, or None if unknown.
 
     Raises:
         TalliesError: if they cannot be read.
@@ -135,11 +135,10 @@ def read_tallies(
 
 
 def read_token() -> str:
-    """Return the secret of the environment, for a command.
+    """Return the secret from the environment, for a command.
 
     Raises:
-        click.UsageError: if there is no secret, if there are two, or if it cannot stand in a
-            header.
+        click.UsageError: if there is no secret, if there are two, or if a header cannot contain it.
 
     """
     try:
@@ -152,7 +151,7 @@ def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
     """Refuse to replace a file that the command reads.
 
     Args:
-        files: that the command writes.
+        files: the files that the command writes.
         read: the files that it reads; None for one that was not named.
 
     Raises:
@@ -167,11 +166,11 @@ def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RequestedExtra:
-    """One name that ``--with`` knows.
+    """One name that ``--with`` accepts.
 
     Attributes:
         field: its field of a request.
-        does: what it adds to a report.
+        does: a description of what it adds to a report.
         value: the type of the value after ``=``, or None if it takes none.
         metavar: the value's name.
         example: a value.
@@ -250,7 +249,7 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
 
 
 def written(name: str) -> str:
-    """Return an extra as one writes it, such as ``central=DELTA``."""
+    """Return an extra as typed, such as ``central=DELTA``."""
     return f"{name}={EXTRAS[name].metavar}" if EXTRAS[name].value else name
 
 
@@ -318,7 +317,7 @@ def with_extras(known: Iterable[str], example: str) -> Callable[[Callable[..., A
 
 
 WITH: Final = with_extras(EXTRAS, "clusters,central=1e-6")
-"""Of `report`, `watch` and `archive`."""
+"""The options of `report`, `watch` and `archive`."""
 
 
 class CommandWithExtras(click.Command):
@@ -333,14 +332,14 @@ class CommandWithExtras(click.Command):
 
 
 def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
-    """Return what is requested of each tally.
+    """Return the figures requested for each tally.
 
     Args:
         extras: the values of ``--with`` by name.
         form: the format of the report.
 
     Raises:
-        click.UsageError: if the format has no place for an extra.
+        click.UsageError: if the format cannot show an extra.
         RequestError: if the file of candidates cannot be read.
 
     """
@@ -361,13 +360,13 @@ def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
 
 
 def read_candidates(path: Path) -> tuple[str, ...]:
-    """Return the texts of a file, one a line, without empty lines and a mark of its byte order.
+    """Return the texts of a file, one per line, without empty lines and a byte order mark.
 
-    A line ends with LF or CR LF. Other characters that end a line elsewhere can stand within a text
-    of bytes.
+    A line ends with LF or CR LF. Other characters that are line ends elsewhere may be part of a
+    text of bytes.
 
     Raises:
-        RequestError: if the file cannot be read, is too large, or is no UTF-8 text.
+        RequestError: if the file cannot be read, is too large, or is not UTF-8 text.
 
     """
     try:

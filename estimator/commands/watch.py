@@ -1,6 +1,6 @@
 """The command ``hearsay-estimator watch``: a table that is drawn again while a collection runs.
 
-A collector that is down is waited for.
+If the collector is down, the command waits for it.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ USUAL_S: Final = 60
 """Seconds between two drawings, by default."""
 
 LEAST_S: Final = 10
-"""Collectors renew their snapshots hourly, or as configured. More drawings show nothing new, and
-each costs a sum.
+"""Collectors renew their snapshots hourly, or as configured. More frequent drawings show nothing
+new, and each makes the collector add up all shards.
 """
 
 GREATEST_S: Final = 86_400
-"""A day. Anyone who looks less often wants a job, not a screen."""
+"""A day. Anyone who looks less often needs a job, not a screen."""
 
 CLEARED: Final = "\x1b[H\x1b[2J"
 """Moves the cursor home and clears the screen."""
@@ -57,7 +57,7 @@ class Watch:
 
     Attributes:
         look: reads the tallies and returns the report as text.
-        show: draws a whole picture.
+        show: draws the whole picture.
         wait: waits for a number of seconds.
         now: returns the present time in Unix seconds.
         every_s: seconds between two drawings.
@@ -74,7 +74,7 @@ class Watch:
         """Draw until an exception ends it.
 
         Raises:
-            TalliesError: if the collector answers, but not with tallies. Waiting would not help.
+            TalliesError: if the collector's answer is not tallies. Waiting would not help.
 
         """
         picture, read_at = "", ""
