@@ -29,7 +29,7 @@ class UnfitTallyError(HearsayError):
 
 
 class RequestError(HearsayError):
-    """A requested figure cannot be had of a metric. The message says why, and what to do."""
+    """A metric does not have a requested figure. The message says why, and what to do."""
 
 
 class ReportError(HearsayError):
@@ -61,10 +61,10 @@ class ConformanceError(HearsayError):
 
 
 def metric_named(registry: Registry, name: str) -> Metric:
-    """Return the metric of a name.
+    """Return the metric with a given name.
 
     Raises:
-        UnknownMetricError: if there is none. The message says which name is like it.
+        UnknownMetricError: if there is none. The message suggests a similar name.
 
     """
     try:

@@ -1,7 +1,7 @@
 """Tallies over HTTP. Only this module imports urllib.
 
-The secret of a read key comes from the environment or a file. A command line would show it to
-everybody on the machine.
+The secret of a read key comes from the environment or a file. Everybody on the machine could read
+it on a command line.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"
 
 
 def token_of_environment() -> str:
-    """Return the secret of the environment.
+    """Return the secret from the environment.
 
     Raises:
-        ValueError: if there is no secret, if there are two, or if it cannot stand in a header. The
-            message never holds it.
+        ValueError: if there is no secret, if there are two, or if a header cannot contain it. The
+            message never contains it.
 
     """
     token, file = os.environ.get(TOKEN_VARIABLE), os.environ.get(FILE_VARIABLE)
@@ -50,14 +50,14 @@ def token_of_environment() -> str:
 
 
 def checked_token(token: str, problem: str) -> str:
-    """Return a secret without the end of its line.
+    """Return a secret without its final line break.
 
     Args:
         token: the secret.
-        problem: what to say if it cannot stand in a header.
+        problem: the error text if a header cannot contain it.
 
     Raises:
-        ValueError: with the problem.
+        ValueError: if a header cannot contain the secret.
 
     """
     secret = token.rstrip("\r\n")
@@ -72,12 +72,12 @@ line.
 """
 
 LIMIT_S = 900.0
-"""Seconds for the whole response: hundreds of megabytes over a slow line. Each byte alone could
-take a minute.
+"""Seconds for the whole response: hundreds of megabytes over a slow line. Without this limit, each
+byte could take a minute.
 """
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
-"""The response header that says when the collector read the open windows."""
+"""The response header with the time at which the collector read the open windows."""
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -94,9 +94,9 @@ class Fetched:
     """A collector's response.
 
     Attributes:
-        tallies: the selected ones, in the collector's order.
-        snapshot_at: when it read the windows that are still open, in UTC. None if open windows were
-            not requested, or it does not say.
+        tallies: the selected tallies, in the collector's order.
+        snapshot_at: when the collector read the open windows, in UTC. None if they were not
+            requested, or the response does not say.
 
     """
 
@@ -108,7 +108,7 @@ NO_COLLECTOR: Final = "--collector must be a URL such as http://127.0.0.1:8080, 
 
 
 def is_collector(url: str) -> bool:
-    """Return whether a text is a URL from which tallies can be read."""
+    """Return whether a text is a valid URL to read tallies from."""
     return is_base_url(url) and url.isascii()
 
 
@@ -125,7 +125,7 @@ def fetch(
         timeout_s: seconds without a byte after which the collector counts as down.
 
     Raises:
-        CollectorDownError: if it cannot be reached, breaks off, is too slow, or cannot answer now.
+        CollectorDownError: if it cannot be reached, disconnects, is too slow, or cannot answer now.
         TalliesError: if it refuses, if the response is not NDJSON of tallies, or if there are too
             many.
 
@@ -140,7 +140,7 @@ def fetch(
         except BaseException as error:  # noqa: BLE001 the waiting thread raises it
             answer.set_exception(error)
 
-    # abandoned if too slow: no socket limits the time of a whole head
+    # abandoned if too slow: no socket timeout limits a whole response head
     Thread(target=ask, daemon=True).start()
     try:
         return answer.result(LIMIT_S)
@@ -164,7 +164,7 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
     except HTTPError as error:
         with error:
             raise _refusal(collector, error.code, preliminary=preliminary) from None
-    except HTTPException as error:  # its message would show the response
+    except HTTPException as error:  # its message would reveal the response
         raise CollectorDownError(failure_of(error).said_of(collector)) from None
     except OSError as error:
         reason = error.reason if isinstance(error, URLError) else error
@@ -177,7 +177,7 @@ def _pieces(response: HTTPResponse, collector: str, until: float) -> Iterator[by
         if time.monotonic() > until:
             raise _too_slow(collector)
         yield piece
-    if response.length:  # http.client takes a broken connection for the end
+    if response.length:  # http.client mistakes a broken connection for the end
         raise IncompleteRead(b"", response.length)
 
 
@@ -194,7 +194,7 @@ def _instant(text: str | None) -> datetime | None:
         instant = None if text is None else datetime.fromisoformat(text)
         return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
     except (ValueError, OverflowError):
-        # the zone may move the first or last day of all years out of range
+        # the zone may move the very first or last day out of range
         return None
 
 

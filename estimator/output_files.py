@@ -1,6 +1,6 @@
 """The files that a command writes: replaced as a whole, so that nobody ever reads half a report.
 
-A file that no report has written is never replaced.
+A file that was not written as a report is never replaced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HEADS: Final = re.compile(
 
 
 PART: Final = ".part"
-"""The end of the name of a file that is being written."""
+"""The suffix of a file that is being written."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -41,7 +41,7 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
-            # a rename would put a file in the place of a device
+            # a rename would replace a device with a file
             raise OutputError(f"{path} is not a file; name a file that may be replaced")
         part = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
         try:
@@ -57,7 +57,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, text: str) -> bool:
-    """Write a file as a whole, unless it holds this text already; return whether that was so."""
+    """Write a whole file, unless it already contains this text; return whether it was written."""
     content = text.encode()
     with suppress(OSError):
         if path.read_bytes() == content:
@@ -67,10 +67,10 @@ def replace_file(path: Path, text: str) -> bool:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove what killed runs have left of files; no other run may be writing to the folder.
+    """Remove the partial files of killed runs; no other run may be writing to the folder.
 
     Raises:
-        OSError: if that cannot be done.
+        OSError: if they cannot be removed.
 
     """
     for left in folder.glob(f".*{PART}"):
@@ -91,5 +91,5 @@ def write_through(path: Path, content: bytes) -> None:
 
 
 def is_not_ours(path: Path) -> bool:
-    """Return whether writing to a path would destroy a file that no report has written."""
+    """Return whether writing to a path would overwrite a file that is not a report."""
     return replaces_another_kind(path, lambda head: _HEADS.match(head) is not None)

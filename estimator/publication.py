@@ -7,10 +7,10 @@ PUBLIC/metrics/NAME.json            a report: all windows of a question, with it
 PUBLIC/.lock                        held while a run is at work
 ```
 
-It holds what `estimator.report.publishing` lets through, estimated from the tallies of this run.
-Windows of earlier runs are taken from the questions' files, and do not change. Each file is
-replaced as a whole, those of questions before the index; those of questions that are not public any
-more are removed last.
+It contains the data that `estimator.report.publishing` allows, estimated from the tallies of this
+run. Windows of earlier runs come from the questions' files, and do not change. Each file is
+replaced as a whole, the questions' files before the index; files of questions that are no longer
+public are removed last.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ METRICS: Final = "metrics"
 SUFFIX: Final = ".json"
 
 NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
-"""Stands for the answer to a question of which everything is withheld."""
+"""Replaces the answer to a question of which everything is withheld."""
 
 PLAIN: Final = Request(highlights=False)
-"""What is requested of a tally: whatever the operator wants besides is not for the public."""
+"""The figures requested for a tally. Any others that the operator wants are not public."""
 
 
 def publish(
@@ -54,12 +54,12 @@ def publish(
 ) -> tuple[bool, bool]:
     """Bring a public folder up to date.
 
-    Return whether that changed any file, and whether no window is published.
+    Return whether any file changed, and whether no window is published.
 
     Args:
         folder: the public folder. It must be locked.
         registry: the definitions of all questions.
-        tallies: of the windows that may be published.
+        tallies: the tallies of the windows that may be published.
         advance: called with the number of tallies just estimated.
 
     Raises:
@@ -80,8 +80,8 @@ def publish(
 
 
 def known_estimates(folder: Path, name: str, public: Registry) -> list[MetricEstimate]:
-    """Return what was published of a question before, as far as that may still be."""
-    with suppress(ReportError):  # there is none yet, or it is of another version
+    """Return the earlier published estimates of a question that may still be published."""
+    with suppress(ReportError):  # there is no file yet, or it has another version
         return _published(read_report(_path(folder, name)).metrics, public)
     return []
 
@@ -93,7 +93,7 @@ def _published(estimates: Iterable[MetricEstimate], public: Registry) -> list[Me
 
 
 def _metric(estimated: MetricEstimate) -> str:
-    """Return the question that a stratum or a former edition is of."""
+    """Return the question to which a stratum or a former edition belongs."""
     return estimated.metric.partition("[")[0]
 
 
@@ -129,7 +129,7 @@ def _write(folder: Path, public: Registry, estimates: dict[str, list[MetricEstim
 
 
 def _report_on(name: str, estimates: list[MetricEstimate], shown: EstimateReport, public: Registry) -> EstimateReport:
-    """Return all that is published of a question."""
+    """Return the published report on a question."""
     order = list(apart(public).metrics)
     every = sorted(estimates, key=lambda each: (order.index(each.metric), each.span.starts_at))
     return replace(

@@ -14,12 +14,12 @@ from estimator.statistics.arrays import Floats
 
 
 class _Learned(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """What both kinds share: a model that is fitted already.
+    """The base of both kinds: a model that is already fitted.
 
     Attributes:
         file: the model.
         feature_names_in_: the names of the columns of ``X``.
-        n_features_in_: how many they are.
+        n_features_in_: the number of these columns.
 
     """
 
@@ -29,7 +29,7 @@ class _Learned(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         self.n_features_in_ = len(self.feature_names_in_)
 
     def fit(self, X: object, y: object = None) -> _Learned:  # noqa: ARG002, N803 as everywhere in scikit-learn
-        """Return itself: the model was learned from reports."""
+        """Return itself, because the model was already learned from reports."""
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -1,6 +1,6 @@
 """A report that shows itself, in a notebook and as a text.
 
-Reports are data, and know nothing of what renders them. This stands above both.
+Reports are data, and do not know their renderers. This module uses both.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ShownReport(EstimateReport, frozen=True):
         return cls(**asdict(report))
 
     def summary(self) -> str:
-        """Return the answers, a line for each question, with intervals and numbers of reports."""
+        """Return the answers, one line per question, with intervals and numbers of reports."""
         answers, participation = _answers(self)
         lines = [f"{each.metric}, {each.window}: {each.answer} ({each.reports})" for each in answers]
         return "\n".join([*lines, participation] if lines else [NOTHING])
@@ -45,18 +45,18 @@ class ShownReport(EstimateReport, frozen=True):
         return str(whole.format(participation, head, rows))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401, FBT001 the interface of IPython
-        """Print the summary where a notebook or IPython prints the object."""
+        """Print the summary when a notebook or IPython prints the object."""
         printer.text("…" if cycle else self.summary())
 
 
 class _Answer(NamedTuple):
-    """What is said of one question, in words.
+    """The summary of one question, in words.
 
     Attributes:
         metric: its name.
-        window: the window that the answer is from, with a word if it is still open.
+        window: the window of the answer, with a remark if it is still open.
         answer: a sentence or two.
-        reports: how many.
+        reports: the number of reports.
 
     """
 
@@ -67,7 +67,7 @@ class _Answer(NamedTuple):
 
 
 def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
-    """Return the answer to each question in its last closed window, and how many took part."""
+    """Return the answers to all questions in their last closed windows, and the participation."""
     from estimator.render.words import answer_of, participation_of, titled  # noqa: PLC0415 90 ms
     from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
 

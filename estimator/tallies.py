@@ -1,7 +1,7 @@
 """Tallies: how often each symbol was reported in one window, read strictly from NDJSON.
 
-A file has one line for each metric, edition and window. Limits on what is read protect the job's
-memory from a collector, or from a machine in its place. Honest collections stay far below
+A file has one line for each metric, edition and window. Limits on the input protect the job's
+memory from a malicious collector, or a machine that poses as it. Honest collections stay far below
 each limit. If a limit is reached nevertheless, read fewer windows.
 """
 
@@ -30,31 +30,31 @@ from estimator.errors import TalliesError, UnfitTallyError
 from estimator.statistics.arrays import Counts
 
 INT64: Final = "q"
-"""The type code of arrays of counts: a large tally takes eight bytes for each count, not an
+"""The type code of arrays of counts: a large tally needs eight bytes for each count, instead of an
 object.
 """
 
 MOST_BYTES: Final = 2**32
-"""Bytes of a response or a file. It is read line by line, so this costs only time, about a
+"""Maximum bytes of a response or a file. It is read line by line, so this costs only time, about a
 minute.
 """
 
 MOST_TALLIES: Final = 10**5
-"""Selected tallies: fifty questions on each day of five years. Each takes kilobytes, and
+"""Maximum selected tallies: fifty questions on each day of five years. Each needs kilobytes, and
 milliseconds to estimate.
 """
 
 MOST_COUNTS: Final = 2**26
-"""Counts and symbols of all selected tallies together: half a gigabyte in memory."""
+"""Maximum counts and symbols of all selected tallies together: half a gigabyte in memory."""
 
 MOST_REPORTS: Final = 2**53 - 1
-"""Reports of all selected tallies together. Up to this number every sum of counts is exact as a
-float, which shares, browsers and many JSON readers use. It is a million reports from everybody on
-earth.
+"""Maximum reports of all selected tallies together. Up to this number every sum of counts is exact
+as a float, which shares, browsers and many JSON readers use. It is a million reports from everybody
+on earth.
 """
 
 LEAST_LINE_BYTES: Final = 2**22
-"""Bytes that a line may have whatever the registry: an older edition may have had more symbols."""
+"""Bytes allowed in a line under any registry: an older edition may have had more symbols."""
 
 BYTES_A_SYMBOL: Final = 28
 """Bytes of a symbol and its count in a line: 8 and 16 digits, with separators."""
@@ -67,12 +67,12 @@ MOST_LISTS: Final = 2
 """The lists in a tally's line: counts and symbols."""
 
 MOST_OTHER_BYTES: Final = 2**16
-"""Bytes of a line beside its lists, and of a list that is not written as usual. Honest lines have a
+"""Maximum bytes of a line without its lists, and of a list in an unusual form. Honest lines have a
 few hundred.
 """
 
 POWERS: Final = 10 ** np.arange(1, 19)
-"""From each of them on a number has one more digit."""
+"""The numbers from which on one more digit is needed."""
 
 STDIN = Path("-")
 
@@ -146,7 +146,7 @@ class Bounds:
     """The limits for one collection.
 
     Attributes:
-        line_bytes: the longest line.
+        line_bytes: the maximum length of a line.
         spans: whether a window is selected. Tallies of other windows are checked and dropped.
 
     """
@@ -164,13 +164,12 @@ class Bounds:
         return cls(max(LEAST_LINE_BYTES, BYTES_A_SYMBOL * symbols), spans)
 
     def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes | bytearray]:
-        """Yield the lines of a text that comes in pieces, without line ends.
+        """Yield the lines of a text that arrives in pieces, without line ends.
 
-        Only one line is held at a time, and only once.
+        Only one line is in memory at a time, and only once.
 
         Raises:
-            TalliesError: if a line is longer than any tally, or the text is longer than all of
-                them.
+            TalliesError: if a line is longer than any tally, or the text is longer than allowed.
 
         """
         begun, number, of_all = bytearray(), 1, 0
@@ -199,7 +198,7 @@ class Extent:
     """The size of the selected tallies that have been read."""
 
     def __init__(self) -> None:
-        """Begin with no tallies."""
+        """Start without tallies."""
         self._tallies = self._counts = self._reports = 0
 
     def add(self, counts: int, reports: int) -> None:
@@ -329,8 +328,8 @@ def _integers(raw: object, field: str, most: int) -> array[int]:
 def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 what JSON holds
     """Return the document of a line, with arrays in place of lists of whole numbers.
 
-    JSON would make an object of each number: of a large tally, half a gigabyte. So these lists are
-    read apart, and an object stands in their place, as the line has no other one.
+    JSON would create an object for each number: half a gigabyte for a large tally. These lists are
+    therefore read separately. An object replaces them, because the line has no other one.
     """
     if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # few bytes, but large objects or deep nesting
         raise ValueError("it must be one object that holds names, numbers and at most two lists")

@@ -18,19 +18,19 @@ def plural(number: int, singular: str, many: str | None = None) -> str:
 
 
 EMPTY_TEXT: Final = "(empty text)"
-"""What stands for the empty text where nothing would be taken for a gap."""
+"""Replaces the empty text where it would be mistaken for a gap."""
 
 LONGEST_LABEL: Final = 80
-"""How many characters of a value are shown. JSON and CSV have all of them."""
+"""Maximum characters of a value that are shown. JSON and CSV contain all of them."""
 
 
 def shown_of(number: int, most: int) -> int:
-    """Return how many of a number of things are shown: one more needs no more room than a hint."""
+    """Return how many of several things are shown: one more needs no more room than a hint."""
     return number if number <= most + 1 else most
 
 
 def label_of(value: Any, most: int = LONGEST_LABEL) -> str:  # noqa: ANN401 what a figure is of
-    """Return a value as people read it, cut where it is longer than ``most`` characters.
+    """Return a value as people read it, cut if it is longer than ``most`` characters.
 
     Truth values become yes and no.
     """
@@ -42,12 +42,12 @@ def label_of(value: Any, most: int = LONGEST_LABEL) -> str:  # noqa: ANN401 what
 
 
 def cell_of(value: Any) -> str:  # noqa: ANN401 what a figure is of
-    """Return the same, but whole, for programs."""
+    """Return the same value in full, for programs."""
     return label_of(value, sys.maxsize)
 
 
 def joined(label: str | tuple[str, ...]) -> str:
-    """Return a label that `parts` may have taken apart as one text."""
+    """Return a label as one text, even if `parts` has split it."""
     return label if isinstance(label, str) else ", ".join(label)
 
 
@@ -57,12 +57,12 @@ def is_yes_or_no(labels: Sequence[object]) -> bool:
 
 
 def parts(value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what a figure is of
-    """Return a value as text, or a pair as two, which a narrow line can cut each by itself."""
+    """Return a value as text, or a pair as two texts, which a narrow line can cut separately."""
     return tuple(map(label_of, value)) if isinstance(value, tuple) else label_of(value)
 
 
 def short(text: str, most: int = LONGEST_LABEL) -> str:
-    """Return a text that is cut with an ellipsis where it is longer than ``most`` characters."""
+    """Return a text, cut with an ellipsis if it is longer than ``most`` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -1,4 +1,4 @@
-"""A collector that answers as a history tells it, and keeps what it receives."""
+"""A collector that answers according to a history, and keeps all requests that it receives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 MAX_BODY_BYTES = 1 << 20
-"""Sixteen times the largest upload: what is longer is cut off, and does not fit then."""
+"""Sixteen times the largest upload: longer bodies are truncated, and then do not fit."""
 
 
 class ReceivedRequest(NamedTuple):
@@ -24,14 +24,14 @@ class ReceivedRequest(NamedTuple):
 
 
 Scripted = dict[str, Any]
-"""What becomes of the next request: ``vectors.md`` lists the members."""
+"""The treatment of the next request: ``vectors.md`` lists the members."""
 
 
 class ScriptedCollector:
-    """Listens on a port of this machine, and counts whatever no script is left for."""
+    """Listens on a port of this machine, and counts uploads once no script is left."""
 
     def __init__(self, on_kill: Callable[[], None]) -> None:
-        """Start to listen; ``on_kill`` ends the program, where a script says so."""
+        """Start to listen; ``on_kill`` ends the program when a script requires it."""
         self._script: deque[Scripted] = deque()
         self._received: list[tuple[ReceivedRequest, Scripted]] = []
         self._on_kill = on_kill
@@ -65,7 +65,7 @@ class ScriptedCollector:
         return received
 
     def answer(self, request: ReceivedRequest) -> tuple[int, dict[str, str], bytes, Scripted]:
-        """Keep a request, and return status, headers, body and script of its answer."""
+        """Store a request, and return the status, headers, body and script of its answer."""
         script: Scripted = self._script.popleft() if self._script else {"refuse": {}}
         self._received.append((request, script))
         if script.get("kill"):
@@ -85,7 +85,7 @@ class ScriptedCollector:
 
 
 def _reports(body: bytes) -> list[dict[str, Any]]:
-    """Return the reports of a body, or none if it is not an upload: other checks refuse it."""
+    """Return the reports of a body, or [] if it is not an upload, which other checks refuse."""
     try:
         reports = json.loads(body)["reports"]
         return [{"metric": str(report["metric"])} for report in reports]
@@ -116,6 +116,6 @@ def _handler(collector: ScriptedCollector) -> type[BaseHTTPRequestHandler]:
         do_GET = do_PUT = do_HEAD = do_POST  # noqa: N815 as above: a redirect may be followed by any of them
 
         def log_message(self, *_: object) -> None:
-            """Say nothing: the report says what failed."""
+            """Log nothing: the report names the failures."""
 
     return Handler

@@ -73,7 +73,7 @@ def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def needed_by(metric: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return the kinds and the mechanism of a compiled question; none of one that is not."""
+    """Return the kinds and the mechanism of a compiled question, or () if it did not compile."""
     if metric is None:
         return ()
     parts = (part["kind"] for part in metric["domain"].get("cross", ()))
@@ -114,7 +114,7 @@ def _tossed(  # noqa: PLR0913, PLR0917 a case in parts
 def _compared(
     program: Program, case_class: CaseClass, name: str, line: Line, expected: Mapping[str, tuple[str, object]]
 ) -> Case:
-    """Return a case of one line: the first member of the answer that differs, under its rule."""
+    """Return a case of one line, which fails at the first differing member, under its rule."""
     first = next(iter(expected)).partition(" ")[0]
     try:
         answer = program.ask(line)

@@ -17,7 +17,7 @@ Step = dict[str, Any]
 """``docs/protocol/vectors.md`` lists the members."""
 
 NINE: Final = "nine"
-"""The registry of the histories that are made of the vectors of verdicts: nine daily questions."""
+"""The registry of the histories built from the vectors of verdicts: nine daily questions."""
 
 START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 16:00", "2026-11-20 16:00"
 """Their instants: recorded, sent again, offered again after a refusal, and not offered again."""
@@ -50,7 +50,7 @@ def _answered(vector: Mapping[str, Any]) -> Iterator[Step]:
 def play_histories(
     program: Program, registries: Mapping[str, Any], histories: Iterable[Mapping[str, Any]]
 ) -> Iterator[Case]:
-    """Yield a case for each history: the first rule that it sees broken."""
+    """Yield a case for each history, with the first rule that is broken in it."""
     with ScriptedCollector(program.kill) as collector, TemporaryDirectory() as folder:
         for place, history in enumerate(histories):
             case_class = next(each for each in CaseClass if each.label == history["class"])
@@ -144,7 +144,7 @@ class _PlayedDevice:
 
 
 def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
-    """Leave out a scripted verdict on a number of reports that did not travel together."""
+    """Leave out a scripted verdict if its number of reports did not travel together."""
     for request, script in received:
         if script.get("reports", 0) != 0 and request.body.count(b'"metric"') != script["reports"]:
             raise NotSupportedError("several reports in one upload")

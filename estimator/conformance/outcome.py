@@ -1,4 +1,4 @@
-"""What became of the cases of a run: passed, failed with the number of a rule, or not supported."""
+"""The outcomes of the cases of a run: passed, failed with a rule's number, or not supported."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 SHOWN: Final = 12
-"""Failures of a class that are printed: the first ones usually explain all others."""
+"""The number of failures printed for a class: the first ones usually explain all others."""
 
 MAX_CHARS: Final = 300
-"""Of what was expected, and of what the program gave instead."""
+"""Maximum characters of the expected value, and of what the program returned instead."""
 
 
 class CaseClass(Enum):
-    """A class of cases: the vectors that it plays, and what they are about."""
+    """A class of cases: the vectors that it plays, and their subject."""
 
     LAWS = "laws", "scripted coins to symbols"
     ANSWERS = "answers", "answers and scripted coins to symbols"
@@ -35,8 +35,8 @@ class Breach(NamedTuple):
 
     Attributes:
         rule: its number in ``docs/protocol``.
-        expected: what the rule asks for.
-        got: what the program did.
+        expected: the behavior that the rule requires.
+        got: the program's behavior.
 
     """
 
@@ -46,13 +46,13 @@ class Breach(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One case. It passed if neither of the last two is given.
+    """One case. It passed if neither of the last two fields is set.
 
     Attributes:
         case_class: its class.
-        name: what is tried.
+        name: the name of the case.
         breach: the rule that was broken.
-        lacks: what the program says that it does not support.
+        lacks: the feature that the program does not support, in its own words.
 
     """
 
@@ -85,7 +85,7 @@ def lines(program: str, cases: Iterable[Case]) -> Iterator[str]:
 
 def _failure(case: Case) -> Iterator[str]:
     breach = case.breach
-    assert breach is not None  # noqa: S101 the caller has chosen the failed ones
+    assert breach is not None  # noqa: S101 the caller has selected the failed ones
     yield f"  [{breach.rule}] {case.name}"
     yield f"    expected: {_short(breach.expected)}"
     yield f"    got:      {_short(breach.got)}"

@@ -15,26 +15,26 @@ from typing import Any, Final, Self
 from estimator.errors import ConformanceError
 
 ANSWER_S: Final = 30.0
-"""How long the answer to a line may take. An SDK may give up on an HTTP exchange only after a
-while; none of the answers that a history scripts are slow."""
+"""The time limit in seconds for the answer to a line. An SDK may give up on an HTTP exchange only
+after a while; no answer scripted by a history is slow."""
 
 PROTOCOL: Final = 1
 """The version of the line protocol (``docs/protocol/conformance.md``)."""
 
 
 class NotSupportedError(Exception):
-    """The program does not have what a case needs; the message says what."""
+    """The program lacks a feature that a case needs, which the message names."""
 
 
 class RefusedLineError(Exception):
-    """The program answered a line with an error, with no JSON object, not in time, or ended."""
+    """The program ended, was too late, or answered a line with an error or no JSON object."""
 
 
 class Program:
-    """A program that plays an SDK. It is started anew whenever a line needs it after `kill`.
+    """A program that plays an SDK. After `kill`, it is restarted when a line needs it.
 
     Attributes:
-        name: what it calls itself.
+        name: the name that it gives itself.
         supports: the mechanisms, kinds and features that it has.
 
     """
@@ -72,7 +72,7 @@ class Program:
 
         Raises:
             NotSupportedError: if the program says so.
-            RefusedLineError: if there is no other answer.
+            RefusedLineError: if there is no valid answer.
 
         """
         process = self._process or self._start()
@@ -128,7 +128,7 @@ class Program:
 
 
 def _read(process: subprocess.Popen[str], lines: SimpleQueue[str]) -> None:
-    """Pass on what a program prints, and an empty line at its end."""
+    """Pass on the lines that a program prints, and an empty line at its end."""
     assert process.stdout is not None  # noqa: S101 a pipe was asked for
     with process.stdout as output:
         for line in output:

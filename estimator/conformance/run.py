@@ -18,7 +18,7 @@ FOLDERS: Final = (HERE / "vectors", HERE.parents[1] / "tests" / "vectors")
 """Where the vectors are: a wheel holds them beside this module, a checkout among its tests."""
 
 
-def vectors(name: str) -> Any:  # noqa: ANN401 what JSON holds
+def vectors(name: str) -> Any:  # noqa: ANN401 any JSON value
     """Return a file of the vectors."""
     folder = next(folder for folder in FOLDERS if folder.is_dir())
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))

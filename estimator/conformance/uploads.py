@@ -1,4 +1,4 @@
-"""What a device may send at all: checks of every request that arrives, and of how they relate."""
+"""The rules for everything that a device sends: checks of each request, and of their relations."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Arrived(NamedTuple):
     """What arrived between two steps of a history.
 
     Attributes:
-        sent: the reports that left for the first time, such as ``theme 2026-11-18``.
-        again: the uploads that left again, by their place among all of the history.
-        alone: the reports that were offered again after a refusal, in uploads of their own.
+        sent: the reports that were sent for the first time, such as ``theme 2026-11-18``.
+        again: the uploads that were sent again, by their position among all uploads of the history.
+        alone: the reports that were offered again after a refusal, each in a separate upload.
 
     """
 
@@ -51,14 +51,14 @@ class Arrived(NamedTuple):
 
 
 _parsed = lru_cache(Registry.parse)
-"""Many histories have the same few registries."""
+"""A cache, because many histories share the same few registries."""
 
 
 class DeviceTraffic:
-    """All that one device has sent."""
+    """Everything that one device has sent."""
 
     def __init__(self) -> None:
-        """Begin with a device that has sent nothing."""
+        """Start with a device that has sent nothing."""
         self._registries: dict[str, Registry] = {}
         self._headers: Mapping[str, str] | None = None
         self._bodies: dict[str, bytes] = {}
@@ -68,7 +68,7 @@ class DeviceTraffic:
         self.refused: set[ReportKey] = set()
 
     def learn(self, name: str, definition: str) -> None:
-        """Take a registry that the app of the device has."""
+        """Add a registry of the device's app."""
         if name not in self._registries:
             self._registries[name] = _parsed(definition)
 
@@ -82,7 +82,7 @@ class DeviceTraffic:
         return f"{metric} {window} {next(named, edition)}"
 
     def take(self, received: list[tuple[ReceivedRequest, Scripted]]) -> tuple[Arrived, list[Breach]]:
-        """Return what arrived, and the rules that were broken in any case."""
+        """Return the arrived requests, and the rules that were broken regardless of the history."""
         sent: list[str] = []
         again: list[int] = []
         alone: list[str] = []
@@ -158,7 +158,7 @@ class DeviceTraffic:
         return next((metric for metric in known if metric is not None and report.edition in metric.editions), None)
 
     def _settle(self, upload: Upload, keys: list[ReportKey], script: Scripted) -> None:
-        """Note what the device may do with the reports of an upload, once it is answered so."""
+        """Note what the device may do with the reports of an upload after this answer."""
         self._unanswered |= set(keys)
         if script.get("drop") or script.get("cut") or script.get("kill") or script.get("status", OK) != OK:
             return
