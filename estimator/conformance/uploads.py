@@ -73,7 +73,7 @@ class DeviceTraffic:
             self._registries[name] = _parsed(definition)
 
     def label(self, key: ReportKey) -> str:
-        """Return how a history names a report: with the registry, if it is not the first one's."""
+        """Return a report's name in a history: with the registry's name, except for the first."""
         metric, edition, window = key
         first, *others = self._registries.items()
         if metric in first[1].metrics and edition == first[1].metric(metric).edition:

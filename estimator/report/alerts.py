@@ -1,7 +1,7 @@
 """Which alerts fire: where the whole interval of a figure is beyond a bound, or a figure changed.
 
 If the figure is not beyond the bound, an alert fires only if the interval misses the figure on one
-side. So its rate of false alarms is at most the rate at which intervals miss.
+side. Its rate of false alarms is therefore at most the rate at which intervals miss.
 
 An alert is written ``METRIC.FIGURE OPERATOR NUMBER``, or ``METRIC[STRATUM].FIGURE …``. A figure is
 ``mean``, ``sum``, ``share[VALUE]``, of a number by group ``mean[VALUE]``, or a quantile such as
@@ -57,10 +57,10 @@ class Alert:
 
     Attributes:
         metric: its name.
-        figure: as it was written, such as ``mean`` or ``share[dark]``.
-        key: of that figure in a report.
-        operator: how the figure is compared.
-        bound: the number that it is compared with, finite. None for a change.
+        figure: the figure as written, such as ``mean`` or ``share[dark]``.
+        key: the key of that figure in a report.
+        operator: the comparison with the bound, or the change.
+        bound: the finite number that the figure is compared with. None for a change.
 
     """
 
@@ -102,9 +102,9 @@ def judged(
     come last, in the order of the changes.
 
     Args:
-        alerts: in any order.
-        estimates: of any metrics and windows.
-        changes: over these windows.
+        alerts: the alerts, in any order.
+        estimates: the estimates of any metrics and windows.
+        changes: the changes over these windows.
 
     """
     of_windows = [
@@ -124,7 +124,7 @@ def judged(
 
 
 def _judged_change(alert: Alert, changes: Changes, reports: int) -> JudgedAlert:
-    """Judge by the clearest change of the figure, or else by the last window less the first."""
+    """Judge by the clearest change of the figure, or else by the last window minus the first."""
     found = [each for each in changes.found if FigureKey(each.statistic, each.value) == alert.key]
     change = next(iter(found), changes.figure(alert.key))
     fired = any(each.verdict.is_change and _has_direction(alert, each.estimate or 0.0) for each in found)
@@ -199,7 +199,7 @@ _GRAMMAR: Final = (
 )
 
 _NAMED: Final = 12
-"""The most values that are named."""
+"""The maximum number of values that a message names."""
 
 
 def read_alert(registry: Registry, text: str) -> Alert:
@@ -211,8 +211,8 @@ def read_alert(registry: Registry, text: str) -> Alert:
 
     Raises:
         RequestError: if it cannot be read, names a figure or value that the metric does not have,
-            or compares with a number that the figure cannot be on both sides of. The message says
-            what to write.
+            or its bound is one that every figure, or no figure, is beyond. The message says what to
+            write.
         UnknownMetricError: if the registry defines no such metric.
 
     """
@@ -235,14 +235,14 @@ def read_alert(registry: Registry, text: str) -> Alert:
 
 
 def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
-    """Return the question of a name, one of its public strata, or a former question."""
+    """Return the question with a name, one of its public strata, or a former question."""
     former = [each.metric for (asked, _), each in former_metrics(registry).items() if asked == name]
     if stratum is not None:
         named = [metric for metric in former if metric.name == f"{name}[{stratum}]"]
         if named:
             return named[0]
     if stratum is None and former and name not in registry.metrics:
-        return former[-1]  # no longer asked: until the last reports are in, an alert judges these
+        return former[-1]  # no longer asked: until the last reports arrive, an alert judges these
     metric = metric_named(registry, name)
     if stratum is None:
         return metric
@@ -270,9 +270,9 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
 
 
 def _label(metric: Metric, value: str, text: str) -> Label:
-    """Return the value of this name.
+    """Return the value with this name.
 
-    Two pairs can have one name, which then names neither.
+    If two pairs have the same name, it identifies neither.
     """
     labels = analysis_of(metric).labels
     named = [label for label in labels if cell_of(label) == value]
@@ -287,7 +287,7 @@ def _label(metric: Metric, value: str, text: str) -> Label:
 
 
 def _check_bound(metric: Metric, alert: Alert, bound: float, text: str) -> None:
-    """Refuse a bound that no figure, or every figure, is beyond."""
+    """Refuse a bound if no figure, or every figure, is beyond it."""
     least, greatest = _ends(metric, alert.key.statistic)
     is_open_below = alert.operator in {Operator.AT_LEAST, Operator.BELOW}
     is_inside = least < bound < greatest
@@ -310,10 +310,10 @@ def _span(least: float, greatest: float) -> str:
 
 
 def _ends(metric: Metric, statistic: str) -> tuple[float, float]:
-    """Return the least and the greatest possible figure."""
+    """Return the smallest and the largest possible figure."""
     if STATISTICS[statistic].is_share:
         return SHARES
     least, greatest = analysis_of(metric).ends or SHARES
-    if statistic == "sum":  # of at least one answer, and of any number of them
+    if statistic == "sum":  # the sum of at least one answer, and of any number of them
         return (least if least >= 0 else -math.inf), (greatest if greatest <= 0 else math.inf)
     return least, greatest

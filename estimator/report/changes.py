@@ -3,41 +3,41 @@
 The change is that of the population from which the people of each window are a sample. Every figure
 is tested for three shapes of a change, each a sum over windows whose weights add up to 0:
 
-* the last window less the first;
+* the last window minus the first;
 * a trend, the rise of a straight line from the first window to the last. The line is fitted by
-  least squares, and windows weigh as much as their reports. Weights by estimated errors would go
-  together with the estimates;
-* a step: the mean over all reports from a window on less the mean over those before. Every window
+  least squares, and windows weigh as much as their reports. Weights by estimated errors would be
+  correlated with the estimates;
+* a step: the mean over all reports from a window on minus the mean over those before. Every window
   after the first is tried.
 
-Errors and intervals of these sums hold for any overlap of people (`estimator.report.same_people`).
-The p-value is the smallest level at which such an interval excludes 0, if it grows with the level
-as a normal one does. Intervals that hold together (``--with simultaneous``) make both conservative.
-With two windows the three are one.
+Errors and intervals of these sums are valid for any overlap of people
+(`estimator.report.same_people`). The p-value is the smallest level at which such an interval
+excludes 0, if it grows with the level as a normal one does. Simultaneous intervals (``--with
+simultaneous``) make both conservative. With two windows, the three shapes are the same.
 
 A report tests every question at once, and chance alone would make many of them appear to change.
-P-values are therefore corrected for all comparisons. Every question has the same weight, whatever
-its number of values, and divides it among them; each value divides it equally among the three
-shapes, and that of a step among the windows where it may lie (Bonferroni). The probability that any
-unchanged figure has a corrected value of 0.05 or less is at most 5%.
+P-values are therefore corrected for all comparisons. Every question has the same weight, regardless
+of its number of values, and divides it among them; each value divides its part equally among the
+three shapes, and a step divides its part among its possible windows (Bonferroni). The probability
+that any unchanged figure has a corrected value of 0.05 or less is at most 5%.
 
-A figure with such a value is rising or falling, or higher or lower since a window, by the shape
-that describes the windows best among those with such a value: that which reduces the sum of their
-squared distances most. It only changed if neither trend nor step have such a value, but the
-difference of the last window and the first has. A verdict is new if the same question, without its
-last window, would not have had one of the same direction.
+A figure with such a value is rising or falling, or higher or lower since a window, according to the
+shape that fits the windows best among those with such a value: the one that most reduces the sum of
+their squared distances. It merely changed if only the difference between the last window and the
+first has such a value. A verdict is new if the same question without its last window would not have
+had one in the same direction.
 
-For one window that is asked about (``--since``), one step alone is tested, corrected for all
+If a window is given (``--since``), only the step at that window is tested, corrected for all
 questions.
 
 Other figures are not tested. `untested_figures` names them, and no form of a report says that they
 did not change:
 
-* Quantiles and all that is read from a smoothed distribution. Smoothing is a bias that depends on
-  the number of reports, and the intervals invert a likelihood ratio at one level: neither has a law
-  of errors as far out as the correction looks.
-* Texts that were found. Each is listed by the window that shows it, so that its estimates are those
-  of windows that overstate it.
+* Quantiles and all other figures of a smoothed distribution. Smoothing is a bias that depends on
+  the number of reports, and the intervals invert a likelihood ratio at one level: the law of
+  neither's errors is known as far out as the correction needs.
+* Texts that were found. A window lists only the texts that it shows, so their estimates come from
+  windows that overstate them.
 * Shares among those who answered, or within a group: ratios of shares that are tested.
 * Coefficients of models: each window has its own.
 """
@@ -66,11 +66,11 @@ from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, h
 from estimator.words import is_yes_or_no
 
 ENDS: Final = 0
-"""The shape of a change that is compared with the last window less the first."""
+"""The shape of the last window minus the first."""
 
 Shapes = Mapping[ChangeVerdict, Floats]
-"""The sums that are tested for each shape, by the verdict on a sum above 0: weights of the windows,
-shape (sums, windows).
+"""The sums tested for each shape of a change, by the verdict on a sum above 0: the weights of the
+windows, shape (sums, windows).
 """
 
 FELL: Final = {ChangeVerdict.RISING: ChangeVerdict.FALLING, ChangeVerdict.HIGHER_SINCE: ChangeVerdict.LOWER_SINCE}
@@ -83,10 +83,10 @@ class Compared:
 
     Attributes:
         windows: the tallies that are compared, in order.
-        shapes: what they are tested for.
-        groups: the figures that are tested, of the first tally.
-        sums: those of each group over the windows: all of the first shape, then of the next.
-        p_values: for each shape, of all figures, shape (shapes, figures). NaN with too few reports.
+        shapes: the shapes of changes that are tested.
+        groups: the tested figures, of the first tally.
+        sums: the sums of each group over the windows: all of the first shape, then of the next.
+        p_values: for all shapes and figures, shape (shapes, figures). NaN with too few reports.
 
     """
 
@@ -111,7 +111,7 @@ class Compared:
         return np.delete(self.p_values, 1, axis=1) if self._is_pair else self.p_values
 
     def everywhere(self, of_distinct: Floats) -> Floats:
-        """Return values for each of the p-values from those of `distinct`."""
+        """Expand values for the p-values of `distinct` to all p-values."""
         return np.insert(of_distinct, 1, of_distinct[:, 0], axis=1) if self._is_pair else of_distinct
 
     def differences(self, corrected: Floats) -> tuple[FigureGroup, ...]:
@@ -132,7 +132,7 @@ class Compared:
         )
 
     def _placed(self) -> Iterator[tuple[FigureGroup, Sums, slice]]:
-        """Yield each group with its sums, and where its p-values are."""
+        """Yield each group with its sums and the position of its p-values."""
         start = 0
         for group, sums in zip(self.groups, self.sums, strict=True):
             yield group, sums, slice(start, start + len(group.figures))
@@ -145,14 +145,14 @@ class Compared:
 
     @property
     def _shape_of_each(self) -> NDArray[np.intp]:
-        """The shape that each of the sums is of."""
+        """The index of each sum's shape."""
         return np.repeat(np.arange(len(self.shapes)), [len(each) for each in self.shapes.values()])
 
     def _fits(self, sums: Sums, figure: int) -> Floats:
-        """Return how well each sum describes what happened, if windows err independently.
+        """Return how well each sum describes the windows, if their errors are independent.
 
-        The square is by how much the shape reduces the sum of squared distances of the windows from
-        their mean, with the reports for weights.
+        The square is the reduction in the sum of squared distances of the windows from their mean,
+        weighted by reports.
         """
         reports = np.array([float(window.reports) for window in self.windows])
         fits: Floats = np.abs(sums.estimates[:, figure]) / np.sqrt((self.weights**2 / reports).sum(axis=1))
@@ -173,7 +173,7 @@ class Compared:
         return sums.figures(group.figures, place, (-reach, reach), **columns)
 
     def found(self, corrected: Floats) -> Iterator[Change]:
-        """Yield the figures that changed, or may have; of yes and no yes alone.
+        """Yield the figures that changed, or may have; for yes and no, only yes.
 
         Args:
             corrected: the p-values, corrected for everything that is compared.
@@ -219,7 +219,7 @@ def changes_of(
     remain.
 
     Args:
-        estimates: in the order of the metrics, then of the windows.
+        estimates: the estimates in the order of the metrics, then of the windows.
         metrics: the definitions, by name.
         since: the window from which a single step is tested, or None for all tests. A window that
             began before it and ended after its beginning is left out.
@@ -258,12 +258,12 @@ def _enough(windows: list[MetricEstimate], since: Window | None) -> list[MetricE
 
 
 def _straddles(estimated: MetricEstimate, since: Window | None) -> bool:
-    """Whether a window has answers from before and after the beginning of another."""
+    """Whether a window contains answers from before and after the beginning of another."""
     return since is not None and estimated.span.starts_at < since.starts_at < estimated.span.ends_at
 
 
 def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:
-    """Return what windows are tested for. Empty if there is nothing to compare."""
+    """Return the shapes of changes to test. Empty if there is nothing to compare."""
     reports = np.array([float(window.reports) for window in windows])
     times = np.array([float(window.span.starts_at) for window in windows])
     if since is not None:
@@ -287,7 +287,7 @@ def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:
 
 
 def _steps(reports: Floats, is_after: NDArray[np.bool_]) -> Floats:
-    """Return the weights of the mean over all reports after each step less that before it."""
+    """Return the weights of the mean over all reports after each step minus that before it."""
     after, before = np.where(is_after, reports, 0.0), np.where(is_after, 0.0, reports)
     weights: Floats = after / after.sum(axis=1, keepdims=True) - before / before.sum(axis=1, keepdims=True)
     return weights
@@ -296,7 +296,7 @@ def _steps(reports: Floats, is_after: NDArray[np.bool_]) -> Floats:
 def _tested(
     every: Sequence[Sequence[MetricEstimate]], metrics: Mapping[str, Metric], since: Window | None
 ) -> Iterator[Changes]:
-    """Yield what changed in each question, corrected for all of them."""
+    """Yield the changes in each question, corrected for all questions."""
     tested = [compared(windows, metrics[windows[0].metric], since) for windows in every]
     for each, corrected in zip(tested, correct(tested, [1.0] * len(tested)), strict=True):
         first, last = each.windows[0], each.windows[-1]
@@ -322,7 +322,7 @@ def compared(windows: Sequence[MetricEstimate], metric: Metric, since: Window | 
     """Test windows of one question, with something to compare, for changes.
 
     Args:
-        windows: in order.
+        windows: the windows, in order.
         metric: the question.
         since: as in `changes_of`.
 
@@ -347,8 +347,8 @@ def correct(tested: Sequence[Compared], weights: Sequence[float]) -> list[Floats
     """Return the p-values of all shapes and figures, corrected for everything that is compared.
 
     Args:
-        tested: what is compared.
-        weights: the part of the error that each may cause, which its p-values divide.
+        tested: the comparisons.
+        weights: the part of the error allowed to each, which its p-values divide.
 
     """
     distinct = [each.distinct for each in tested]
@@ -390,7 +390,7 @@ def p_values_of(sums: Sums, shapes: Shapes) -> Floats:
 
 
 def _scores(sums: Sums) -> Floats:
-    """Return by how many standard errors of a normal law each sum lies beside 0."""
+    """Return the distance of each sum from 0 in standard errors of a normal law."""
     reach = np.where(sums.estimates > 0, sums.down, sums.up)
     scores: Floats = np.abs(sums.estimates) / (reach / Z)
     return np.where(np.isfinite(reach), scores, np.nan)
@@ -402,5 +402,5 @@ def _opposite_ends(group: FigureGroup) -> Ends:
 
 
 def untested_figures(estimated: MetricEstimate) -> tuple[str, ...]:
-    """Return the figures of a window that are not compared with another's, by their statistics."""
+    """Return the statistics of a window's figures that are not compared with another window's."""
     return tuple(group.statistic for group in estimated.groups if group.about.untested)

@@ -1,10 +1,10 @@
 """What a person reads first: the windows and values to show, and the conclusions they allow.
 
 The p-values of differences between groups are corrected for all comparisons in the last windows of
-all questions, those of the windows before for all of these, and so on. What a report says of a
-window thus does not depend on how many earlier ones it shows. Every question has the same weight,
-however many groups and answers it has, and divides it among its differences. Differences with too
-few reports take no part.
+all questions, those in the windows before for all comparisons in them, and so on. The conclusions
+for a window therefore do not depend on the number of earlier windows shown. Every question has the
+same weight, however many groups and answers it has, and divides it among its differences.
+Differences with too few reports are not counted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def conclusion(difference: Figure) -> Conclusion:
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
     """Return the comparisons by rising p-value, each from the group with the larger share.
 
-    Of two answers the second stands for both: of yes and no it is yes.
+    If there are two answers, the second represents both: for yes and no, it is yes.
     """
     return sorted((_from_larger_share(comparison[-1]) for comparison in comparisons(differences)), key=_clearness)
 
@@ -53,7 +53,7 @@ def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
 def clearest_changes(changes: Tested) -> Sequence[tuple[FigureGroup, Figure]]:
     """Return the differences of two windows, or of two strata, by rising p-value.
 
-    Of yes and no only yes is returned.
+    For yes and no, only yes is returned.
     """
     every = [(group, figure) for group in changes.groups for figure in group.figures.at(_told(group))]
     return sorted(every, key=lambda each: _clearness(each[1]))
@@ -93,7 +93,7 @@ def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
 
 
 def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
-    """Return differences by comparison. Of two outcomes the second mirrors the first."""
+    """Return differences by comparison. With two outcomes, the second mirrors the first."""
     of_pairs = groupby(differences.figures, key=lambda difference: _pair(difference)[-PAIR:])
     by_pair = [tuple(figures) for _, figures in of_pairs]
     return (
@@ -125,9 +125,9 @@ def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ..
 
 
 def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
-    """Yield the places of the windows shown first, one of every question, then of those before.
+    """Yield the positions of the windows shown first, one per question, then of those before.
 
-    Windows that are still open come after all others: they are shown if there are no others.
+    Open windows come after all others, because they are shown only if there are no others.
     """
     of_metrics = groupby(range(len(estimates)), key=lambda place: estimates[place].metric)
     by_age = [
@@ -167,12 +167,12 @@ class Conclusion(StrEnum):
 def highlights_of(
     estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric], changed: Iterable[Changes]
 ) -> tuple[Highlight, ...]:
-    """Return what is shown first about each question, in their order.
+    """Return the highlight of each question, in their order.
 
     Args:
         estimates: in the order of the metrics, then of the windows.
         metrics: the definitions, by name.
-        changed: what changed over the windows.
+        changed: the changes over the windows.
 
     """
     by_metric = {name: list(windows) for name, windows in groupby(estimates, key=lambda each: each.metric)}
@@ -215,7 +215,7 @@ def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
 
 
 def by_value(estimated: MetricEstimate) -> FigureGroup | None:
-    """Return the group that has a figure for each value or coordinate. None without one."""
+    """Return the group with a figure for each value or coordinate, or None."""
     return next((group for group in estimated.groups if group.about.by_value), None)
 
 
@@ -251,7 +251,7 @@ def _precision(estimated: MetricEstimate, metric: Metric) -> Precision:
 
 
 def _reach(estimated: MetricEstimate, metric: Metric) -> tuple[float, float]:
-    """Return the largest reach of a question's intervals, and the length of their range."""
+    """Return the largest half-width of a question's intervals, and the length of their range."""
     leading = estimated.leading
     if leading is None:
         return 0.0, analysis_of(metric).width

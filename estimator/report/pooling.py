@@ -1,8 +1,8 @@
 """Several windows of one question pooled.
 
-The estimate over all reports is a sum over windows whose weights are their reports. Its error
-allows for the same people in every window (`estimator.report.same_people`): however many windows
-there are, it is at least that of the choice of people.
+The estimate over all reports is a sum over windows, weighted by their reports. Its error allows for
+the same people in every window (`estimator.report.same_people`): for any number of windows, it is
+at least the error due to the choice of people.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
 
 
 def _can_be_pooled(estimated: MetricEstimate) -> bool:
-    """Whether figures add up over windows. Each window of a model has a model of its own."""
+    """Whether figures add up over windows. Each window of a model has its own model."""
     return all(group.about.pooled or not group.about.by_value for group in estimated.groups)
 
 

@@ -1,18 +1,17 @@
-"""What may be published: which questions, from how many reports, and how exactly.
+"""The rules of publication: which questions, from how many reports, and with what precision.
 
 A publication is a function of rounded tallies alone. A tally of fewer than 100 reports is left out.
 Any other is rounded down to a number of reports k of two significant digits, with nearly the same
-frequencies: of n reports the first c(y) are of the symbols up to y, and of the k reports
-round(c(y)·k/n). Estimates, errors, intervals and p-values are then those of the rounded tally, so
-that none of them, with all of its digits, says more of n than k does: for each n that is rounded
-to k, every tally of k reports is the rounded form of some tally of n
-(`tests/exact/test_rounded_tallies.py` enumerates both). They describe fewer reports than there
-were, so intervals hold at least as often.
+frequencies: if c(y) of n reports are of the symbols up to y, then round(c(y)·k/n) of the k reports
+are. Estimates, errors, intervals and p-values are then those of the rounded tally, so that none of
+them, with all of its digits, says more of n than k does: for each n that is rounded to k, every
+tally of k reports is the rounded form of some tally of n (`tests/exact/test_rounded_tallies.py`
+enumerates both). They describe fewer reports than there were, so intervals hold at least as often.
 
-Strata are rounded one by one, and those of fewer than 100 reports are no part of the whole either,
-so that no difference tells of them. Of two questions asked together, a figure within a group of
-fewer than 100 devices, by the published estimate, is unknown. Of texts only those that the registry
-approves are kept.
+Strata are rounded one by one, and those of fewer than 100 reports are also left out of the whole,
+so that no difference reveals them. For two questions asked together, a figure within a group of
+fewer than 100 devices, by the published estimate, is unknown. Only texts that the registry approves
+are kept.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from estimator.results.metric import MetricEstimate, TextFindings
 from estimator.tallies import INT64, Tally
 
 LEAST_REPORTS: Final = 100
-"""A tally, a stratum or a group of fewer is not published."""
+"""The minimum size of a published tally, stratum or group."""
 
 COUNT_DIGITS: Final = 2
 """The significant digits of published counts."""
 
 
 def publishable(registry: Registry) -> Registry:
-    """Return the registry of the questions that may be published, without words of its operator."""
+    """Return the registry of the questions that may be published, without its operator's notes."""
     metrics = {name: replace(metric, owner="") for name, metric in registry.metrics.items() if may_publish(metric)}
     return replace(
         registry,
@@ -59,7 +58,7 @@ def may_publish(metric: Metric) -> bool:
 
 
 def rounded_down(count: int) -> int:
-    """Return a count with two significant digits, which is not above it.
+    """Return a count rounded down to two significant digits.
 
     >>> [rounded_down(count) for count in (7, 119, 1_099, 98_765)]
     [7, 110, 1000, 98000]
@@ -74,9 +73,9 @@ def rounded_tallies(tallies: Iterable[Tally]) -> Iterator[Tally]:
 
 
 def rounded_tally(tally: Tally) -> Tally:
-    """Return a tally of fewer reports, or as many, with nearly the same frequencies.
+    """Return a tally of as many or fewer reports, with nearly the same frequencies.
 
-    The frequency of no symbol differs by as much as one of the reports that are left.
+    Each symbol's frequency differs by less than one of the remaining reports.
     """
     kept = rounded_down(tally.reports)
     ends = [0, *((2 * end * kept + tally.reports) // (2 * tally.reports) for end in accumulate(tally.counts))]
@@ -89,7 +88,7 @@ def rounded_tally(tally: Tally) -> Tally:
 
 
 def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | None:
-    """Return what may be published of the estimates of a rounded tally. None if nothing may be.
+    """Return the publishable estimates of a rounded tally, or None if there are none.
 
     Args:
         estimated: the estimates. They may have been published before.
@@ -128,7 +127,7 @@ def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
 
 
 def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
-    """Return figures, of which those of few devices are unknown."""
+    """Return figures; those of few devices are unknown."""
     within = group.about.within
     if within is None:
         return group
@@ -142,7 +141,7 @@ def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
 
 
 def _given_by_many(estimated: MetricEstimate) -> set[tuple[int, FigureLabel]]:
-    """Return the answers of two questions asked together that enough devices gave."""
+    """Return the answers to two questions asked together that enough devices gave."""
     devices: dict[tuple[int, FigureLabel], float] = {}
     for share in estimated.estimates or ():
         answers = share.value if isinstance(share.value, tuple) else (share.value,)

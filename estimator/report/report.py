@@ -1,8 +1,8 @@
 """The report: which tallies are estimated, in which order, and why others are skipped.
 
-On request it says what its published tallies reveal about a device: each alone, and a window's
-together. Of a question with public strata, the tallies of the strata are published, and a device is
-in one of them. So the question counts once, and its loss is that of its smallest tally.
+On request, it states what its published tallies reveal about a device: each alone, and a window's
+together. If a question has public strata, the tallies of the strata are published, and a device is
+in one of them. The question therefore counts once, with the loss of its smallest tally.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import FEWER, Tally
 
 MOST_CANDIDATES: Final = 10**6
-"""Each takes half a kilobyte of memory, and for each window about a tenth of a millisecond."""
+"""The maximum number: each needs half a kilobyte of memory, and 0.1 ms for each window."""
 
 NUMBERS_A_SHARE: Final = 8
 """Estimate, standard error, interval, maximum-likelihood and shrunken share, and their labels."""
 
 MOST_NUMBERS: Final = 2**25
-"""The most numbers in a report: some gigabytes as text. One window of every question is always
-estimated.
+"""The maximum quantity of numbers in a report: some gigabytes as text. One window of every question
+is always estimated.
 """
 
 
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
-    """Return the registry under which the tallies were counted, which differs in a trial.
+    """Return the registry under which the tallies were counted. It differs in a trial.
 
     Raises:
-        TalliesError: if the tallies are of both.
+        TalliesError: if some tallies are from a trial and others are not.
 
     """
     of_trial = in_trial(registry)
@@ -91,8 +91,8 @@ def make_report(
         advance: called with the number of tallies that are done.
 
     Raises:
-        RequestError: if a requested range cannot be had, or the share of a text, or bounds for all
-            installations.
+        RequestError: if a requested range, share of a text, or bound for all installations does not
+            exist.
         TalliesError: if there are too many to estimate at once.
         UnknownMetricError: if a range is requested of a metric that the registry does not define.
 
@@ -107,7 +107,7 @@ def make_report(
     for name, of_metric in of_metrics.items():
         is_shown = selection.shows(name)
         if analysis_of(registry.metrics[name]).takes_candidates and not is_shown:
-            continue  # finding texts takes seconds, and no p-value is of them
+            continue  # finding texts takes seconds, and no p-value depends on them
         for estimate in estimates(registry.metrics[name], of_metric, request if is_shown else PLAIN):
             estimated.append(estimate)
             advance(1)
@@ -155,7 +155,7 @@ def _shown(selection: Selection, of_metrics: Iterable[Shown]) -> tuple[Shown, ..
 
 
 def over_windows(estimates: Sequence[MetricEstimate], registry: Registry) -> EstimateReport:
-    """Return a report of windows that were estimated one by one, with what changed over them.
+    """Return a report of windows that were estimated one by one, with the changes over them.
 
     Args:
         estimates: of questions that the registry defines, in any order.
@@ -178,7 +178,7 @@ def over_windows(estimates: Sequence[MetricEstimate], registry: Registry) -> Est
 
 
 def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -> Iterator[MetricEstimate]:
-    """Yield the estimates of questions as the registry defines them."""
+    """Yield the estimates whose questions are as the registry defines them."""
     editions = {name: metric.edition for name, metric in apart(registry).metrics.items()}
     return (each for each in estimates if editions.get(each.metric) == each.edition)
 
@@ -205,10 +205,10 @@ def _sorted_out(
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
     """Refuse tallies whose estimates would exceed the memory limit.
 
-    A short line may stand for many shares.
+    A short line may lead to many shares.
 
     Raises:
-        TalliesError: saying what would help.
+        TalliesError: if they would; the message says what would help.
 
     """
     numbers = {name: _numbers(registry.metrics[name], request) for name in of_metrics}
@@ -224,7 +224,7 @@ def _numbers(metric: Metric, request: Request) -> int:
 
 
 RELEASE: Final = "bring the registry and the history that the collector has"
-"""What to do about reports of an edition that is not known."""
+"""Instructions for reports of an unknown edition."""
 
 
 def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
@@ -249,13 +249,13 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
 def with_central(
     estimated: Sequence[MetricEstimate], metrics: Mapping[str, Metric], registry: Registry, delta: float
 ) -> list[MetricEstimate]:
-    """Return the estimates with what their tallies reveal at a delta.
+    """Return the estimates with the privacy loss by their tallies at a delta.
 
     Args:
         estimated: of questions and strata.
         metrics: the definitions of questions and strata.
         registry: the definitions of the questions alone.
-        delta: of each tally.
+        delta: the delta of each tally.
 
     """
     smallest = _smallest(estimated, registry)
@@ -266,12 +266,12 @@ def with_central(
 
 
 def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: float) -> tuple[Composed, ...]:
-    """Return what the closed tallies of each window reveal together.
+    """Return the joint privacy loss by the closed tallies of each window.
 
     Args:
         estimated: of questions and strata.
         registry: the definitions of the questions alone.
-        delta: of all tallies of a window.
+        delta: the delta of all tallies of a window.
 
     """
     former = former_metrics(registry).values()
@@ -305,7 +305,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
 
     Raises:
         UnknownMetricError: if the registry defines no such metric.
-        RequestError: saying which range cannot be had, and what to do.
+        RequestError: if not; the message names the range, and says what to do.
 
     """
     for name, start, end in ranges:
@@ -334,14 +334,14 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
 
 
 def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
-    """Check that texts are not too many, and that each consists of the letters of some question.
+    """Check that there are not too many texts, and that each consists of some question's letters.
 
     Args:
         registry: the definitions.
         candidates: the texts.
 
     Raises:
-        RequestError: saying which text has no question, or how many are the most, and what to do.
+        RequestError: if not; it names the text without a question, or the limit, and what to do.
 
     """
     if not candidates:

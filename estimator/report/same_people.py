@@ -1,6 +1,6 @@
 """Sums over windows of one question, in which the same people may have answered.
 
-Nobody knows whether they did. The error of a figure in a window therefore has two parts. The fresh
+It is unknown whether they did. The error of a figure in a window therefore has two parts. The fresh
 part, the noise of the mechanism, is new in each report. The lasting part may be the same in every
 window: it is the choice of people, and the noise of permanent answers.
 
@@ -24,18 +24,18 @@ The bound is not below the variance of the sum, except for the error of estimati
   covariance is thus never below -min(a·b, (1 - a)·(1 - b)); people who say yes once and no the next
   time reach it. If everybody of the smaller window, of m reports, is in the larger, of n, the means
   of the windows have that covariance divided by n, otherwise one nearer to 0. So it is not below
-  -a·b/n, nor -a·b/m, nor the same of 1 - a and 1 - b. Summed over all pairs of a positive and a
-  negative window, each of these four is a product of two sums. O is the least of them.
-* This does not hold of the mean of a group, which people may join or leave. It has no O.
+  -a·b/n, nor -a·b/m, nor the same for 1 - a and 1 - b. Summed over all pairs of a positive and a
+  negative window, each of these four is a product of two sums. O is the smallest.
+* This is not true for the mean of a group, which people may join or leave. It has no O.
 * For coordinates of vectors, only the choice of people lasts. Each window has its own rotations, so
   the noise, and the error due to the limited number of rotations, are new.
-* Permanent answers take no part in O: those of different answers are independent, and those of
-  equal answers are the same, which makes the error of a difference smaller.
+* The noise of permanent answers does not contribute to O: it is independent for different answers
+  and the same for equal answers, which makes the error of a difference smaller.
 
-Each window's error is widened as far as its interval is wider than that of a normal estimate
-(Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
-section 2). Where the noise is too small for a normal interval (see `LEAST_NOISE`), all of the error
-is taken to be lasting: a few people at an end of the range remain a few in every window.
+Each window's error is widened as far as its interval is wider than that of a normal estimate (Zou &
+Donner 2008, "Construction of confidence limits about effect measures: a general approach", section
+2). Where the noise is too small for a normal interval (see `LEAST_NOISE`), the whole error counts
+as lasting: a few people at an end of the range remain a few in every window.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ ratio grows faster than in proportion to z. Intervals of ratios are widened to w
 
 
 FARTHEST_FAMILY: Final = 87_000
-"""Of how many intervals each reaches `FARTHEST` standard errors, if normal."""
+"""The number of simultaneous intervals that each reach `FARTHEST` standard errors, if normal."""
 
 Places = Sequence[int] | NDArray[np.intp]
 """Positions of sums, or of figures."""
@@ -80,8 +80,8 @@ class Sums(NamedTuple):
     Attributes:
         estimates: the sums.
         errors: their standard errors.
-        down: how far their 95% intervals reach down.
-        up: how far these reach up.
+        down: the distances from the estimates down to the ends of their 95% intervals.
+        up: the distances up to the other ends.
 
     """
 
@@ -101,9 +101,9 @@ class Sums(NamedTuple):
 
         Args:
             like: figures with the same labels.
-            place: of the sum, or of that of each figure.
-            ends: the least and the greatest possible figure.
-            more: columns.
+            place: the position of the sum, or the positions for each figure.
+            ends: the smallest and the largest possible figure.
+            more: further columns.
 
         """
         estimate, error, down, up = (each[place] for each in self)
@@ -115,7 +115,7 @@ class Sums(NamedTuple):
         return Figures(like.labels, low, high, estimate, error, **more)
 
     def unbounded(self) -> Sums:
-        """Return the same sums, of which too few reports say nothing."""
+        """Return the same sums with unbounded intervals, because there are too few reports."""
         everything = np.full_like(self.down, np.inf)
         return self._replace(down=everything, up=everything)
 
@@ -124,18 +124,18 @@ class Sums(NamedTuple):
 class Windows:
     """The figures of a statistic in several windows, with both parts of their errors.
 
-    All have the shape (windows, figures), but for the reports.
+    All have the shape (windows, figures), except for the reports.
 
     Attributes:
-        reports: of each window, shape (windows, 1).
-        estimates: unbiased.
+        reports: the number of reports in each window, shape (windows, 1).
+        estimates: the unbiased estimates.
         fresh: the part of the error that is new in each report.
         lasting: the part that may be the same in every window.
-        down: how far the intervals reach down, over a normal interval; at least 1.
+        down: the intervals' reach downwards, relative to a normal interval; at least 1.
         up: likewise up.
-        places: of the figures on a scale from 0 to 1, and their distances to 1. Empty where
-            O is not known.
-        width: of the range of the figures.
+        places: the positions of the figures on a scale from 0 to 1, and their distances to 1. Empty
+            where O is unknown.
+        width: the width of the figures' range.
 
     """
 
@@ -159,13 +159,13 @@ class Windows:
         )
 
     def _error(self, more: Floats, less: Floats, widening: Floats, widening_of_less: Floats) -> Floats:
-        """Return the bound of the errors, with the errors of windows widened.
+        """Return the bound of the errors, with widened errors of windows.
 
         Args:
             more: the positive weights.
             less: the negative weights, without their sign.
-            widening: of the windows with positive weights.
-            widening_of_less: of the others.
+            widening: the factors for the windows with positive weights.
+            widening_of_less: the factors for the others.
 
         """
         fresh = more**2 @ (widening * self.fresh) ** 2 + less**2 @ (widening_of_less * self.fresh) ** 2
@@ -182,11 +182,11 @@ class Windows:
 def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
     """Return the figures of a statistic in windows that have it, such as geometric means.
 
-    Errors are to first order those of the means that the figures are made of, times the slopes.
+    To first order, errors are those of the means behind the figures, times the slopes.
 
     Args:
-        windows: of one question, each with reports.
-        statistic: of the figures.
+        windows: windows of one question, each with reports.
+        statistic: the statistic of the figures.
         metric: the question; None if other people answered in each window.
 
     """
@@ -209,7 +209,7 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
 
 
 def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
-    """Return the means that the figures of a statistic are made of, such as those of logarithms."""
+    """Return the means behind the figures of a statistic, such as means of logarithms."""
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
     about = groups[0].about
     least, most = about.scale.inner_ends(groups[0].ends or SHARES)
@@ -266,7 +266,7 @@ def _columns(group: FigureGroup) -> tuple[Floats, ...]:
 
 
 def _normal(errors: Floats) -> Floats:
-    """Return how far normal intervals reach, above 0."""
+    """Return the half-widths of normal intervals, above 0."""
     reach: Floats = np.maximum(Z * errors, sys.float_info.min)
     return reach
 
@@ -274,23 +274,23 @@ def _normal(errors: Floats) -> Floats:
 def mean_over(reports: Floats, estimates: Floats) -> Floats:
     """Return the mean of each figure over all reports, shape (figures,).
 
-    At each window's own estimate the lasting part would come out too small.
+    With each window's own estimate, the lasting part would be too small.
     """
     mean: Floats = (reports * estimates).sum(axis=0) / reports.sum(axis=0)
     return mean
 
 
 def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
-    """Return the most that the vectors of people can vary in each coordinate, shape (d,).
+    """Return the maximum variance of people's vectors in each coordinate, shape (d,).
 
-    It is no more than what is left beyond the least noise of the mechanism, and no more than the
-    squared norm less the squared length of the mean, which is that of all coordinates together. The
-    first bound is sharp where reports are few, the second where the rotations matter. Both are
-    taken over all windows, since those of one window are uncertain.
+    It is at most the variance beyond the mechanism's least noise, and at most the squared norm
+    minus the squared length of the mean, which bounds all coordinates together. The first bound is
+    sharp if there are few reports, the second if the rotations matter. Both use all windows,
+    because those of a single window are uncertain.
     """
     total, norm = windows.reports.sum(), windows.width / 2
     mean, errors = mean_over(windows.reports, windows.estimates), windows.fresh
-    of_report = (windows.reports**2 * errors**2).sum(axis=0) / total  # all of the variance, as if of one report
+    of_report = (windows.reports**2 * errors**2).sum(axis=0) / total  # the whole variance, as if of one report
     uncertain = (mean_over(windows.reports, errors) ** 2).sum()
     most = norm**2 - max(0.0, float((mean**2).sum() - uncertain))
     varying: Floats = np.clip(of_report - least_noise, 0.0, max(0.0, most))
@@ -298,11 +298,11 @@ def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
 
 
 def _greatest_widening(windows: Windows) -> float:
-    """Return by how much intervals of coordinates are wider than normal ones.
+    """Return the factor by which intervals of coordinates are wider than normal ones.
 
-    Errors are known from blocks of rotations, so that intervals are Student's. The widest tells by
-    how much, since ends may be cut off; those of few reports are everything, and tell it only if
-    there are no others. Tests look farther out, where Student's law is wider still.
+    Errors are estimated from blocks of rotations, so intervals are Student's. The widest shows the
+    factor, because ends may be cut off; intervals of few reports cover everything, and count only
+    if there are no others. Tests look farther out, where Student's law is wider still.
     """
     enough = windows.reports[:, 0] >= EXACT_BELOW
     told = enough if enough.any() else np.full_like(enough, fill_value=True)
