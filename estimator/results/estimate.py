@@ -20,7 +20,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     fields that have their default.
 
     Attributes:
-        schema_number: stands first in its JSON. None if its schema has no number.
+        schema_number: the first field of its JSON. None if its schema has no number.
         unwritten: the names of fields that JSON leaves out.
 
     """
@@ -30,25 +30,25 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 def says(description: str) -> msgspec.Meta:
-    """Return what the JSON Schema and the reference page say of a field."""
+    """Return the description of a field for the JSON Schema and the reference page."""
     return msgspec.Meta(description=description)
 
 
 Plain = bool | int | float | str | None
 
 FigureLabel = Plain | tuple[Plain | tuple[Plain, ...], ...] | UnsetType
-"""What a figure is of: an answer, a number, the ends of a range, a group and an answer in it. The
-only figure of its statistic is of nothing.
+"""The label of a figure: an answer, a number, the ends of a range, or a group and an answer in it.
+The only figure of a statistic has no label.
 """
 
 NO_LABEL: Final = UNSET
-"""Stands for the value of the only figure of a statistic."""
+"""The value of the only figure of a statistic."""
 
 NOTHING: Final = np.zeros(0)
 """A column that no figure has."""
 
 SHOWN: Final = 6
-"""How many figures stand for all where they are printed as an object."""
+"""The number of figures that are shown when they are printed as an object."""
 
 COLUMN_OF: Final = {
     "low": "lows",
@@ -88,7 +88,7 @@ class Estimate(Record, frozen=True):
 
     @classmethod
     def within(cls, interval: tuple[float, float], estimate: float, **rest: Any) -> Self:  # noqa: ANN401 each its own
-        """Return the figure of an interval, with an estimate moved to the nearer end if outside."""
+        """Return the figure of an interval; an estimate outside moves to the nearer end."""
         low, high = interval
         return cls(min(high, max(low, estimate)), None, low, high, **rest)
 
@@ -103,7 +103,7 @@ class Estimate(Record, frozen=True):
         return Estimate(*(None if number is None else factor * number for number in numbers))  # type: ignore[arg-type]
 
     def between(self, least: float, greatest: float) -> Estimate:
-        """Return the estimate on a scale where share 0 is ``least`` and share 1 is ``greatest``."""
+        """Return the estimate on a scale with share 0 at ``least`` and share 1 at ``greatest``."""
         width = greatest - least
 
         def possible(share: float) -> float:
@@ -148,17 +148,17 @@ class Figures:
     """Figures side by side, stored as columns; a list in JSON.
 
     A `Figure` is created on access, because there may be a million of them. A column is empty if no
-    figure has it; otherwise NaN stands for a figure without it.
+    figure has it; otherwise NaN marks a figure without it.
 
     Attributes:
-        labels: what each figure is of.
+        labels: the label of each figure.
         lows: the lower ends of the intervals, shape (len(labels),).
         highs: the upper ends.
         unbiased: the estimates.
-        standard_errors: of the estimates.
+        standard_errors: the standard errors of the estimates.
         maximum_likelihood: the maximum-likelihood estimates.
-        shrunken: the estimates of least expected squared error.
-        p_values: of differences.
+        shrunken: the estimates with the smallest expected squared error.
+        p_values: the p-values of differences.
         p_values_corrected: the same, corrected for everything the report compares.
 
     """
@@ -244,9 +244,9 @@ class Figures:
         return self.part([self.labels[position] for position in positions], list(positions))
 
     def of_members(self, labels: Sequence[FigureLabel], most: int) -> Figures:
-        """Return how common each value is in sets with one of ``most`` places drawn.
+        """Return each value's share in sets of which one of ``most`` places is drawn.
 
-        ``most`` is 1 if each value has a share of its own.
+        ``most`` is 1 if each value has its own share.
         """
         drawn = self.part(labels, slice(len(labels)))
         return Figures(
@@ -266,7 +266,7 @@ class Figures:
 
 
 def _cells(column: Floats, figures: int) -> list[float | None]:
-    """Return a column as numbers, with None where there is none."""
+    """Return a column as numbers, with None for missing ones."""
     if not column.size:
         return [None] * figures
     cells: list[float | None] = column.tolist()

@@ -11,15 +11,15 @@ from estimator.statistics.confidence import PAIR
 from estimator.words import plural
 
 Ends = tuple[float, float]
-"""The least and the greatest possible number."""
+"""The smallest and the largest possible number."""
 
 
 SHARES: Final[Ends] = (0.0, 1.0)
-"""The least and the greatest share."""
+"""The smallest and the largest share."""
 
 
 class FigureKey(NamedTuple):
-    """The name of one figure of a tally, by which estimates, truths and alerts meet."""
+    """The key of one figure of a tally, which links estimates, truths and alerts."""
 
     statistic: str
     value: FigureLabel = NO_LABEL
@@ -43,7 +43,7 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def about(self) -> Statistic:
-        """Say what the figures are, and where they appear."""
+        """Return the statistic, which describes the figures and where they appear."""
         return STATISTICS[self.statistic]
 
     def label(self, figure: Figure) -> str:
@@ -72,7 +72,7 @@ def in_order(groups: Iterable[FigureGroup]) -> tuple[FigureGroup, ...]:
 
 
 class Figured:
-    """What a record with groups of figures, in the order of `STATISTICS`, can be asked."""
+    """The methods of a record with groups of figures in the order of `STATISTICS`."""
 
     __slots__ = ()
 
@@ -83,12 +83,12 @@ class Figured:
         return next((group for group in self.groups if group.statistic == statistic), None)
 
     def figures(self, statistic: str) -> Figures:
-        """Return the figures of a statistic; none, if it has no such statistic."""
+        """Return the figures of a statistic, or no figures if the record does not have it."""
         group = self.group(statistic)
         return Figures.from_rows(()) if group is None else group.figures
 
     def figure(self, key: FigureKey) -> Figure | None:
-        """Return one figure by its key. None if it has no such figure."""
+        """Return one figure by its key. None if there is no such figure."""
         figures = self.figures(key.statistic)
         return figures[figures.labels.index(key.value)] if key.value in figures.labels else None
 
@@ -110,13 +110,13 @@ class Figured:
 
     @property
     def is_pair(self) -> bool:
-        """Whether the first figures are two shares of which the second mirrors the first."""
+        """Whether the first figures are two shares, the second of which mirrors the first."""
         shares = self.estimates
         return shares is not None and len(shares) == PAIR and not self.are_sets
 
     @property
     def leading(self) -> FigureGroup | None:
-        """The figures of which one is the answer to the question. None if there are none."""
+        """The group with the figure that answers the question. None if there is none."""
         led = [group for group in self.groups if group.about.headline and len(group.figures)]
         return max(led, key=lambda group: group.about.headline, default=None)
 
@@ -128,10 +128,10 @@ class Figured:
 
     @property
     def compared(self) -> tuple[FigureGroup, ...]:
-        """The figures whose differences between strata are tested, and that lies could move."""
+        """The groups that are compared between strata, and that false reports could move."""
         return tuple(group for group in self.groups if group.about.is_compared)
 
     @property
     def followed(self) -> tuple[FigureGroup, ...]:
-        """The figures whose changes are tested."""
+        """The groups whose changes are tested."""
         return tuple(group for group in self.groups if group.about.has_changes)

@@ -1,8 +1,8 @@
 """All figures of one metric in one window, or in several windows together, and what goes with them.
 
-A model that was learned, clusters of answers, texts that nobody listed, how many devices
-participate, what a published tally reveals, and what made-up reports could have done to it stand
-beside the figures.
+The figures may come with a learned model, clusters of answers, texts that nobody listed, the number
+of participating devices, the privacy loss by a published tally, and the possible effect of
+fabricated reports.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class LearnedModel(Record, frozen=True, kw_only=True):
 
 
 MODEL_SCHEMA: Final = 1
-"""Of the file of a model."""
+"""The schema number of a model's file."""
 
 
 class ModelFile(Record, frozen=True, kw_only=True):
@@ -79,12 +79,12 @@ class ModelFile(Record, frozen=True, kw_only=True):
 
 
 PARTICIPATION_CONFIDENCE: Final = 0.998
-"""Of the number of participating devices. Bounds use the lower end alone, so that they miss in one
-of a thousand tallies more than the interval that they are made of.
+"""The confidence of the number of participating devices. Bounds use only its lower end, so they
+miss in one of a thousand tallies more than the interval that they are derived from.
 """
 
 ASSUMPTION: Final = "shuffled tally of honest reports"
-"""Stands beside what a published tally reveals, because that is false without it."""
+"""Published with the privacy loss by a tally, which is false without this assumption."""
 
 
 class Cluster(Record, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""A report: what it is to contain, and all its figures, changes and what a person reads first."""
+"""A report: the request for it, and all its figures, changes and highlights."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from estimator.results.group import Figured, FigureGroup
 from estimator.results.metric import Composed, MetricEstimate, Pooled
 
 SHOWN_VALUES: Final = 50
-"""At most this many values of a large category are shown, those with the largest shares."""
+"""The maximum number of values of a large category that are shown, by largest share."""
 
 TOO_FAR: Final = 0.1
-"""A fraction of the range. An interval that reaches farther to a side hardly separates a half from
-a third.
+"""A fraction of the range. An interval that reaches farther to one side hardly separates one half
+from one third.
 """
 
 SCHEMA: Final = 1
@@ -30,7 +30,7 @@ schemas.
 
 POPULATION: Final = "taking-part"
 """All figures describe the participating devices: those whose users decline are in no tally.
-Standard errors and intervals describe a population of which these devices are a random sample.
+Standard errors and intervals describe the population from which these devices are a random sample.
 """
 
 
@@ -39,17 +39,16 @@ class Request:
     """The figures to compute for a tally beside the estimates.
 
     Attributes:
-        simultaneous: intervals that hold together for all figures of a tally, instead of one by
-            one.
-        covariance: of the shares.
+        simultaneous: simultaneous intervals for all figures of a tally, instead of separate ones.
+        covariance: the covariance of the shares.
         central_delta: the delta of each closed tally's central epsilon, or None to leave it out.
         pool: also all windows of a metric together.
-        joint: what follows from the shares of two questions asked together.
+        joint: the figures that follow from the shares of two questions asked together.
         fakes: the assumed fraction of made-up reports, or None to leave it out.
-        clusters: of answers that are numbers, counts, pairs, or lie on a scale.
-        ranges: of answers to numbers whose shares are wanted: the metric, the start and the end.
-        candidates: texts whose shares are wanted of questions about texts.
-        highlights: what a table or a page shows first.
+        clusters: clusters of answers that are numbers, counts, pairs, or on a scale.
+        ranges: ranges of numbers whose shares are requested: the metric, the start and the end.
+        candidates: texts whose shares are requested, for questions about texts.
+        highlights: the figures that a table or a page shows first.
         installs: the number of all installations, to bound figures of all; or None.
         asked: the share of devices that are asked, or None to take it from the schedule.
         since: compare the windows from this one on with those before it, in place of every other
@@ -80,8 +79,8 @@ class Selection:
     """Which windows and metrics a report covers.
 
     Attributes:
-        names: of the metrics; () for all. P-values are corrected for all metrics with tallies: what
-            is said of one does not depend on the others that are shown.
+        names: the names of the metrics; () for all. P-values are corrected for all metrics with
+            tallies: conclusions on one do not depend on the others shown.
         first: leave out windows that end before this one begins; or None.
         last: leave out windows that begin after this one has ended; or None.
         preliminary: whether to include windows that can still change.
@@ -94,7 +93,7 @@ class Selection:
     names: tuple[str, ...] = ()
 
     def shows(self, metric: str) -> bool:
-        """Whether a metric is covered, or the one that a stratum or former question is of."""
+        """Whether a metric is covered, or the metric of a stratum or former question."""
         return not self.names or metric.partition("[")[0] in self.names
 
     def spans(self, window: Window) -> bool:
@@ -118,7 +117,7 @@ class Tested(Record, Figured, frozen=True, kw_only=True):
     ] = ()
 
     def __iter__(self) -> Iterator[tuple[FigureGroup, Figure]]:
-        """Yield every difference, with the group that it is of."""
+        """Yield every difference, with its group."""
         return ((group, figure) for group in self.groups for figure in group.figures)
 
     @property
@@ -150,8 +149,8 @@ class Change(Figure, frozen=True, kw_only=True):
     """A figure that changed, or may have.
 
     The figure of a trend is the rise of a straight line from the first window to the last; that of
-    a step, the mean over the windows from it on less the mean over those before; otherwise the last
-    window less the first.
+    a step, the mean over the windows from it on minus the mean over those before; otherwise the
+    last window minus the first.
     """
 
     statistic: Annotated[str, says("of the figure.")]
@@ -196,7 +195,7 @@ class Changes(Tested, frozen=True, kw_only=True):
     ] = ()
 
     def group_of(self, change: Change) -> FigureGroup:
-        """Return the differences of the statistic that a change is of."""
+        """Return the differences of a change's statistic."""
         return next(group for group in self.groups if group.statistic == change.statistic)
 
     @property

@@ -11,7 +11,7 @@ from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
 
 Ends = tuple[float, float]
-"""The least and the greatest possible figure."""
+"""The smallest and the largest possible figure."""
 
 
 class Scale:
@@ -25,37 +25,37 @@ class Scale:
     is_relative: ClassVar[bool] = False
 
     def inner(self, figures: Floats) -> Floats:
-        """Return figures as the means that they are made of."""
+        """Return the means from which figures are derived."""
         return figures
 
     def outer(self, means: Floats) -> Floats:
-        """Return means as the figures that are shown."""
+        """Return the figures shown for means."""
         return means
 
     def inner_ends(self, ends: Ends) -> Ends:
-        """Return the ends of a range of figures as the means that they are made of."""
+        """Return the means from which the ends of a range of figures are derived."""
         low, high = self.inner(np.array(ends)).tolist()
         return low, high
 
     def slopes(self, figures: Floats) -> Floats:
-        """Return how much faster figures rise than the means that they are made of."""
+        """Return the derivatives of figures by the means from which they are derived."""
         return np.ones_like(figures)
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:  # noqa: ARG002 of logarithms
-        """Return a mean as the figure that is shown."""
+        """Return the figure shown for a mean."""
         return mean
 
     def moves(self, figures: Floats, downs: Floats, ups: Floats, ends: Ends) -> tuple[Floats, Floats]:  # noqa: ARG002 of logarithms
-        """Return how far figures move, down and up, if their means move so far."""
+        """Return how far figures move, down and up, if their means move by the given distances."""
         return downs, ups
 
 
 class LogScale(Scale):
-    """The logarithms of 1 + x are averaged; what is shown is the geometric mean of 1 + x, less 1.
+    """The logarithms of 1 + x are averaged; the figure is the geometric mean of 1 + x, minus 1.
 
     The mean of logarithms has an unbiased estimate and an interval like any other mean. Both ends
-    of the interval are mapped, so that it holds the geometric mean as often. A figure beyond its
-    range is shown as the end: the exponential of a far one would be no number.
+    of the interval are mapped, so it contains the geometric mean equally often. A figure beyond its
+    range is shown as the end, because the exponential of a distant one would overflow.
     """
 
     is_relative = True
@@ -66,7 +66,7 @@ class LogScale(Scale):
         return logarithms
 
     def outer(self, means: Floats) -> Floats:
-        """Return the exponentials, less 1."""
+        """Return the exponentials, minus 1."""
         exponentials: Floats = np.expm1(means)
         return exponentials
 

@@ -1,4 +1,4 @@
-"""The index of a folder of reports: its windows, and how every question stands after them."""
+"""The index of a folder of reports: its windows, and the latest state of every question."""
 
 from __future__ import annotations
 

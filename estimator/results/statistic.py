@@ -1,6 +1,6 @@
 """The statistics of a report: one row each, in the order of every form.
 
-A form of a report, such as the page or CSV, is a filter of these rows and a layout. A new statistic
+A form of a report, such as the page or CSV, filters these rows and lays them out. A new statistic
 is a new row.
 """
 
@@ -16,14 +16,14 @@ from estimator.results.scale import LOG, PLAIN, Scale
 from estimator.words import EMPTY_TEXT, cell_of, is_yes_or_no, label_of, parts
 
 SHOWN_TEXTS: Final = 10
-"""How many texts the terminal shows: a list of texts is what was asked for."""
+"""The number of texts that the terminal shows: many, because the list was requested."""
 
 SHOWN_SHARES: Final = 5
-"""How many values of a question the terminal shows. ``--verbose`` shows more."""
+"""The number of values of a question that the terminal shows. ``--verbose`` shows more."""
 
 
 class Chart(Enum):
-    """What the page draws of a statistic, besides its figures over time."""
+    """The chart of a statistic on the page, besides its figures over time."""
 
     SHARES = "shares"
     MEAN = "mean"
@@ -120,13 +120,13 @@ def _largest(figures: Figures) -> int:
 
 
 def _clearest(figures: Figures) -> int:
-    """Return the figure that lies farthest from 0 in standard errors: noise makes others large."""
+    """Return the position of the figure farthest from 0 in standard errors, unlike mere noise."""
     sizes, errors = abs(figures.unbiased), figures.standard_errors
     return int((sizes / errors).argmax()) if sizes.size and errors.size and errors.all() else 0
 
 
 Answers = tuple[tuple[int, Any], ...]
-"""Which answer was given to which of two questions that are asked together."""
+"""The answers given to two questions that are asked together."""
 
 
 def _in_group(value: Any) -> Answers:  # noqa: ANN401 what the figure is of
@@ -150,38 +150,36 @@ class Statistic:
     """One kind of figure, and where it appears.
 
     Attributes:
-        description: what it is, as the reference of CSV says.
-        title: of its figures on the page; ``{0}`` and ``{1}`` stand for the names of the questions
-            of a pair.
-        label: names a figure to people, from its value.
-        cell: writes the value of a figure in CSV.
+        description: a description for the reference of CSV.
+        title: the title of its figures on the page; ``{0}`` and ``{1}`` are the names of the
+            questions of a pair.
+        label: returns a figure's name for people from its value.
+        cell: returns the value of a figure for CSV.
         is_share: whether its figures are shares, from 0 to 1.
-        headline: the answer to a question is its statistic with the highest number; 0 never is.
-        lead: returns the position of the figure that is the answer.
-        by_value: whether a category of many values has a figure for each, of which few are shown.
-        noun: what one of its figures is of.
-        line: the label of its lines on the terminal, with ``{}`` for that of the figure; empty if
-            it has none there.
-        most_lines: how many of its figures have a line there, the largest ones; 0 for all that can
-            be told.
+        headline: the statistic with the highest number answers a question; 0 never does.
+        lead: returns the position of the figure that answers the question.
+        by_value: whether it has a figure for each of a category's values, of which few are shown.
+        noun: the noun for the label of one figure.
+        line: the label of its lines on the terminal, with ``{}`` for the figure's label; empty if
+            it has no lines there.
+        most_lines: how many of its largest figures have a line there; 0 for all that can be told.
         in_table: whether the verbose table has a line for each of its figures.
         on_page: whether the page has a table of its figures.
-        table_heading: stands above its lines in the verbose table, where they come after all
-            others.
-        chart: what the page draws of it besides.
-        drawn_first: a question shows the chart with the highest number, and folds the others.
+        table_heading: the heading of its lines in the verbose table, if they come after all others.
+        chart: the additional chart on the page.
+        drawn_first: a question shows the chart with the highest number, and collapses the others.
         is_mean: whether it is the mean of all answers.
         of_sets: whether answers that have it are sets of values, whose shares do not add up to 1.
-        is_compared: whether its changes are tested, and made-up reports could move it.
-        members: of a mean within groups, whose changes are tested, the statistic with their shares.
+        is_compared: whether its changes are tested, and fabricated reports could move it.
+        members: for a mean within groups whose changes are tested, the statistic with their shares.
         in_ball: whether its figures are the coordinates of vectors, whose changes are tested.
-        is_followed: whether its changes are tested, although no strata are compared by it.
-        untested: what is said not to be tested; empty where nothing is said.
-        within: for the value of a figure that is only of some devices, which answers they gave to
-            which of two questions asked together, as pairs of its place, 0 or 1, and the answer.
+        is_followed: whether its changes are tested, although strata are not compared by it.
+        untested: the words for it in the list of untested figures; empty if it is not listed.
+        within: for the value of a figure of only some devices, their answers to two questions asked
+            together, as pairs of the question's position, 0 or 1, and the answer.
         has_bounds: whether `--with installs` bounds it among all installations.
         pooled: its name over all windows together; empty if it is not pooled.
-        scale: on which answers are averaged.
+        scale: the scale on which answers are averaged.
 
     """
 
@@ -220,11 +218,11 @@ class Statistic:
 
     @property
     def is_of_answers(self) -> bool:
-        """Whether its labels are answers, which a sentence quotes."""
+        """Whether its labels are answers, which sentences quote."""
         return self.label in {label_of, _text}
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what the figure is of
-        """Return the label of a figure, a pair of answers as two texts that can be cut apart."""
+        """Return the label of a figure; a pair of answers is two texts, to be cut separately."""
         return parts(value) if self.label is label_of else self.label(value)
 
 
@@ -282,7 +280,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "Share of devices that were used on",
         _days,
         headline=5,
-        lead=_second,  # a quarter of the days, as once a week
+        lead=_second,  # a quarter of the days, such as once a week
         line="{}",
         in_table=True,
         on_page=True,
