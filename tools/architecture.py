@@ -17,11 +17,11 @@ from tools.import_graph import PACKAGES, ROOT, syntax
 PAGE: Final = ROOT / "docs" / "concepts" / "architecture.md"
 BEGIN, END = "<!-- {name}: written by make architecture -->", "<!-- end of {name} -->"
 NESTED: Final = {"client_sdk": "protocol"}
-"""The folder whose own folders are listed, too."""
+"""The folder whose subfolders are listed, too."""
 
 
 def layers(container: str) -> list[list[str]]:
-    """Return the names of a package's layers, from roof to ground, as in its contract."""
+    """Return the names of a package's layers, from top to bottom, as in its contract."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     (contract,) = (each for each in contracts["contracts"] if each.get("containers") == [container])
     return [[name.strip(" ()") for name in re.split(r"[|:]", layer)] for layer in contract["layers"]]
@@ -48,7 +48,7 @@ def tree(package: str) -> str:
 
 
 def written() -> str:
-    """Return the page with its trees as the code stands."""
+    """Return the page with the trees of the present code."""
     page = PAGE.read_text(encoding="utf-8")
     for package in PACKAGES:
         begin, end = (mark.format(name=package) for mark in (BEGIN, END))

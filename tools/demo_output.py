@@ -1,6 +1,6 @@
 """Puts the output of the demo into the README: ``python -m tools.demo_output [FILE]``.
 
-Without a file, which holds what ``examples/health/demo.py`` printed, the demo is played.
+FILE contains the output of ``examples/health/demo.py``. Without it, the demo is run.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ END: Final = "<!-- end of demo -->\n"
 
 
 def shown(output: str) -> str:
-    """Return what the README shows: all but the lines on the page, whose folder is one run's."""
+    """Return the output for the README: all but the lines about the page, whose folder varies."""
     return output.partition("\nThe same as a page: ")[0].strip("\n") + "\n"
 
 
 def block() -> str:
-    """Return what the README shows now."""
+    """Return the output that the README shows now."""
     text = README.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     return text.removeprefix("```text\n").removesuffix("```\n")
 
 
 def shape(output: str) -> list[str]:
-    """Return an output's lines without what runs differ in: numbers, blanks and missed truths."""
+    """Return an output's lines without the parts that vary: numbers, blanks and missed truths."""
     lines = (re.sub(r"\s+misses$", "", line) for line in output.splitlines())
     return [" ".join(re.sub(r"-?\d[\d,.]*", "#", line).split()) for line in lines]
 

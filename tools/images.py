@@ -1,9 +1,9 @@
-"""Builds images of collector and estimator with Docker, Podman or Buildah, whichever works here.
+"""Builds images of collector and estimator with Docker, Podman or Buildah, whichever works.
 
     python -m tools.images [collector|estimator ...] [--build-arg NAME=VALUE ...]
 
-pip runs within a build. It gets this machine's own configuration of pip as secrets of the build,
-which no image keeps: an index and a certificate that are needed here are used there.
+pip runs within a build. It gets this machine's pip configuration as build secrets, which no image
+keeps, so that the build uses an index and a certificate that are needed here.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ ENGINES = (
     # without rights or a daemon, such as in a container
     (["buildah", "info"], ["buildah", "bud", "--isolation", "chroot", "--network", "host", "--format", "docker"]),
 )
-"""How to ask if an engine works, and how to build. Only Docker's format has health checks."""
+"""The commands that test an engine and build. Only Docker's format has health checks."""
 
 PASSED = ("index-url", "extra-index-url", "trusted-host", "timeout", "default-timeout")
-"""What pip is told within a build. The rest is about this machine's folders."""
+"""The pip settings passed to a build. The others are about this machine's folders."""
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def engine() -> list[str]:
-    """Return the beginning of a command that builds here."""
+    """Return the beginning of a build command that works here."""
     for ask, build in ENGINES:
         try:
             subprocess.run(ask, check=True, capture_output=True)
@@ -76,7 +76,7 @@ def pip_secrets(folder: Path) -> Iterator[str]:
 
 
 def pip_settings() -> dict[str, str]:
-    """Return pip's settings, the environment variables' last; none if this Python has no pip."""
+    """Return pip's settings, those of the environment last; {} if this Python has no pip."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, check=False, capture_output=True, text=True)
     pairs = [line.partition("=") for line in listed.stdout.splitlines()]

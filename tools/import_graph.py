@@ -1,8 +1,8 @@
 """The imports of the three packages, read from their source.
 
 ``from package import name`` counts as an import of the module ``package.name`` if there is one,
-otherwise of ``package``. Imports for type checkers alone, under ``if TYPE_CHECKING``, do not count.
-Lazy imports, within a function, do. So do modules that are imported by their names as constants:
+otherwise of ``package``. Imports only for type checkers, under ``if TYPE_CHECKING``, do not count.
+Lazy imports, within a function, do, and so do modules imported by constant names:
 ``import_module("package.name")``, ``__import__("package.name")``, and ``"package.name:callable"``.
 """
 
@@ -34,7 +34,7 @@ class Import(NamedTuple):
         target: the imported module.
         name: the imported name; empty if it is the module itself.
         line: its number in the source file.
-        is_lazy: whether it stands within a function or a class.
+        is_lazy: whether it is within a function or a class.
 
     """
 
@@ -82,7 +82,7 @@ def graph() -> Mapping[str, frozenset[str]]:
 def imports_by_name(module: str) -> frozenset[str]:
     """Return the modules whose names a module imports.
 
-    For a name that a roof passes on, it is the module behind the roof.
+    If a package re-exports a name, this is the module that defines it.
     """
     return frozenset(_behind(each.target, each.name) for each in _imports_by()[module]) | graph()[module]
 
@@ -135,7 +135,7 @@ def named_modules(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
 
 
 def _import_statements(block: ast.AST) -> Iterator[ast.ImportFrom]:
-    """Yield those of a block and of the blocks in it, without looking into expressions."""
+    """Yield the imports of a block and of the blocks in it, without looking into expressions."""
     for part in ("body", "orelse", "handlers", "finalbody", "cases"):
         for statement in getattr(block, part, ()):
             if isinstance(statement, ast.ImportFrom):
@@ -154,6 +154,6 @@ def _taken_from() -> Mapping[tuple[str, str], str]:
 
 
 def _behind(module: str, name: str) -> str:
-    """Return the module from which a roof, or a chain of roofs, takes a name."""
+    """Return the module from which a package, or a chain of packages, re-exports a name."""
     target = _taken_from().get((module, name))
     return module if target is None else _behind(target, name)

@@ -1,28 +1,28 @@
 """Which devices answered: each public stratum as its own question, and how many participate.
 
-So is each former question, which apps of earlier releases still answer (`registry.history`).
+Each former question is separate, too: apps of earlier releases answer it (`registry.history`).
 
-The question itself stands for all strata together, whose tallies add up, because every stratum has
+The question itself represents all strata together. Their tallies add up, because every stratum has
 the same channel. An open window has one tally of all strata (`collector.store.strata`), which is
 the question's.
 
-Two strata hold the reports of different devices, so that their errors are independent. A difference
-has the interval and the p-value of a difference of two windows in which other people answered
+Two strata contain the reports of different devices, so their errors are independent. A difference
+has the interval and the p-value of a difference of two windows in which different people answered
 (`estimator.report.changes`). Every question in every window has the same weight in the correction,
-however many strata it has.
+regardless of its number of strata.
 
 A device participates if its user has agreed; it then answers by the schedule of the registry. All
-tallies and all figures are of such devices, and nothing in them says how the others would answer.
+tallies and figures are from such devices, and do not show how the others would answer.
 
-The schedule asks each participating device with the chance s, independently: under ``split`` with
-s = 1, under ``sample`` with the number of answers over the number of questions of the window. Of D
-devices R reports are therefore a binomial number, which bounds D. What a device without budget, or
-without an answer, does not send makes R smaller, and D with it.
+The schedule asks each participating device with probability s, independently: under ``split`` s =
+1, under ``sample`` s is the number of answers divided by the number of questions of the window. The
+number R of reports from D devices is therefore binomial, which bounds D. Reports that devices
+without budget or without an answer do not send make R smaller, and D with it.
 
 Let a share p of all N installations participate, and let x be a figure of theirs, between m and M.
 The figure of all is then between p·x + (1 - p)·m and p·x + (1 - p)·M. Both grow apart as p falls.
-The bounds are therefore those of the least p and of the ends of the interval of x. They miss if
-that interval does, or in one of a thousand tallies if D is below its own interval.
+The bounds therefore use the smallest p and the ends of the interval of x. They miss if that
+interval does, or in one of a thousand tallies if D is below its own interval.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ from estimator.statistics.confidence import trials_interval
 from estimator.tallies import INT64, Tally
 
 OTHERS: Final = "others"
-"""The stratum of devices whose values the registry does not list, and of those that the collector
-folds into it.
+"""The stratum of devices whose values the registry does not list, and of the strata that the
+collector folds into it.
 """
 
 
 MOST_EFFECTS: Final = 6
-"""How many pairs of strata of a question a table and a page show; JSON and CSV have all."""
+"""The number of pairs of a question's strata in a table and on a page; JSON and CSV have all."""
 
 
 def apart(registry: Registry) -> Registry:
-    """Return the registry with a question for each stratum, after the question that it is of.
+    """Return the registry with a question for each stratum, after the question that it belongs to.
 
-    After them come its former questions, and at the end those that are no longer asked.
+    They are followed by the former questions, and at the end by those no longer asked.
     """
     former = former_metrics(registry)
     metrics: dict[str, Metric] = {}
@@ -81,13 +81,13 @@ def apart(registry: Registry) -> Registry:
 
 
 class FormerMetric(NamedTuple):
-    """A former question as one of its own.
+    """A former question as a separate question.
 
     Attributes:
-        metric: its definition. The name has its edition, such as
-            ``theme[edition=3594a67b84d8]``, and the purpose says how it relates to what came after
-            it. Its strata are counted together.
-        relation: a sentence on that.
+        metric: its definition. The name contains its edition, such as
+            ``theme[edition=3594a67b84d8]``, and the purpose states its relation to its successor.
+            Its strata are counted together.
+        relation: a sentence about this relation.
 
     """
 
@@ -98,7 +98,7 @@ class FormerMetric(NamedTuple):
 def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
     """Return the former questions by their names and all of their editions.
 
-    A stratum that is no longer listed belongs to the question of today, as `counted_apart` says.
+    A stratum that is no longer listed belongs to today's question; see `counted_apart`.
     """
     former: dict[tuple[str, str], FormerMetric] = {}
     for metric, since, until, then in registry.former:
@@ -128,7 +128,7 @@ def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
 
 
 def names_of_strata(metric: Metric) -> tuple[str, ...]:
-    """Return the names of a question's strata, the others first; () if it has none."""
+    """Return the names of a question's strata, its others first; () if it has none."""
     return tuple(stratum_name(metric.name, stratum) for stratum in ("", *metric.strata)) if metric.strata else ()
 
 
@@ -158,7 +158,7 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
         elif place in former:
             shown = former[place].metric.name
             tallies_of.setdefault((shown, tally.window.text), []).append(replace(tally, metric=shown))
-        elif metric is not None and place in unlisted:  # a stratum that is no longer listed
+        elif metric is not None and place in unlisted:  # a stratum no longer in the registry
             tallies_of.setdefault((tally.metric, tally.window.text), []).append(tally)
         else:
             yield tally
@@ -169,7 +169,7 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
 def _added(first: Tally, second: Tally) -> Tally:
     """Return the sum of two tallies of one question and window.
 
-    It has the count of every symbol if both have; otherwise those of the reported symbols.
+    The sum has a count for every symbol if both have; otherwise only for reported symbols.
     """
     closed, reports = first.closed and second.closed, first.reports + second.reports
     if first.symbols is None and second.symbols is None and len(first.counts) == len(second.counts):
@@ -190,10 +190,10 @@ def _added(first: Tally, second: Tally) -> Tally:
 def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple[Effect, ...]:
     """Compare every two listed strata of each question in each closed window.
 
-    Those of vectors and models are left out.
+    Questions about vectors and models are left out.
 
     Args:
-        estimates: of the registry's questions and strata.
+        estimates: the estimates of the registry's questions and strata.
         registry: the registry before `apart`.
 
     """
@@ -256,7 +256,7 @@ MISS: Final = (1 - PARTICIPATION_CONFIDENCE) / 2
 
 
 def unknown_because(registry: Registry) -> str | None:
-    """Return why the schedule does not say what share of the devices it asks; None if it does."""
+    """Return why the schedule does not determine the share of asked devices; None if it does."""
     if registry.budget.strategy is Strategy.PACE:
         return '[budget] strategy = "pace" asks each device in windows that depend on the day of its installation'
     if registry.budget.may_be_wiped:
@@ -265,10 +265,10 @@ def unknown_because(registry: Registry) -> str | None:
 
 
 def check_installs(registry: Registry, request: Request) -> None:
-    """Refuse the number of installations where nothing says what share of devices was asked.
+    """Refuse the number of installations if the share of asked devices is unknown.
 
     Raises:
-        RequestError: saying why, and what to give.
+        RequestError: if it is refused; the message says why, and what to provide.
 
     """
     reason = unknown_because(registry)
@@ -280,7 +280,7 @@ def check_installs(registry: Registry, request: Request) -> None:
 
 
 def asked_share(registry: Registry, window: Window) -> float | None:
-    """Return the share of devices that are asked a question of a window; None if unknown."""
+    """Return the share of devices that are asked a window's question; None if unknown."""
     if unknown_because(registry) is not None:
         return None
     if registry.budget.strategy is Strategy.SPLIT:
@@ -295,11 +295,11 @@ def with_participation(
     """Return estimates with the number of participating devices, and the bounds on request.
 
     Args:
-        estimates: of the registry's questions and of their strata, which have no bounds: nobody
-            knows how many installations are of a stratum. Where apps of several releases answered,
-            only a question that all of them ask alike tells how many devices there are.
+        estimates: of the registry's questions and of their strata, which have no bounds: a
+            stratum's number of installations is unknown. If apps of several releases answered, only
+            a question that all of them ask alike reveals the number of devices.
         registry: the registry before its strata are taken apart.
-        request: how many installations there are, and what share is asked if that is known.
+        request: the number of installations, and the share of asked devices if known.
 
     Raises:
         RequestError: if there are fewer installations than reports.
@@ -316,10 +316,10 @@ def with_participation(
 
 
 def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, request: Request) -> None:
-    """Refuse fewer installations than sent reports. A browser that is wiped reports again.
+    """Refuse fewer installations than reports. A browser whose data was deleted reports again.
 
     Raises:
-        RequestError: saying how many there are at least.
+        RequestError: if there are fewer; the message states the minimum.
 
     """
     whole = [each for each in estimates if each.metric in registry.metrics]
@@ -349,7 +349,7 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
 
     Args:
         estimated: the figures of the participating devices.
-        taking_part: how many they are.
+        taking_part: the number of these devices.
         installs: the number of all installations.
 
     """

@@ -120,7 +120,7 @@ def _largest(figures: Figures) -> int:
 
 
 def _clearest(figures: Figures) -> int:
-    """Return the position of the figure farthest from 0 in standard errors, unlike mere noise."""
+    """Return the figure farthest from 0 in standard errors, because noise makes others large."""
     sizes, errors = abs(figures.unbiased), figures.standard_errors
     return int((sizes / errors).argmax()) if sizes.size and errors.size and errors.all() else 0
 

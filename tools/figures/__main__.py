@@ -23,7 +23,7 @@ BLOCKS: Final = {
     ("concepts/noise.md", "needed"): needed_table,
     ("privacy/how-it-is-tested.md", "tested"): tested_table,
 }
-"""The parts of pages that are computed, by page and mark."""
+"""The computed parts of pages, by page and mark."""
 
 
 def csv(rows: Sequence[Row]) -> str:
@@ -32,7 +32,7 @@ def csv(rows: Sequence[Row]) -> str:
 
 
 def written() -> Iterator[tuple[Path, str]]:
-    """Yield every file that this command writes, and what it holds."""
+    """Yield every file that this command writes, with its content."""
     for name, draw in DRAWINGS.items():
         yield PICTURES / name, draw()
     for name, rows in tables().items():

@@ -47,7 +47,7 @@ LINE: Final = 18
 """Pixels from one line of words to the next."""
 
 COLUMNS: Final = 40
-"""Of a grid of people."""
+"""The number of columns in a grid of people."""
 
 STEP: Final = 6.5
 """Pixels from one of them to the next."""
@@ -55,12 +55,12 @@ STEP: Final = 6.5
 
 @dataclass(slots=True)
 class Canvas:
-    """What is drawn, in pixels.
+    """A drawing, in pixels.
 
     Attributes:
-        width: of the drawing.
-        height: of the drawing.
-        title: what it shows, for people who cannot see it.
+        width: the width of the drawing.
+        height: the height of the drawing.
+        title: a description for people who cannot see the drawing.
         parts: its elements, from back to front.
 
     """
@@ -97,7 +97,7 @@ class Canvas:
         self.parts.append(f'<rect class="bar" x="{left}" y="{top}" width="{width}" height="{height}"/>')
 
     def people(self, place: tuple[int, int], answers: Sequence[int], one: int) -> tuple[float, float]:
-        """Draw a dot for each person's yes (1) or no (0), from a left and a top on.
+        """Draw a dot for each person's yes (1) or no (0), starting at a left and a top.
 
         Return the center of the ring around one of them.
         """

@@ -28,7 +28,7 @@ FINE: Final = 1001
 
 DEVICES: Final = (300, 1_000, 10_000, 100_000, 1_000_000)
 COUNTED_PLAINLY: Final = 0.25
-"""The variance of a yes or no that half of all people answer, if nothing is randomized."""
+"""The variance of a yes or no if half of all people say yes and nothing is randomized."""
 
 REACHES: Final = (10, 5, 2, 1)
 """Percentage points from an estimate to the end of its interval."""
@@ -36,7 +36,7 @@ REACHES: Final = (10, 5, 2, 1)
 BUDGET: Final = 2.0
 ANSWERS: Final = (1, 2, 4)
 SPENDERS: Final = 1000
-"""Devices that spend the budget on so many answers."""
+"""The number of devices that spend the budget on several answers."""
 
 OF_MEANS: Final = ("optimal-mean", "one-bit", "laplace")
 
@@ -49,18 +49,18 @@ Supported = Callable[[int, float], tuple[float, float]]
 
 
 def k_ary(values: int, epsilon: float) -> tuple[float, float]:
-    """Return the chances under k-ary randomized response (Wang et al. 2017, section 4.1)."""
+    """Return the probabilities under k-ary randomized response (Wang et al. 2017, section 4.1)."""
     total = math.exp(epsilon) + values - 1
     return math.exp(epsilon) / total, 1 / total
 
 
 def unary(_: int, epsilon: float) -> tuple[float, float]:
-    """Return the chances under optimized unary encoding (Wang et al. 2017, section 4.3)."""
+    """Return the probabilities under optimized unary encoding (Wang et al. 2017, section 4.3)."""
     return 0.5, 1 / (math.exp(epsilon) + 1)
 
 
 def subsets(values: int, epsilon: float) -> tuple[float, float]:
-    """Return the chances under subset selection (Ye & Barg 2018, section III), of the best size."""
+    """Return the probabilities under the best subset selection (Ye & Barg 2018, section III)."""
     odds = math.exp(epsilon)
 
     def chances(size: int) -> tuple[float, float]:
@@ -80,14 +80,14 @@ CLOSED_FORMS: Final[Mapping[str, Supported]] = {
 
 
 def share_variance(values: int, chances: tuple[float, float]) -> float:
-    """Return the variance of a share of a report where all shares are alike."""
+    """Return the variance of a share per report if all shares are equal."""
     own, other = chances
     supported = (own + (values - 1) * other) / values
     return supported * (1 - supported) / (own - other) ** 2
 
 
 def our_share_variance(values: int, epsilon: float) -> float:
-    """Return the same of the channel that ``auto`` takes, from its exact integers."""
+    """Return the same for the channel that ``auto`` selects, from its exact integers."""
     domain = Category(tuple(map(str, range(values))))
     channel = channel_for(domain, RequestedEpsilon.parse(epsilon), "auto")
     squares = inverse_of(channel).squares(channel.inputs)
@@ -105,7 +105,7 @@ def shares(values: int, epsilon: float) -> Row:
 def means(epsilon: float) -> Row:
     """Return a row of standard errors of a mean, as shares of the range.
 
-    They are by noise alone, for the worst answers.
+    They are due to noise alone, for the worst answers.
     """
     variances = [_of_mean(name, epsilon) for name in OF_MEANS]
     variances += [of_others(epsilon) / 4 for of_others in OTHERS_OF_MEANS.values()]
@@ -154,7 +154,7 @@ def tables() -> dict[str, list[Row]]:
 
 
 def excess() -> str:
-    """Return a sentence on our largest distance from the least variance in the table of shares."""
+    """Return a sentence on our largest excess over the smallest variance in the table of shares."""
     rows = [row for row in tables()["shares_by_epsilon.csv"][1:] if row[0] != "2"]
     values, epsilon, ours, least = max(rows, key=lambda row: float(row[2]) / float(row[3]))[:4]
     above = float(ours) / float(least) - 1
@@ -185,7 +185,7 @@ def devices_table() -> str:
 
 
 def needed_table() -> str:
-    """Return how many devices take an interval of a size, by metric."""
+    """Return how many devices an interval of a given size needs, by metric."""
     variances = {
         "yes or no, epsilon 0.5": our_share_variance(2, 0.5),
         "yes or no, epsilon 1": our_share_variance(2, 1.0),
@@ -206,13 +206,13 @@ def needed_table() -> str:
 
 
 def two_digits(count: float) -> str:
-    """Return a count to two digits, upwards: 1,301.2 is 1,400."""
+    """Return a count rounded up to two digits: 1,301.2 becomes 1,400."""
     unit = 10 ** (math.floor(math.log10(count)) - 1)
     return f"{math.ceil(count / unit) * unit:,}"
 
 
 def spent_table() -> str:
-    """Return how far an interval reaches if a budget is spent on a few answers, or on many.
+    """Return the half-width of an interval if a budget is spent on a few answers, or on many.
 
     The same devices answer each time, half of them with yes. Noise averages out, and the choice of
     the devices does not.

@@ -29,20 +29,20 @@ epsilon = "ln 3"
 SEED: Final = 1
 PEOPLE: Final = 1000
 YES: Final = 300
-"""How many of them would say yes."""
+"""The number of people who would say yes."""
 
 LAST_ROW: Final = range(PEOPLE - COLUMNS, PEOPLE)
-"""Where a person is easily pointed at."""
+"""The indexes of people who are easy to point at."""
 
 PERCENT: Final = 4
 """Pixels."""
 
 
 class Asked(NamedTuple):
-    """What a thousand people answer, and what becomes of it.
+    """The answers of a thousand people, and their results.
 
     Attributes:
-        answers: of each person, 1 for yes.
+        answers: each person's answer, 1 for yes.
         sent: the symbol that the person's device reports.
         keep: the probability that a device reports the answer as it is.
         estimate: the share of yes in the report.
@@ -60,7 +60,7 @@ class Asked(NamedTuple):
 
 
 def asked() -> Asked:
-    """Ask everybody by the SDK's own law, with seeded coins, and estimate as a report does."""
+    """Ask everybody with the SDK's own law and seeded coins, and estimate as a report does."""
     registry = Registry.parse(ONE_METRIC)
     metric = registry.metric("dark_mode")
     coins = SeededCoins(SEED)
@@ -77,7 +77,7 @@ def asked() -> Asked:
 
 
 def overview() -> str:
-    """Return the way of one answer, and of a thousand, from the devices to the report."""
+    """Return the drawing of one answer's way, and of a thousand's, from devices to the report."""
     drawn = Canvas(920, 320, "One person's yes becomes no; a thousand of them become a bar with an interval")
     known = asked()
     shown = percent(known.estimate, known.low, known.high, figures=1)
@@ -122,7 +122,7 @@ def _bar(drawn: Canvas, place: tuple[int, int], known: Asked) -> None:
 
 
 def ledger() -> str:
-    """Return the life of a device's ledger."""
+    """Return the drawing of the life of a device's ledger."""
     drawn = Canvas(900, 430, "A ledger's life: a charge before each report, ceilings, opting out and in")
     drawn.box((20, 20, 200, 80), ("first consent", "the file, a secret,", "no charges"))
     drawn.box((290, 20, 240, 80), ("an answer is recorded", "is there a report of this", "window already?"))
@@ -147,7 +147,7 @@ def ledger() -> str:
 
 
 def windows() -> str:
-    """Return the life of a window as a timeline."""
+    """Return the drawing of the life of a window as a timeline."""
     days = GRACE_S // DAY_S
     drawn = Canvas(900, 270, f"A window takes reports until {days} days after its end, then closes for good")
     drawn.box((40, 60, 380, 60), ("the window: one ISO week", "devices record answers of this week"), "ours")

@@ -26,7 +26,7 @@ LOOKS: Final = (
     {"color": "#cc79a7", "marker": "^", "linestyle": "-.", "linewidth": 1.8},
     {"color": "#e69f00", "marker": "D", "linestyle": (0, (5, 1, 1, 1, 1, 1)), "linewidth": 1.8},
 )
-"""Colors of Okabe & Ito (2008), each with a marker and dashes of its own."""
+"""Colors of Okabe & Ito (2008), each with its own marker and dashes."""
 
 DARK: Final = f"""\
 <style>
@@ -70,7 +70,7 @@ def shares_by_values(rows: Sequence[Row]) -> str:
 
 
 def shares_measured(rows: Sequence[Row]) -> str:
-    """Return the mean squared errors of ours and of peers, as they were measured."""
+    """Return the measured mean squared errors of our mechanisms and of peers."""
     names = ("ours", "SS", "OUE", "HR", "GRR")
     looks = (LOOKS[0], *LOOKS[1:])
 
@@ -89,7 +89,7 @@ def shares_measured(rows: Sequence[Row]) -> str:
 
 
 def means_by_epsilon(rows: Sequence[Row]) -> str:
-    """Return the error of a mean by noise alone against epsilon, by mechanism."""
+    """Return the error of a mean due to noise alone against epsilon, by mechanism."""
 
     def draw(axes: Sequence[Axes]) -> None:
         (axis,) = axes

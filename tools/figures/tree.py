@@ -1,4 +1,4 @@
-"""What the tree holds: lines of code and tests, mutants and vectors, counted by reading them."""
+"""The contents of the tree: lines of code and tests, mutants and vectors, counted statically."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def modules(folders: Iterable[str]) -> Iterator[Path]:
 
 
 def code_lines(path: Path) -> int:
-    """Return how many lines of a file hold code: no comment, docstring or white space."""
+    """Return how many lines of a file contain code: no comment, docstring or white space."""
     text = path.read_text(encoding="utf-8")
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     used = {line for token in tokens if token.type not in WHITE for line in range(token.start[0], token.end[0] + 1)}
@@ -55,7 +55,7 @@ def tests_in(folder: str) -> int:
 
 
 def mutants_refused() -> int:
-    """Return how many wrong laws, devices, estimators and products tests must refuse."""
+    """Return the number of wrong laws, devices, estimators and products that tests must refuse."""
     tables: dict[int, Mapping[str, object]] = {}
     for module in pkgutil.iter_modules(mutants.__path__):
         members = vars(importlib.import_module(f"{mutants.__name__}.{module.name}"))
@@ -66,7 +66,7 @@ def mutants_refused() -> int:
 
 
 def vectors() -> int:
-    """Return how many cases the vectors have that both SDKs read."""
+    """Return the number of cases in the vectors that both SDKs read."""
     paths = (path for path in (ROOT / "tests/vectors").glob("*.json") if path.stem != "compiled")  # the others' input
     documents = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
     return sum(
@@ -75,7 +75,7 @@ def vectors() -> int:
 
 
 def tested_table() -> str:
-    """Return what the tree holds, in two significant digits, so that few changes change it."""
+    """Return the contents of the tree in two significant digits, so that it rarely changes."""
     product, tests = (sum(map(code_lines, modules(folders))) for folders in (PRODUCT, ["tests"]))
     rows = [
         (product, "lines of code in the three Python packages, without comments and docstrings"),

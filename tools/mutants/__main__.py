@@ -1,7 +1,7 @@
 """Runs mutants and writes the page of the score: ``python -m tools.mutants``.
 
-An interrupted run goes on where it was. Mutants that survived are run again, for tests may have
-been added: delete ``lines`` in the folder of the results, so that the new ones are recorded.
+An interrupted run continues where it stopped. Mutants that survived are run again, because tests
+may have been added: delete ``lines`` in the folder of the results to record new tests.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tools.mutants.trial import Results, Trial
 from tools.trusted_core import ROOT
 
 SUITES: Final = ("tests/contract", "tests/exact", "tests/unit/client_sdk", "tests/unit/collector")
-"""Whose quick tests run: those of the measured packages."""
+"""The folders of the quick tests to run: those of the measured packages."""
 
 
 CONTROL_S: Final = 1800.0
-"""How long the right product may take for all tests that refused a mutant."""
+"""The time limit for all tests that refused a mutant, run on the right product."""
 
 
 def measured_commit() -> str:
@@ -31,7 +31,7 @@ def measured_commit() -> str:
 
 
 def main() -> None:
-    """Run what is left of so many mutants, one at a time."""
+    """Run the remaining mutants of a given number, one at a time."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="what the lines are drawn from")
     parser.add_argument("--number", type=int, default=200, help="how many lines")

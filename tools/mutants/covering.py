@@ -1,4 +1,4 @@
-"""Which tests run which line: a pytest plugin that records it, and the record that it leaves."""
+"""Which tests run which line: a pytest plugin that records this, and its record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LINES, DURATIONS = "lines", "durations.jsonl"
 QUICK: Final = "not slow and not long and not system"
 
 MOST_SECONDS, MOST_FILES = 30.0, 12
-"""How much of the tests is run: their files must be imported, too."""
+"""Limits on the tests to run: their files must be imported, too."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -48,26 +48,26 @@ class Tracer:
             source_pkgs=["client_sdk", "collector"],
             config_file=False,
         )
-        # tests that trace on their own are not traced meanwhile
+        # tests that do their own tracing are not traced meanwhile
         self._coverage.set_option("run:disable_warnings", ["trace-changed", "module-not-imported", "no-data-collected"])
         self._coverage.start()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Name the test whose lines follow."""
+        """Record the name of the test whose lines follow."""
         self._coverage.switch_context(item.nodeid)
         done = yield
         self._coverage.switch_context("")
         return done
 
     def pytest_unconfigure(self) -> None:
-        """Write what this process has seen."""
+        """Write the lines that this process has traced."""
         self._coverage.stop()
         self._coverage.save()
 
 
 class Durations:
-    """Writes how long each test took, set-up included; of failed ones, nothing."""
+    """Writes how long each passed test took, including set-up."""
 
     def __init__(self, folder: Path) -> None:
         """Open the file."""
@@ -97,7 +97,7 @@ class Record:
             folder.mkdir(parents=True, exist_ok=True)
             plugin = ("-p", "tools.mutants.covering", FOLDER, str(folder), "-p", "no:cacheprovider")
             command = (sys.executable, "-m", "pytest", "-q", "-m", QUICK, "-n", "2", "--dist", "loadfile", *plugin)
-            subprocess.run([*command, *suites], cwd=root, check=False)  # one that fails here is not counted on
+            subprocess.run([*command, *suites], cwd=root, check=False)  # a test that fails here is not relied on
             Coverage(data_file=str(folder / LINES), config_file=False).combine([str(folder)], strict=True)
         return cls(root, folder)
 
@@ -114,7 +114,7 @@ class Record:
     def tests(self, file: str, line: int) -> list[str]:
         """Return tests that run a line, the fastest first, then others of its module.
 
-        What runs when a module is imported is run by tests that run a line with its name.
+        For a line that runs on import, these are the tests that run a line with its name.
         """
         path = str(self._root / file)
         by_line = self._by_line(path)
@@ -139,7 +139,7 @@ class Record:
         return found | self._mentioning(names)
 
     def _mentioning(self, names: re.Pattern[str]) -> set[str]:
-        """Return tests that use a name themselves, and may run no line of the module."""
+        """Return tests that use a name themselves, even if they run no line of the module."""
         functions = set[str]()
         for file in {test.partition("::")[0] for test in self._seconds}:
             text = (self._root / file).read_text("utf-8")
@@ -171,7 +171,7 @@ def _statement(source: str, line: int) -> tuple[range, set[str]]:
     best: ast.stmt | None = None
     function = False
     around = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt))
-    for node in around:  # the outer ones first
+    for node in around:  # the outermost first
         if _first(node) <= line <= (node.end_lineno or 0):
             function = function or isinstance(best, ast.FunctionDef | ast.AsyncFunctionDef)
             best = node

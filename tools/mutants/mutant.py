@@ -27,10 +27,10 @@ MEASURED: Final = (
     "collector/judge*.py",
     "collector/store/*.py",
 )
-"""What is measured beside the trusted core."""
+"""The modules that are measured in addition to the trusted core."""
 
 NEEDS_ARGUMENTS: Final = {"VariableReplacer", "VariableInserter"}
-"""Operators that are told which variables to replace."""
+"""Operators that need arguments with the variables to replace."""
 
 LOGGING: Final = re.compile(r"(_log\.\w+|warn)\(")
 
@@ -38,7 +38,7 @@ IN_TEXT: Final = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "~=", "~=": "==", "+": "-", "DESC": "ASC",
     "AND": "OR", "OR": "AND", "and": "or", "or": "and", "NOT": "", "not": "", "0": "1", "1": "0",
 }  # fmt: skip
-"""What the operator for SQL and Lua puts in the place of a word."""
+"""The replacements for words by the operator for SQL and Lua."""
 
 STRUCTURE: Final = re.compile(
     "name|newline|endmarker|file_input|suite|funcdef|classdef|parameters|param|simple_stmt|expr_stmt|import_from|"
@@ -57,7 +57,7 @@ class TextReplacer(Operator):  # type: ignore[misc] # cosmic-ray has no types
     """Replaces a word of SQL, or of the script in Lua, which Python sees as text."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-        """Yield where a word stands."""
+        """Yield the position of each word."""
         for found in self._words(node):
             line, column = node.start_pos
             before = node.value[: found.start()].split("\n")
@@ -89,9 +89,9 @@ class Mutant(NamedTuple):
     Attributes:
         file: the module's path.
         line: the number of the faulty line.
-        source: what the faulty module says.
+        source: the source of the faulty module.
         right: the line as it should be.
-        wrong: the line as it is.
+        wrong: the faulty line.
 
     """
 
@@ -103,12 +103,12 @@ class Mutant(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What names the mutant although other lines come and go."""
+        """An identifier that stays the same when other lines change."""
         return f"{self.file}: {self.right} → {self.wrong}"
 
 
 class Fault(NamedTuple):
-    """What an operator may do: to which node, to which of its places, and where that is."""
+    """A possible change: the operator, the node, the index of the place in it, and its position."""
 
     operator: str
     node: NodeOrLeaf
@@ -117,13 +117,13 @@ class Fault(NamedTuple):
 
 
 def files() -> list[str]:
-    """Return the measured modules: the trusted core, the vocabulary, the ledger, what counts."""
+    """Return the measured modules: the trusted core, the vocabulary, the ledger, the counting."""
     core = {str((PACKAGE / module).relative_to(ROOT)) for module in listed()}
     return sorted(core | {str(path.relative_to(ROOT)) for pattern in MEASURED for path in ROOT.glob(pattern)})
 
 
 def draw(seed: int, number: int, root: Path, names: Sequence[str]) -> Iterator[Mutant]:
-    """Yield a mutant for each of so many lines; a larger number begins with the same ones."""
+    """Yield mutants of a number of lines; a larger number begins with the same ones."""
     sources = {name: (root / name).read_text("utf-8") for name in names}
     lines = [(name, line) for name, source in sources.items() for line in range(1, source.count("\n") + 1)]
     Random(seed).shuffle(lines)  # noqa: S311 a sample
@@ -132,7 +132,7 @@ def draw(seed: int, number: int, root: Path, names: Sequence[str]) -> Iterator[M
 
 
 def _one_of(random: Random, name: str, line: int, source: str) -> Mutant | None:
-    """Return one mutant of a line, or None if all mean the same as it, or nothing."""
+    """Return one mutant of a line, or None if all are equivalent to it or invalid."""
     by_place: dict[tuple[int, int], list[Fault]] = {}
     for fault in _faults(source, line):
         by_place.setdefault(fault.at, []).append(fault)
@@ -155,7 +155,7 @@ def _nodes(source: str) -> list[NodeOrLeaf]:
 
 
 def _faults(source: str, line: int) -> Iterator[Fault]:
-    """Yield what may be done to a line."""
+    """Yield the possible faults of a line."""
     for node in _nodes(source):
         if node.start_pos[0] <= line <= node.end_pos[0] and _may_change(node):
             for name, operator in OPERATORS.items():
@@ -165,19 +165,19 @@ def _faults(source: str, line: int) -> Iterator[Fault]:
 
 
 def _occurrence(source: str, fault: Fault) -> int:
-    """Return how often the operator can be applied before: so cosmic-ray names a fault."""
+    """Return how often the operator can be applied before it, as cosmic-ray identifies a fault."""
     positions = OPERATORS[fault.operator].mutation_positions
     before = takewhile(lambda node: node is not fault.node, _nodes(source))
     return fault.place + sum(len([*positions(node)]) for node in before)
 
 
 def _may_change(node: NodeOrLeaf) -> bool:
-    """Return whether some operator may apply: asking all of them takes long."""
+    """Return whether some operator may apply, because asking all of them takes long."""
     return not STRUCTURE.fullmatch(node.type) and getattr(node, "value", "") not in PUNCTUATION
 
 
 def _is_skipped(node: NodeOrLeaf) -> bool:
-    """Return whether a node is an annotation, for type checkers alone, or within a log's call."""
+    """Return whether a node is an annotation, only for type checkers, or in a logging call."""
     while (parent := node.parent) is not None:
         before = node.get_previous_sibling()
         if parent.type in {"annassign", "tfpdef"} and isinstance(before, Leaf) and before.value == ":":
@@ -198,4 +198,4 @@ def _is_skipped(node: NodeOrLeaf) -> bool:
 OPERATORS: Final = {name: OperatorProvider()[name]() for name in OperatorProvider() if name not in NEEDS_ARGUMENTS} | {
     "TextReplacer": TextReplacer()
 }
-"""All operators by name, without a state."""
+"""All operators by name. They have no state."""

@@ -18,10 +18,10 @@ BEGIN: Final = "<!-- score: written by make mutants -->\n"
 END: Final = "<!-- end of score -->\n"
 EQUIVALENT: Final = "Equivalent: "
 NO_TEST: Final = "No test: "
-"""How an explanation begins: no test can refuse the mutant, or none does."""
+"""The beginning of an explanation: no test can refuse the mutant, or no test does."""
 
 SHORT: Final = 4
-"""So many words at the start of a line are shown, for they may name what is assigned."""
+"""The number of words shown at the start of a line, because they may name a variable."""
 
 Z: Final = 1.959964
 """The standard normal quantile of 97.5%."""
@@ -35,19 +35,19 @@ def wilson(killed: int, number: int) -> tuple[float, float]:
 
 
 def package(file: str) -> str:
-    """Return the row of a file."""
+    """Return the package of a file, which is its row."""
     parts = Path(file).parts
     return "/".join(parts[:2] if parts[1] in {"protocol", "ledger", "store"} or "." not in parts[1] else parts[:1])
 
 
 def explained() -> Mapping[str, str]:
-    """Return why each survivor is one, by its key."""
+    """Return the explanation of each survivor, by its key."""
     texts: dict[str, str] = tomllib.loads(SURVIVORS.read_text("utf-8"))["explained"]
     return texts
 
 
 def also_run() -> Mapping[str, list[str]]:
-    """Return tests that the record leaves out, and that are run first, by the key of a mutant."""
+    """Return tests that are missing from the record and run first, by the key of a mutant."""
     tests: dict[str, list[str]] = tomllib.loads(SURVIVORS.read_text("utf-8"))["also_run"]
     return tests
 
@@ -83,7 +83,7 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
 
 
 def difference(right: str, wrong: str) -> tuple[str, str]:
-    """Return the words in which lines differ, one more on either side, and all of a short start.
+    """Return the words that differ, one more on either side, and the whole start if it is short.
 
     Example:
         >>> difference("if a < b and c:", "if a < b or c:")
@@ -113,6 +113,6 @@ def _cell(code: str) -> str:
 
 
 def page(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str, str]]) -> str:
-    """Return the page with its tables as the results stand."""
+    """Return the page with the tables of the results."""
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     return f"{before}{BEGIN}\n{score(seed, seconds, commit, results)}\n{END}{rest.partition(END)[2]}"

@@ -1,4 +1,4 @@
-"""What becomes of a mutant: tests of its line run in a copy of the product that has the fault."""
+"""The trial of a mutant: tests of its line run in a copy of the product with the fault."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tools.mutants.covering import Record
 from tools.mutants.mutant import Mutant
 
 PRELOADED: Final = ("flask", "hypothesis", "msgspec", "numpy", "redis", "requests", "xdist")
-"""Libraries that tests import: a copy of this process has them at once."""
+"""Libraries that tests import. A copy of this process has them already loaded."""
 
 TIMEOUT: Final = "timeout"
 
 
 class Outcome(StrEnum):
-    """What tests said."""
+    """The verdict of the tests."""
 
     KILLED = "killed"
     SURVIVED = "survived"
@@ -40,11 +40,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one mutant.
+    """The result for one mutant.
 
     Attributes:
-        outcome: what tests said.
-        by: the test that failed, or that time ran out; empty if nothing did.
+        outcome: the verdict of the tests.
+        by: the test that failed, or a note that time ran out; empty if neither happened.
         tests: how many tests were chosen.
         seconds: how long they took.
 
@@ -60,7 +60,7 @@ class Trial:
     """Runs mutants of the product below a folder."""
 
     def __init__(self, root: Path, record: Record, seconds: float) -> None:
-        """Take the record of which tests run which line, and the most seconds for a mutant."""
+        """Store the record of which tests run which line, and the maximum seconds for a mutant."""
         self._root = root
         self._record = record
         self._seconds = seconds
@@ -68,7 +68,7 @@ class Trial:
             import_module(name)
 
     def run(self, mutant: Mutant, also: Sequence[str] = ()) -> Result:
-        """Run the tests of its line. Running out of time counts if the right product does not."""
+        """Run the tests of its line. A timeout counts if the right product does not time out."""
         began = time.monotonic()
         tests = [*also, *self._record.tests(mutant.file, mutant.line)]
         by = self._failures(mutant.file, mutant.source, tests, self._seconds, "-x")[:1]
@@ -78,11 +78,11 @@ class Trial:
         return Result(outcome, "".join(by), len(tests), round(time.monotonic() - began, 1))
 
     def refused(self, file: str, tests: Sequence[str], seconds: float) -> list[str]:
-        """Return what of the tests the right product fails, when it is planted as mutants are."""
+        """Return the tests that the right product fails if it is set up like the mutants."""
         return self._failures(file, (self._root / file).read_text("utf-8"), tests, seconds)
 
     def _failures(self, file: str, source: str, tests: Sequence[str], seconds: float, *options: str) -> list[str]:
-        """Return the tests that fail, or what else ended the run."""
+        """Return the tests that fail, or another reason for the end of the run."""
         right = (self._root / file).read_text("utf-8")
         if not tests:
             return []
@@ -105,7 +105,7 @@ class Trial:
 
 
 def _end(process: int) -> None:
-    """End what a run has started and left, in its own session."""
+    """End the processes that a run has left in its session."""
     try:
         os.killpg(process, signal.SIGKILL)
     except ProcessLookupError:
@@ -113,7 +113,7 @@ def _end(process: int) -> None:
 
 
 def _play(product: Path, said: Path, *arguments: str) -> None:
-    """Run tests in a tree, silently; say which failed first."""
+    """Run tests in a tree, silently, and record which failed first."""
     os.setsid()
     os.chdir(product)
     silence = os.open(os.devnull, os.O_RDWR)
@@ -147,7 +147,7 @@ class Results:
     """A file of results, one a line; the last one of a mutant counts."""
 
     def __init__(self, path: Path) -> None:
-        """Read what is there."""
+        """Read the present results."""
         self._path = path
         lines = path.read_text("utf-8").splitlines() if path.exists() else []
         self._rows = {row["key"]: row for row in map(json.loads, lines)}
@@ -164,7 +164,7 @@ class Results:
         return mutant.key in self._rows and self._rows[mutant.key]["outcome"] == Outcome.KILLED
 
     def latest(self, mutant: Mutant) -> Mapping[str, str]:
-        """Return what is known of a mutant."""
+        """Return the latest result of a mutant."""
         row: dict[str, str] = self._rows[mutant.key]
         return row
 
@@ -173,7 +173,7 @@ class Results:
         return sorted({by for mutant in mutants if "::" in (by := self._rows[mutant.key]["by"])})
 
     def doubt(self, mutants: Iterable[Mutant], failing: AbstractSet[str]) -> None:
-        """Take back what was refused by tests that the right product fails, too."""
+        """Withdraw results based on tests that the right product fails, too."""
         for mutant in mutants:
             by = self._rows[mutant.key]["by"]
             if by in failing:
