@@ -1,9 +1,9 @@
-"""Writes docker/requirements: what the images install, each wheel by its hash.
+"""Writes docker/requirements: the wheels that the images install, with their hashes.
 
     python -m tools.requirements
 
 pip resolves the extras of `pyproject.toml` within `constraints.txt`, once for each processor, as
-the images' own pip will. A file names no index: whichever serves the wheels, they are the same.
+the images' own pip will. A file names no index, because the wheels are the same from any index.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ GLIBC: Final = 36
 """The minor version of the images' C library, Debian 12's: wheels for an older one run, too."""
 
 OLDER: Final = {"async-timeout": 'python_full_version < "3.11.3"'}
-"""What only an older Python 3.11 needs, such as Debian's, and when. pip asks for this machine's."""
+"""Requirements of only an older Python 3.11, such as Debian's. pip asks for this machine's."""
 
 HEAD: Final = "# Written by `make requirements` from constraints.txt: the wheels of the images, on {processors}.\n"
 
 
 def requirements(name: str) -> list[str]:
-    """Return what one of the files installs, as `pyproject.toml` names it."""
+    """Return the requirements of one of the files, as `pyproject.toml` names them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     if name == "build":
         return list(project["build-system"]["requires"])
     client = tomllib.loads((ROOT / "client_sdk" / "pyproject.toml").read_text(encoding="utf-8"))
     needed = list(project["project"]["optional-dependencies"][name])
-    if name == "collector":  # whose redis needs them
+    if name == "collector":  # its redis needs them
         needed += OLDER
     return needed if name == "parquet" else [*client["project"]["dependencies"], *needed]
 

@@ -1,6 +1,6 @@
 """The JSON Schema of each document, and its tables for the page on them, from the code's records.
 
-``python -m tools.schema_page`` writes the schemas, which belong to the estimator.
+``python -m tools.schema_page`` writes the schemas into the estimator.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DOCUMENTS: Final[dict[str, type[Record]]] = {
     "audit": Audit,
     "proof": ProvedAudit,
 }
-"""What a command prints with ``--format json``, by the name of its schema."""
+"""The documents that commands print with ``--format json``, by the name of the schema."""
 
 
 def schema(name: str = "report") -> dict[str, Any]:
@@ -83,7 +83,7 @@ def schema(name: str = "report") -> dict[str, Any]:
 
 
 def _used(node: Any, definitions: Mapping[str, Any]) -> set[str]:  # noqa: ANN401 any part of a schema
-    """Return the names of the definitions to which a part of a schema leads."""
+    """Return the names of the definitions that a part of a schema refers to."""
     used: set[str] = set()
     parts = [node]
     while parts:
@@ -105,7 +105,7 @@ def report() -> str:
 
 
 def others() -> str:
-    """Return the tables of the other documents, without what an earlier one has shown."""
+    """Return the tables of the other documents, without definitions shown for an earlier one."""
     known, shown = set(schema()["$defs"]), ""
     for name in list(DOCUMENTS)[1:]:
         shown += _sections(f"## The {name.replace('-', ' ')}", schema(name), known)
@@ -157,7 +157,7 @@ def columns() -> str:
 
 
 def statistics() -> str:
-    """Return what each statistic is."""
+    """Return the descriptions of the statistics as a table."""
     return table(("statistic", "what it is"), [(f"`{name}`", says) for name, says in tables.DESCRIPTIONS.items()])
 
 

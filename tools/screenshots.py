@@ -1,6 +1,6 @@
 """Takes the annotated picture of a report's page: ``python -m tools.screenshots``.
 
-The report is of a registry below. Its simulated devices answer otherwise after a release.
+The report uses the registry below. Its simulated devices answer differently after a release.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from tests.support.services.browser import chromium, opened
 PICTURE: Final = Path(__file__).parents[1] / "docs" / "pictures" / "report.png"
 SIZE: Final = (1000, 1070)
 COLORS: Final = 256
-"""A page has few colors. Fewer bytes tell them apart."""
+"""The number of colors. A page has few, and fewer bytes suffice to distinguish them."""
 
 MOST_BYTES: Final = 200 * 1024
-"""The pages are also read on slow connections."""
+"""Maximum bytes, because the pages are also read on slow connections."""
 
 REGISTRY: Final = """\
 schema = 1

@@ -33,7 +33,7 @@ PICTURE: Final = """\
 <g transform="translate(8, 8)">{backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g>
 </svg>
 """
-"""Rich's own frame loads a font from elsewhere."""
+"""Our own frame, because Rich's loads a font from another site."""
 
 
 def written() -> Iterator[tuple[Path, str]]:
@@ -46,7 +46,7 @@ def written() -> Iterator[tuple[Path, str]]:
 
 
 def shown(columns: int) -> str:
-    """Return what the report prints on a terminal of some columns, with its colors."""
+    """Return the report's output on a terminal with a number of columns, in color."""
     primary, secondary = pty.openpty()
     fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     command = [sys.executable, "-m", "estimator", "report", "--registry", str(HEALTH / "metrics.toml")]

@@ -15,7 +15,7 @@ TABLE: Final = re.compile(r"(<!-- table: written by make architecture -->\n).*(<
 
 
 def listed() -> dict[str, str]:
-    """Return what each module of the core guarantees, in the order in which to read them.
+    """Return the guarantee of each module of the core, in the order in which to read them.
 
     A module is named by its path within the package.
     """
@@ -24,7 +24,7 @@ def listed() -> dict[str, str]:
 
 
 def most_lines() -> int:
-    """Return how many lines the core may have."""
+    """Return the maximum number of lines of the core."""
     return int(tomllib.loads(LIST.read_text(encoding="utf-8"))["most_lines"])
 
 
@@ -34,7 +34,7 @@ def lines_of(module: str) -> int:
 
 
 def page() -> str:
-    """Return the page with its table and totals as the code stands."""
+    """Return the page with the table and totals of the present code."""
     modules = listed()
     rows = "".join(f"| `{module}` | {lines_of(module)} | {guarantee} |\n" for module, guarantee in modules.items())
     table = f"| module | lines | what it guarantees |\n| --- | --- | --- |\n{rows}"

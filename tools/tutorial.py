@@ -1,7 +1,7 @@
-"""Plays the tutorial as readers do: ``python -m tools.tutorial`` takes the picture of its report.
+"""Follows the tutorial like a reader: ``python -m tools.tutorial`` takes its report's picture.
 
-The text before a block says where it belongs: "as `FILE`" saves it, and blocks of sh are run, one
-after the other, in one shell.
+The text before a block determines its use: "as `FILE`" saves it. Blocks of sh are run, one after
+the other, in one shell.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Block(NamedTuple):
     """A block of the page.
 
     Attributes:
-        language: of the block: ``sh``, ``python``, ``toml``, ``csv``.
-        text: what it holds.
-        file: where it is saved; empty if it is run.
+        language: the block's language: ``sh``, ``python``, ``toml``, ``csv``.
+        text: the content.
+        file: the file to save it to; empty if it is run.
 
     """
 
@@ -75,7 +75,7 @@ class Reader:
     def run(self, text: str) -> str:
         """Run the lines of a block and return what they print.
 
-        A collector that they start is ready afterwards, as readers are told to wait for it.
+        If they start a collector, wait until it is ready, as readers are told to.
 
         Raises:
             RuntimeError: if a command fails.
@@ -104,13 +104,13 @@ class Reader:
             return probe.connect_ex((host, int(port))) == 0
 
     def close(self) -> None:
-        """End the shell, and what still runs in it."""
+        """End the shell, and the processes still running in it."""
         self._shell.communicate("kill $(jobs -p) 2> /dev/null\nwait\n")
 
 
 @contextmanager
 def reading(folder: Path) -> Iterator[Reader]:
-    """Yield a reader, who tidies up."""
+    """Yield a reader, and close its shell afterwards."""
     reader = Reader(folder)
     try:
         yield reader
@@ -121,11 +121,11 @@ def reading(folder: Path) -> Iterator[Reader]:
 def play(folder: Path, changes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Play the parts of the tutorial in a folder, each in a new shell.
 
-    Yield the commands, and what they print.
+    Yield the commands and their output.
 
     Args:
-        folder: of the reader.
-        changes: texts to replace in what is saved.
+        folder: the reader's folder.
+        changes: texts to replace in the saved files.
 
     """
     for page in PAGES:

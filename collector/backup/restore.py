@@ -116,7 +116,7 @@ def check(path: Path, registry: Registry | None = None) -> Backup:
     Args:
         path: the file.
         registry: the definitions, if they are known. A backup may have tallies of earlier editions,
-            which are missing from them.
+            which the definitions lack.
 
     Raises:
         BackupError: if a line is damaged or does not fit the others or the registry, or the file is

@@ -20,7 +20,7 @@ NINE: Final = "nine"
 """The registry of the histories built from the vectors of verdicts: nine daily questions."""
 
 START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 16:00", "2026-11-20 16:00"
-"""Their instants: recorded, sent again, offered again after a refusal, and not offered again."""
+"""The histories' instants: recorded, resent, offered again after a refusal, not offered again."""
 
 MOST_REPORTS: Final = 9
 

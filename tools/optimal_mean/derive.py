@@ -1,4 +1,4 @@
-"""Derives the tables: as few as keep the worst variance near the least one at every epsilon."""
+"""Derives the tables: as few as needed for a worst variance near the minimum at every epsilon."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ ONE_BIT_UP_TO: Final = 0.18
 """Up to this epsilon one-bit, with 1 + epsilon**2 / 6 of the optimum, is within .6% of it."""
 
 GREATEST: Final = 8.0
-"""The greatest epsilon with a table."""
+"""The largest epsilon with a table."""
 
 LOSS: Final = ((6.5, 1.007), (7.25, 1.006), (GREATEST, 1.0025))
-"""The most by which the worst variance may exceed the least one of sliding bands, up to an epsilon.
-The linear program is below that by one to seven parts in 1,000.
+"""The maximum ratio of the worst variance to the minimum of sliding bands, up to an epsilon. The
+linear program is below that by one to seven parts in 1,000.
 """
 
 WIDTHS: Final = ((0.5, 0.5), (1.0, 0.49), (1.5, 0.424), (2.0, 0.394), (3.0, 0.333), (4.0, 0.266), (5.0, 0.207))
 LATER_WIDTHS: Final = ((6.0, 0.156), (7.0, 0.115), (8.0, 0.083))
-"""About which part of the symbols the best band holds, by epsilon; a search found it."""
+"""The approximate fraction of symbols in the best band, by epsilon, found by a search."""
 
 SYMBOLS: Final = (
     (0.65, (8,)),
@@ -45,7 +45,7 @@ SYMBOLS: Final = (
     (7.32, (128, 160)),
     (GREATEST, (192, 224)),
 )
-"""Numbers of symbols that are tried up to an epsilon."""
+"""The numbers of symbols to try up to an epsilon."""
 
 FACTORS: Final = (
     3.0,
@@ -68,13 +68,13 @@ FACTORS: Final = (
     1.008,
     1.006,
 )
-"""By which factors of epsilon a table is tried to reach, in turn."""
+"""The factors of epsilon up to which a table is tried, in turn."""
 
 REFERENCE_SYMBOLS: Final = ((5.0, (48, 64)), (GREATEST, (64, 128)))
-"""Numbers of symbols whose best band is the reference, up to an epsilon."""
+"""The number of symbols of the reference band, up to an epsilon."""
 
 CURVE_POINTS: Final = 61
-"""Epsilons with a computed least variance; between them a spline is within a part in 10,000."""
+"""Epsilons with a computed minimum variance; a spline between them is within 1 in 10,000."""
 
 
 def tables() -> Iterator[Table]:
@@ -92,12 +92,12 @@ def tables() -> Iterator[Table]:
 
 @cache
 def table_at(epsilon: float, symbols: int, width: int) -> Table:
-    """Return the table whose bands are best at an epsilon.
+    """Return the table with the best bands for an epsilon.
 
     Args:
-        epsilon: at which they are best.
-        symbols: how many there are.
-        width: of a band.
+        epsilon: the epsilon for which they are best.
+        symbols: the number of symbols.
+        width: the width of a band.
 
     """
     _, scores = best_scores(Shape(math.exp(epsilon), symbols, width))
@@ -119,7 +119,7 @@ def variance_between(below: Table, above: Table, epsilon: float) -> float:
 
 @cache
 def _curve() -> CubicSpline:
-    """Return the log of the least worst variance of sliding bands by the log of epsilon."""
+    """Return the log of the minimum worst variance of sliding bands by the log of epsilon."""
     epsilons = np.geomspace(ONE_BIT_UP_TO, GREATEST, CURVE_POINTS)
     return CubicSpline(np.log(epsilons), [math.log(_least_variance(epsilon)) for epsilon in epsilons.tolist()])
 
@@ -133,7 +133,7 @@ def _least_variance(epsilon: float) -> float:
 
 
 def _up_to(epsilon: float, rows: Sequence[tuple[float, T]]) -> T:
-    """Return what the first row has whose epsilon is not below another one."""
+    """Return the value of the first row whose epsilon is not below a given one."""
     return next(value for most, value in rows if epsilon <= most)
 
 

@@ -1,4 +1,4 @@
-"""The least worst variance of a sliding band of given size: scores and places are free."""
+"""The minimum worst variance of a sliding band of given size, with free scores and places."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from estimator.statistics.arrays import Floats
 from tools.optimal_mean.shapes import Shape, worst_variance
 
 ROUNDS: Final = 300
-"""The most rounds of the search; some fifty are usual."""
+"""The maximum rounds of the search; about fifty are usual."""
 
 
 def best_scores(shape: Shape) -> tuple[float, Floats]:
     """Return the worst variance on a range from -1 to 1, and the rising scores, shape (symbols,).
 
-    The scores are antisymmetric, and scaled so that the last band stands at 1. The worst variance
-    of an answer between two bands is that at their middle, nearly.
+    The scores are antisymmetric, and scaled so that the last band is at 1. The worst variance of an
+    answer between two bands is nearly that at their middle.
     """
     half = shape.symbols // 2
     mirror = np.zeros((shape.symbols, half))

@@ -1,4 +1,4 @@
-"""The least worst variance of every unbiased channel within epsilon, by a linear program."""
+"""The minimum worst variance of all unbiased channels within epsilon, by a linear program."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ ANSWERS: Final = 17
 
 
 def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> float:
-    """Return the least worst variance on a range from -1 to 1 of channels with some scores.
+    """Return the minimum worst variance on a range from -1 to 1 of channels with given scores.
 
-    Answers between the ones of the grid are left out, so that the program is never above the
-    optimum on that account; it is above it by what other scores would gain.
+    Answers between those of the grid are left out, which never puts the program above the optimum;
+    it is above it by the gain from other scores.
 
     Args:
-        epsilon: of the channel.
+        epsilon: the epsilon of the channel.
         scores: the scores that a symbol may have, antisymmetric and rising.
-        answers: how many answers from 0 to 1 there are.
+        answers: the number of answers from 0 to 1.
 
     """
     size, odds = scores.size, math.exp(epsilon)

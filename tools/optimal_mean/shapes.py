@@ -1,4 +1,4 @@
-"""The shape of a sliding band: what its weights and scores give a mean, in floats."""
+"""The shape of a sliding band: the effect of its weights and scores on a mean, in floats."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Shape:
 
     Attributes:
         odds: e**epsilon.
-        symbols: how many there are.
-        width: of a band.
+        symbols: the number of symbols.
+        width: the width of a band.
 
     """
 
@@ -26,12 +26,12 @@ class Shape:
 
     @property
     def bands(self) -> int:
-        """How many bands there are."""
+        """The number of bands."""
         return self.symbols - self.width + 1
 
     @property
     def surplus(self) -> float:
-        """By how much a symbol is likelier in the band than beside it."""
+        """The excess probability of a symbol in the band over one outside it."""
         return (self.odds - 1) / (self.symbols + (self.odds - 1) * self.width)
 
     def law(self) -> Floats:

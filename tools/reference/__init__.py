@@ -1,1 +1,1 @@
-"""What the docs build writes into the reference pages from the code."""
+"""The parts of the reference pages that the docs build generates from the code."""

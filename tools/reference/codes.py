@@ -1,4 +1,4 @@
-"""The tables of codes: of commands, reports and requests, from their enumerations."""
+"""The tables of codes for commands, reports and requests, from their enumerations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``--help`` prints, for every command."""
+"""The output of ``--help`` for every command."""
 
 from __future__ import annotations
 

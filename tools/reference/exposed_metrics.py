@@ -1,4 +1,4 @@
-"""The tables of Prometheus metrics, from what a collector and a relay expose."""
+"""The tables of Prometheus metrics, from those that a collector and a relay expose."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.reference.markdown import table
 HEALTH: Final = Health(
     is_up=True, is_noted=True, open_windows=1, closed_windows=0, open_reports={("dark_mode", "2026-11-20"): 1}
 )
-"""One of a store that has every metric."""
+"""The health of a store that has every metric."""
 
 
 def collector() -> str:

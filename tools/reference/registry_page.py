@@ -1,7 +1,6 @@
 """Every key, kind and mechanism of a registry.
 
-Ranges come from the schema, what belongs together from the code; defaults, examples and words are
-here.
+Ranges come from the schema, and relations from the code; defaults, examples and words are here.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from tools.reference.markdown import table
 
 
 class Key(NamedTuple):
-    """What the schema does not say of a key.
+    """The facts about a key that the schema lacks.
 
     Attributes:
-        default: what holds if the key is left out, as it is written; or a word in parentheses.
+        default: the value if the key is left out, as written; or a word in parentheses.
         example: a line of TOML.
-        beside: the other lines that its table needs, with those of ``COMMON``.
-        values: what it may be, in Markdown, if the schema's words are too long.
+        beside: the other lines that its table needs, in addition to ``COMMON``.
+        values: the allowed values in Markdown, if the schema's words are too long.
 
     """
 
@@ -156,17 +155,17 @@ MECHANISM_WORDS: Final[Mapping[str, str]] = {
     "crosses": "one feature, drawn by chance, with the label",
     "grouped-geometry": "a cell of the text's hash in the device's group",
 }
-"""What a report of each mechanism is."""
+"""The content of a report under each mechanism."""
 
 OF_A_KIND: Final = re.compile(r"of (?:an? )?(\w+)(?: or an? (\w+))?: (?!.*; of )")
-"""The kinds with which the description of a key may begin."""
+"""The names of kinds that may begin the description of a key."""
 
 ESTIMATES: Final[Mapping[str, str]] = {"ball": "mean vector, linear model", "features": "model"}
-"""What is estimated of inputs that are no answers, by their shape."""
+"""The estimates for inputs that are not answers, by their shape."""
 
 
 def properties(name: str) -> dict[str, dict[str, Any]]:
-    """Return the schema's keys of a table of the registry: ``app``, ``budget`` or ``metric``."""
+    """Return the schema's keys for a table of the registry: ``app``, ``budget`` or ``metric``."""
     part = registry_schema()["properties"][name]
     keys: dict[str, dict[str, Any]] = part.get("properties") or part["additionalProperties"]["properties"]
     return keys
@@ -210,7 +209,7 @@ def _uses(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _is_open(mechanism: Mechanism, kind: type[Kind]) -> bool:
-    return mechanism.is_open_to(cast("Kind", kind))  # it looks at what all questions of the kind share
+    return mechanism.is_open_to(cast("Kind", kind))  # it only needs the properties that all questions of the kind share
 
 
 def _shapes(kind: type[Kind]) -> Iterator[str]:
@@ -262,7 +261,7 @@ def _row(schema: Mapping[str, Any], key: Key) -> tuple[str, ...]:
     stated = default if default.startswith("required") else f"default: {default}"
     said, prefix = schema["description"], OF_A_KIND.match(schema["description"])
     if prefix and {*prefix.groups()} <= {None, *KINDS}:
-        said = said[prefix.end() :]  # the table has a column of kinds
+        said = said[prefix.end() :]  # the table has a column for kinds
     return said, f"{key.values or kind_of(schema)}; {stated}", f"`{key.example}`"
 
 

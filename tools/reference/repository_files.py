@@ -27,10 +27,10 @@ from pygments.util import ClassNotFound
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
 FOLDER: Final = "files"
-"""Where these pages are on the site."""
+"""The folder of these pages on the site."""
 
 LINK: Final = re.compile(r"(?<!!)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))+)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
-"""A link of Markdown to a file: its words, its target and its anchor. Pictures are no links."""
+"""A Markdown link to a file: its words, its target and its anchor. Pictures are not links."""
 
 
 class Page(NamedTuple):
@@ -54,12 +54,12 @@ def page_name(file: Path) -> str:
 
 
 def has_page(target: Path) -> bool:
-    """Whether a link's target has a page here: a file or folder that is not a page of its own."""
+    """Whether a link's target gets a page here: a file or folder without its own page."""
     return target.exists() and target.is_relative_to(ROOT) and not _is_page(target)
 
 
 def pages() -> Iterator[Page]:
-    """Yield a page for each file that pages link to, and for those that these files link to."""
+    """Yield a page for each file that is linked from pages or, in turn, from these files."""
     waiting, known = [*_linked(DOCS.rglob("*.md"))], set[Path]()
     while waiting:
         file = waiting.pop()
@@ -143,7 +143,7 @@ def _markdown(text: str, file: Path) -> str:
 
 
 def _address(address: str, file: Path) -> str:
-    """Return where a link of a file leads on the site."""
+    """Return the address on the site for a link in a file."""
     path, hash_, anchor = address.partition("#")
     target = (file.parent / path).resolve()
     if ":" in path or not path or not (_is_page(target) or has_page(target)):
@@ -157,7 +157,7 @@ def _relative(target: Path, file: Path) -> str:
 
 
 def _picture(address: str, file: Path) -> str:
-    """Return a picture as a part of its page."""
+    """Return a picture for embedding in its page."""
     picture = file.parent / address
     if ":" in address or not picture.is_file():
         return address
