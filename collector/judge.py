@@ -142,7 +142,7 @@ class _Second(NamedTuple):
         registry: the definitions of the metrics.
         once: the editions that were ever served.
         now_s: Unix seconds, a whole number.
-        grace_s: seconds after its end during which a window still takes reports.
+        grace_s: seconds after its end during which a window still accepts reports.
         rule: the rule.
 
     """
@@ -166,7 +166,7 @@ def judge(
         upload: the upload.
         registry: the definitions of the metrics, former ones included.
         now_s: Unix seconds.
-        grace_s: seconds after its end during which a window still takes reports.
+        grace_s: seconds after its end during which a window still accepts reports.
         once: the editions that were ever served, as METRIC:EDITION. If an unserved edition is among
             them, its report comes from an older app, otherwise from a newer one.
 

@@ -104,7 +104,7 @@ class Maintenance:
         Args:
             store: the store whose windows are closed.
             log: the append-only file that is rewritten.
-            grace_s: seconds after its end during which a window still takes reports.
+            grace_s: seconds after its end during which a window still accepts reports.
             every_tick: does further chores once a second, and returns the state of the servers.
             clock: returns Unix seconds.
 
@@ -209,7 +209,7 @@ class OpenReports:
 
         Args:
             store: the store whose windows are looked at.
-            grace_s: seconds after its end during which a window still takes reports.
+            grace_s: seconds after its end during which a window still accepts reports.
             interval_s: minimum number of seconds between two looks.
             clock: returns Unix seconds.
             monotonic: returns seconds that never go back.

@@ -122,7 +122,7 @@ class Retention:
         Args:
             store: the store whose tallies are retired.
             registry: returns the current registry.
-            grace_s: seconds after its end during which a window still takes reports.
+            grace_s: seconds after its end during which a window still accepts reports.
             clock: returns Unix seconds.
 
         """

@@ -57,7 +57,7 @@ class Service:
         served: returns the present definitions and keys. A request calls it once, so that it uses
             the same state throughout.
         store: the tallies.
-        grace_s: seconds after its end during which a window still takes reports.
+        grace_s: seconds after its end during which a window still accepts reports.
         snapshot_interval_s: minimum number of seconds between two looks at open windows.
         clock: Unix seconds.
         counters: counts requests for the metrics.

@@ -12,7 +12,7 @@ import socket
 import time
 
 VARIABLE = "NOTIFY_SOCKET"
-"""The environment variable with the path of the socket; an @ stands for the NUL of an abstract
+"""The environment variable with the path of the socket; an @ represents the NUL of an abstract
 name.
 """
 

@@ -19,7 +19,7 @@ LIMIT_S: Final = 600
 
 
 def committed() -> NotebookNode:
-    """Return the notebook as it stands in the repository."""
+    """Return the notebook from the repository."""
     notebook: NotebookNode = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call] # of its library
     return notebook
 

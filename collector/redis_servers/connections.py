@@ -181,7 +181,7 @@ class Connections:
     def redirected(self, source: Address, error: AskError) -> Address:
         """Return the address to which a server redirects.
 
-        An empty host stands for that server's own.
+        An empty host means that server's own host.
         """
         host, port = error.node_addr
         return host or self._host_of(source), port
@@ -271,7 +271,7 @@ class Connections:
             return
         if time.monotonic() < until:
             raise RedisConnectionError("it recently did not answer in time") from TimeoutError()
-        self.avoid(address)  # holds the other threads off while this one tries
+        self.avoid(address)  # keeps the other threads away while this one tries
 
     def _require_copies(self, connection: Connection, address: Address) -> None:
         """Refuse a server with too few replicas, or with one that would not keep the promise."""

@@ -1,4 +1,4 @@
-"""Sends commands to the servers that hold their keys: one server, or the nodes of a cluster.
+"""Sends commands to the servers that have their keys: one server, or the nodes of a cluster.
 
 The router learns the location of keys from the cluster's redirections, and forgets it when a node
 is lost. While a slot moves, its commands are retried for about a second. After that, and while a

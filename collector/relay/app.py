@@ -1,4 +1,4 @@
-"""The relay over HTTP, as an ASGI application: it speaks to devices as a collector does.
+"""The relay over HTTP, as an ASGI application: it answers devices like a collector.
 
 Only the upload in the body of a request is used. It is encoded again, so that white space and the
 order of members reveal nothing about a device. No address or other header is read, kept or

@@ -237,7 +237,7 @@ def agree_on_settings(store: RedisStore, grace_s: int, copies: int) -> None:
 
     Args:
         store: the store.
-        grace_s: seconds after its end during which a window still takes reports.
+        grace_s: seconds after its end during which a window still accepts reports.
         copies: how many replicas have acknowledged reports on disk.
 
     Raises:

@@ -226,7 +226,7 @@ class Shards:
         self._require_named(self.ask(range(self.number), _name_of, answered))
 
     def require_any_writable(self) -> None:
-        """Make sure that at least one shard takes writes and still belongs to the store."""
+        """Make sure that at least one shard accepts writes and still belongs to the store."""
         answers = self.router.ask_all(
             self._with_names(lambda shard: ("SET", keys.of_shard(shard, keys.NEVER), "", "XX"))
         )
@@ -288,7 +288,7 @@ class Shards:
         """Prepare a fresh connection: check the store's name, load the counting script.
 
         Raises:
-            ConfigError: if the server holds another store, or an empty one.
+            ConfigError: if the server has another store, or an empty one.
             RedisError: if the server does not answer.
 
         """

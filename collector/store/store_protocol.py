@@ -178,7 +178,7 @@ def due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> list[Window
     Args:
         store: the store of the windows.
         now_s: Unix seconds.
-        grace_s: seconds after its end during which a window still takes reports.
+        grace_s: seconds after its end during which a window still accepts reports.
 
     """
     not_closed = map(Window.parse, sorted(store.tallied_windows() - store.closed_windows()))
@@ -199,7 +199,7 @@ def look_at_open_windows(
         closed: the names of the closed windows.
         now_s: Unix seconds.
         interval_s: minimum number of seconds between two looks.
-        grace_s: seconds after its end during which a window still takes reports.
+        grace_s: seconds after its end during which a window still accepts reports.
 
     """
     closing = due_windows(store, now_s=now_s + interval_s, grace_s=grace_s)

@@ -112,7 +112,7 @@ def _is_shown(stratum: StoredTally) -> bool:
 
 
 def _are_enough(others: list[StoredTally]) -> bool:
-    """Whether there are no others, or enough that no stratum stands out among them."""
+    """Whether there are no others, or enough reports to hide each stratum among them."""
     reports = sum(map(_reports, others))
     return reports == 0 or reports >= LEAST_REPORTS
 

@@ -1,6 +1,6 @@
 """The commands ``rehearse`` and ``rehearse-model``: known answers, before anything ships.
 
-The first sends them through the real mechanisms. The second tells whether a model is worth it.
+The first sends them through the real mechanisms. The second shows whether a model is worthwhile.
 """
 
 from __future__ import annotations

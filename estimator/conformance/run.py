@@ -15,7 +15,7 @@ from estimator.conformance.program import Program
 HERE: Final = Path(__file__).resolve().parent
 
 FOLDERS: Final = (HERE / "vectors", HERE.parents[1] / "tests" / "vectors")
-"""Where the vectors are: a wheel holds them beside this module, a checkout among its tests."""
+"""Where the vectors are: in a wheel beside this module, in a checkout among its tests."""
 
 
 def vectors(name: str) -> Any:  # noqa: ANN401 any JSON value

@@ -6,7 +6,7 @@ frequencies: if c(y) of n reports are of the symbols up to y, then round(c(y)·k
 are. Estimates, errors, intervals and p-values are then those of the rounded tally, so that none of
 them, with all of its digits, says more of n than k does: for each n that is rounded to k, every
 tally of k reports is the rounded form of some tally of n (`tests/exact/test_rounded_tallies.py`
-enumerates both). They describe fewer reports than there were, so intervals hold at least as often.
+enumerates both). They describe fewer reports than there were, so intervals cover at least as often.
 
 Strata are rounded one by one, and those of fewer than 100 reports are also left out of the whole,
 so that no difference reveals them. For two questions asked together, a figure within a group of

@@ -1,4 +1,4 @@
-"""Figures of one statistic, and records that hold several groups of them."""
+"""Figures of one statistic, and records that contain several groups of them."""
 
 from __future__ import annotations
 
