@@ -3,22 +3,30 @@
 Keys of a shard share the hash tag ``{shard}``, so that a cluster keeps them on one slot. The shard
 is a function of the upload id.
 
-========================================== ======================================================
-``hearsay:store`` hash, the facts: schema, shards, grace, copies, a name, whether shards carry it,
-the app's name, imports; written at first use ``hearsay:editions`` hash: METRIC:EDITION of a stratum
--> the question's own edition, of all that were ever served (see strata) ``{shard}:name`` the
-store's name; the shard belongs to the store ``{shard}:seen:END:PATH`` sorted set, a bucket: raw
-upload ids, each with its counted reports (see count_script) ``{shard}:tally:METRIC:EDITION:WINDOW``
-signed 64-bit counters, big-endian, one per symbol ``{shard}:tallies`` hash: METRIC:EDITION:WINDOW
--> number of symbols ``{shard}:windows`` set: names of windows with a tally ``{shard}:closed`` set:
-names of closed windows ``{shard}:going`` set: names of tallies that are being retired
-``{shard}:duplicates`` integer: how often an upload came again ``{shard}:never`` never exists
-``{shard}:read`` empty: written after a read, for replicas to have ``{shard}:check`` empty: written
-by a check, and removed at once ``{shard}:quota:NAME:END`` integer: reports charged to an allowance
-until END; expires a day later ``{0}:look`` JSON: the last look at open windows, and its time
-========================================== =============================================== No key
-contains an address or a receive time. The only trace of an order is the depth of an id in its tree
-of buckets.
+==========================================  ======================================================
+``hearsay:store``                           hash, the facts: schema, shards, grace, copies, a name,
+                                            whether shards carry it, the app's name, imports;
+                                            written at first use
+``hearsay:editions``                        hash: METRIC:EDITION of a stratum -> the question's own
+                                            edition, of all that were ever served (see strata)
+``{shard}:name``                            the store's name; the shard belongs to the store
+``{shard}:seen:END:PATH``                   sorted set, a bucket: raw upload ids, each with its
+                                            counted reports (see count_script)
+``{shard}:tally:METRIC:EDITION:WINDOW``     signed 64-bit counters, big-endian, one per symbol
+``{shard}:tallies``                         hash: METRIC:EDITION:WINDOW -> number of symbols
+``{shard}:windows``                         set: names of windows with a tally
+``{shard}:closed``                          set: names of closed windows
+``{shard}:going``                           set: names of tallies that are being retired
+``{shard}:duplicates``                      integer: how often an upload came again
+``{shard}:never``                           never exists
+``{shard}:read``                            empty: written after a read, for replicas to have
+``{shard}:check``                           empty: written by a check, and removed at once
+``{shard}:quota:NAME:END``                  integer: reports charged to an allowance until END;
+                                            expires a day later
+``{0}:look``                                JSON: the last look at open windows, and its time
+==========================================  ===============================================
+No key contains an address or a receive time. The only trace of an order is the depth of an id in
+its tree of buckets.
 """
 
 from __future__ import annotations

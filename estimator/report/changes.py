@@ -12,8 +12,8 @@ is tested for three shapes of a change, each a sum over windows whose weights ad
 
 Errors and intervals of these sums are valid for any overlap of people
 (`estimator.report.same_people`). The p-value is the smallest level at which such an interval
-excludes 0, if it grows with the level as a normal one does. Simultaneous intervals (``--with
-simultaneous``) make both conservative. With two windows, the three shapes are the same.
+excludes 0, if it grows with the level as a normal one does. Simultaneous intervals
+(``--with simultaneous``) make both conservative. With two windows, the three shapes are the same.
 
 A report tests every question at once, and chance alone would make many of them appear to change.
 P-values are therefore corrected for all comparisons. Every question has the same weight, regardless
