@@ -254,7 +254,7 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
     A failed report does not prevent the others from being written.
 
     Devices cannot have reported in a window that has not begun. It is not written, because its
-    folder would stay and prevent the true report.
+    folder would stay and block the true report.
 
     Args:
         archive: the archive to write to. It must be locked.

@@ -2,8 +2,8 @@
 
 The mark is written beside the files about once a second: the length of each increment, and a
 checksum of its bytes up to there. If a file ends early, the server assumes that power failed during
-the last write. It cannot detect a larger loss, or changed bytes in the middle. The mark can, up to
-the noted length.
+the last write. It cannot detect a larger loss, or changed bytes in the middle. The mark detects
+both, up to the noted length.
 """
 
 from __future__ import annotations

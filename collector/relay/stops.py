@@ -8,9 +8,9 @@ missing reports. Therefore:
   reads the collector's registry at random times of its own, and every device gets the same list.
 * A stop is handed out once the collector has listed it for a day, in every reading. Until then the
   operator can take it back.
-* A stop that was handed out is handed out for good. It does not matter if the collector no longer
-  lists it, so that every device has it after its next upload. The question's own ``expires`` does
-  not end it either, because the collector would control that date.
+* A stop that was handed out is handed out for good. It stays even if the collector no longer lists
+  it, so that every device has it after its next upload. The question's own ``expires`` does not end
+  it either, because the collector would control that date.
 * Only editions that the same document defines count, and the list is as long as a device reads.
 
 A file stores the stops. It names questions, and contains nothing about any device. Several relays
