@@ -2,8 +2,8 @@
 
 **Which inputs.** All of them, where all laws together have at most `MOST_PATHS` entries. Larger
 alphabets are sampled: the first two inputs, the last two, the middle one, and as many others as
-that allows, drawn once for all audits. The sample holds a worst pair, because of what the
-mechanisms are:
+that limit allows, drawn once for all audits. The sample contains a worst pair because of the
+structure of each mechanism:
 
 * k-ary response, block designs and geometries: any pair will do. Their laws have only two
   probabilities, that of a symbol that supports the input and that of any other symbol. Each pair of
@@ -11,25 +11,25 @@ mechanisms are:
   shifts all symbols, so pairs with one difference are alike.)
 * A tree: the first and the last input are in different nodes on every level, and any two nodes of
   a level will do.
-* Bands: as the input goes from the first to the last, the weight of a
-  symbol rises and then falls. So each symbol has its least weight at an end, where the first and
-  the last symbol have their greatest one.
+* Bands: as the input goes from the first to the last, the weight of a symbol rises and then falls.
+  So each symbol has its smallest weight at an end, and the first and the last symbol have their
+  largest weight there.
 * Added noise: the farthest inputs are worst, because weights fall with the distance. The largest
   ratio is at an end of the range, or next to it, between the first two or the last two inputs.
 
-If the proved ratio of the sample *is* the declared one, the argument holds for the sample. That no
-other input exceeds it rests on the argument.
+If the proved ratio of the sample *is* the declared one, the sample does contain a worst pair. Only
+the argument above shows that no other input exceeds this ratio.
 
 **Which answers.** A number between two points of a grid is a mixture of inputs. The probability of
 each symbol is then linear in the mixture. A ratio of two mixtures never exceeds the largest ratio
 of their parts, and a hockey-stick divergence is convex. (This mirrors "post-processing", Dwork &
 Roth 2014, section 3.5.1: a mixture is a randomized map *before* the channel, and no such map
 reveals more than its inputs do.) So the points of the grid are the worst answers. A few mixtures
-are walked too, to check that they are what they should be.
+are walked too, to check that they have the expected laws.
 
-A set is an input of its own. A symbol's probability depends only on how many members of the set it
-favors. Where the sets are too many, two of each size are walked; a full one and the empty one
-differ as much as sets can.
+Each set is one input. A symbol's probability depends only on how many members of the set it favors.
+If there are too many sets, two of each size are walked; a full set and the empty one differ as much
+as sets can.
 """
 
 from __future__ import annotations
@@ -53,26 +53,26 @@ from estimator.analyses.metric import of_shape
 from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
-"""The most paths of all laws of a metric: a few seconds, at ten to thirty microseconds a path.
-K-ary response walks all of 362 categories; projective geometry walks 58 to 119 of 1,024.
+"""The maximum number of paths in all laws of a metric: a few seconds, at 10 to 30 microseconds per
+path. K-ary response walks all of 362 categories; projective geometry walks 58 to 119 of 1,024.
 """
 
 LEAST_INPUTS = 5
-"""The least inputs of a sample: the first two, the last two, and the middle one."""
+"""The minimum number of inputs in a sample: the first two, the last two, and the middle one."""
 
 SEED = 1
-"""Chooses the same other inputs in every audit: a reviewer must see what the author saw."""
+"""Makes every audit choose the same other inputs: a reviewer must see what the author saw."""
 
 MOST_SETS = 2**8
-"""Up to this many sets, or counts, all are walked. Each has a law like any other answer."""
+"""If there are at most this many sets, or counts, all are walked. Each has its own law."""
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
-"""Where in a cell of a grid numbers are walked, as fractions of it. A third is no multiple of
-2**-64.
+"""The positions of walked numbers within a cell of a grid, as fractions of the cell. A third is not
+a multiple of 2**-64.
 """
 
 Answer = Hashable
-"""An answer as `client_sdk.protocol.metric.Metric.perturb` takes it."""
+"""An answer in the form that `client_sdk.protocol.metric.Metric.perturb` accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,12 @@ class EncodedAnswer:
 
     @classmethod
     def of_input(cls, place: int) -> EncodedAnswer:
-        """Return an input of a channel as an answer that always becomes this input."""
+        """Return an answer that always becomes this input of a channel."""
         return cls(place, {place: Fraction(1)})
 
 
 def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
-    """Return the inputs that are walked, rising: a sample of a large alphabet by default."""
+    """Return the inputs to walk, in rising order: by default only a sample of a large alphabet."""
     every, last = channel.inputs, channel.inputs - 1
     size = max(LEAST_INPUTS, MOST_PATHS // channel.symbols)
     if all_inputs or size >= every:
@@ -106,21 +106,20 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
-    """Return the answers that are walked: those of one input each, and any mixtures."""
+    """Return the answers to walk: those that become one input each, and any mixtures."""
     answers = of_shape(metric.kind, WALKED_SHAPES).answers(metric, inputs, all_inputs)
     return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 
 
 @dataclass(frozen=True, slots=True)
 class WalkPlan:
-    """What is walked of a metric.
+    """The answers and inputs of a metric that are walked.
 
     Attributes:
         encoded: answers that are walked up to the input.
         reported: answers that are walked all the way to the report.
         rows: inputs that are walked to the report, because no answer in ``reported`` always becomes
             them.
-
     """
 
     encoded: list[EncodedAnswer]
@@ -129,11 +128,11 @@ class WalkPlan:
 
     @classmethod
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
-        """Return which answers to a metric are walked, and how far.
+        """Return the answers to a metric that are walked, and how far each is walked.
 
         Rounding a number in exact fractions is slow, and there are a thousand paths. So all numbers
-        are walked up to the input, but only mixtures and the ends of the range are walked beyond
-        it.
+        are walked up to the input, but only mixtures and numbers at the ends of the range are
+        walked to the report.
         """
         inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
@@ -153,7 +152,7 @@ class WalkPlan:
 def coins_of_encoding(metric: Metric) -> int:
     """Return how many coins it takes to turn an answer into an input.
 
-    It is the same for all answers of a domain.
+    This number is the same for all answers of a domain.
     """
     return of_shape(metric.kind, WALKED_SHAPES).coins
 
@@ -163,7 +162,7 @@ def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  
 
 
 def _cells(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return the lower end of each cell, which is in it, and numbers just below the upper one."""
+    """Return each cell's lower end, which belongs to it, and a number just below its upper end."""
     kind = cast("Thresholds", metric.kind)
     ends = [(kind.ends[place], kind.ends[place + 1]) for place in inputs]
     return [number for low, high in ends for number in dict.fromkeys((low, high - (high - low) / COIN_SCALE))]
@@ -193,7 +192,7 @@ def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
 
 
 def sets_of(metric: Metric) -> int:
-    """Return how many sets a user can have; 0 if answers are no sets."""
+    """Return how many sets a user can have; 0 if answers are not sets."""
     return of_shape(metric.kind, WALKED_SHAPES).sets(metric)
 
 
@@ -208,9 +207,9 @@ def _count_of_sets(metric: Metric) -> int:
 
 
 def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return all sets if that is requested or if there are few, else two sets of each size.
+    """Return all sets if requested or if there are few, otherwise two sets of each size.
 
-    These are the first values and the last ones.
+    The two consist of the first values and of the last values.
     """
     kind = cast("Subset", metric.kind)
     sizes = range(kind.max_items + 1)
@@ -221,14 +220,13 @@ def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  
 
 
 class WalkedShape(NamedTuple):
-    """What is walked of a shape of answers.
+    """How answers of one shape are walked.
 
     Attributes:
-        answers: from a question, the walked inputs, and whether all are, to answers.
+        answers: maps a question, the walked inputs, and whether all inputs are walked, to answers.
         coins: how many coins it takes to turn an answer into an input.
         is_slow: whether encoding is in exact fractions, so that not all answers are reported.
         sets: how many sets a user can have; 0 for other answers.
-
     """
 
     answers: Callable[[Metric, tuple[int, ...], bool], list[Answer]]
@@ -244,4 +242,4 @@ WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
     "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
     "MeanByGroup": WalkedShape(_pairs, coins=1),
 }
-"""By the class of a kind, or its base."""
+"""Keyed by the class of a kind, or by its base class."""

@@ -1,18 +1,18 @@
 """An attack tells two answers apart and so proves how large epsilon must be at least.
 
-The first half of the observations chooses an event: one quarter teaches scores, the other decides
-which score and which threshold would prove most. The second half bounds the event's two
-probabilities. The choice has not seen the second half, so the bounds hold however the event was
-chosen. Bonferroni's inequality lets all bounds of an audit hold together. The result is a lower
-bound of the true epsilon, whatever the loss comes from. A correct device is accused with a
-probability of at most `FALSE_ACCUSATION`.
+The first half of the observations chooses an event: scores are learned from one quarter, and the
+other quarter decides which score and which threshold would prove the largest epsilon. The second
+half bounds the event's two probabilities. The choice does not depend on the second half, so the
+bounds are valid however the event was chosen. By Bonferroni's inequality all bounds of an audit are
+valid together. The result is a lower bound on the true epsilon, whatever the cause of the loss. A
+correct device is accused with a probability of at most `FALSE_ACCUSATION`.
 
 Sources: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy",
 section 4; Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine learning",
 section 3; Arcolezi & Gambs 2023, "Revealing the true cost of locally differentially private
 protocols: an auditing perspective", section 3.
 
-The bounds of a probability are one-sided, and hold far out in the tails (Clopper & Pearson 1934).
+The bounds on a probability are one-sided, and valid far out in the tails (Clopper & Pearson 1934).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
-"""Of the level: far more than floats err by, so that the bounds hold."""
+"""The fraction of the level given up to keep the bounds valid: floats err by far less."""
 
 MEDIAN_AHEAD = 2 / 3
-"""Up to an expectation of k + 2/3, a Poisson count is at most k in half of all cases (Choi 1994,
-theorem 2).
+"""If its expectation is at most k + 2/3, a Poisson count is at most k in half of all cases (Choi
+1994, theorem 2).
 """
 
 
@@ -75,10 +75,10 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 
 
 def detectable(successes: int, n: int, level: float, epsilon: float, delta: float) -> float | None:
-    """Return the least excess over a claimed epsilon that would be proved about every other time.
+    """Return the smallest excess over a claimed epsilon that about half of all audits would prove.
 
-    The law in question gives the event as often as observed after one answer, and by the excess too
-    rarely after the other.
+    This assumes that the event is as frequent as observed after one answer, and too rare after the
+    other by a factor of e**excess.
 
     Args:
         successes: how often the event was observed after one answer.
@@ -88,8 +88,7 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
         delta: of the claim.
 
     Returns:
-        The excess. None if n observations prove none.
-
+        The excess. None if n observations cannot prove any.
     """
     few, many = -1, n
     while many - few > 1:
@@ -107,7 +106,7 @@ FALSE_ACCUSATION = 1e-6
 """The largest probability with which all bounds of an audit together accuse a correct device."""
 
 BOUNDS = 4
-"""How many bounds an attack makes: two probabilities in each of two directions."""
+"""How many bounds an attack computes: for two probabilities, in each of two directions."""
 
 LEAST_OBSERVATIONS = 4
 """One observation to learn from, one to choose by, and two for the proof."""
@@ -129,17 +128,16 @@ class PrivacyClaim:
 
 @dataclass(frozen=True, slots=True)
 class LowerBound:
-    """What an attack proved.
+    """The result of an attack.
 
     Attributes:
         claim: the claim it attacked.
         epsilon: a lower bound of the true epsilon.
-        detectable: the least excess over the claim that would be proved about every other time.
+        detectable: the smallest excess over the claim that about half of all audits would prove.
             None if there is none.
         observations: n, the number of observations of each answer.
-        at_best: the bound that n observations prove of a device that always gives the answer away.
+        at_best: the bound that n observations prove for a device that always gives the answer away.
             No device can be proved to reveal more.
-
     """
 
     claim: PrivacyClaim
@@ -150,7 +148,7 @@ class LowerBound:
 
     @property
     def excess(self) -> float:
-        """By how much the bound exceeds the claim; 0 if it does not."""
+        """The amount by which the bound exceeds the claim; 0 if it does not."""
         return max(0.0, self.epsilon - self.claim.epsilon)
 
 
@@ -189,7 +187,7 @@ def _one_sided(table: ObservationTable, claim: PrivacyClaim, level: float) -> Lo
 def _choose(
     learning: ObservationTable, choosing: ObservationTable, m: int, claim: PrivacyClaim, level: float
 ) -> tuple[Score, float]:
-    """Return the score and the threshold that would prove most with ``m`` observations."""
+    """Return the score and threshold that prove the largest epsilon with ``m`` observations."""
     z = NormalDist().inv_cdf(1 - level)
     best: tuple[float, Score, float] | None = None
     for score in scores(learning):

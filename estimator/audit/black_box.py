@@ -26,8 +26,8 @@ from client_sdk.protocol.wire.verdict import Verdict
 from estimator.errors import AuditError
 
 START_S = 1_767_268_800.0
-"""2026-01-01, 12:00 UTC, in every device's first window. Devices at different times could be told
-apart.
+"""2026-01-01, 12:00 UTC, in every device's first window. Devices that start at different times
+could be told apart.
 """
 
 HALF_A_DAY_S = 43_200
@@ -36,51 +36,50 @@ COLLECTOR = "https://audit.invalid"
 """A name that never exists (RFC 2606), in case anything looks it up."""
 
 SEND_DEADLINE_S = 60.0
-"""Nothing is slow here. What has not been sent after this time never will be."""
+"""Nothing is slow here. A report that has not been sent after this time never will be."""
 
 ATTEMPTS = 1000
 """How often recording is tried on a busy machine."""
 
 NO_CEILING = 2**62
-"""Billionths of epsilon. No life spends as many, and a ledger can hold their sums."""
+"""Billionths of epsilon. No life spends this much, and a ledger can store sums of it."""
 
 
 class Device(Protocol):
-    """What an audit uses of a `Telemetry`."""
+    """The part of a `Telemetry` that an audit uses."""
 
     def __enter__(self) -> Self:
-        """Begin to live."""
+        """Start the device."""
         ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End."""
+        """Stop the device."""
         ...
 
     def record(self, metric: str, answer: object, /) -> str:
-        """Record an answer; return what became of it, as `Recorded` names it."""
+        """Record an answer; return what became of it, in the terms of `Recorded`."""
         ...
 
     def flush(self, timeout_s: float, /) -> object:
-        """Send what waits; what is returned is false if something still waits."""
+        """Send the waiting reports; return a false value if any still wait."""
         ...
 
 
 MakeDevice = Callable[..., Device]
 
 INSTALLED: MakeDevice = partial(Telemetry, strict=True)
-"""The SDK that an app in this Python would import. An answer that it replaced would say nothing."""
+"""The SDK that an app in this Python would import. A replaced answer would prove nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Life:
-    """What a device answers.
+    """The answers of a device.
 
     Attributes:
         answers: for each window, the answer to each metric.
         window: the kind of these windows.
-
     """
 
     answers: tuple[Mapping[str, object], ...]
@@ -88,7 +87,7 @@ class Life:
 
 
 class _Clock:
-    """A clock that stands still until it is set to another window."""
+    """A clock that stays at one time until it is set to another window."""
 
     def __init__(self) -> None:
         self.now_s = START_S
@@ -101,7 +100,7 @@ class _Clock:
 
 
 class _Collector:
-    """A transport that counts everything and keeps what an adversary on the network would see."""
+    """A transport that accepts everything and keeps what an adversary on the network would see."""
 
     def __init__(self) -> None:
         self._bodies: list[bytes] = []
@@ -116,11 +115,11 @@ class _Collector:
 
 
 def without_ceilings(registry: Registry) -> Registry:
-    """Return the same questions, asked in every window without an end.
+    """Return the same questions, asked in every window forever.
 
-    A device that stops shows only its silence.
+    A device that stops reveals only its silence.
 
-    Ceilings, strategies and last days change no edition and no channel, but a ledger that ran out
+    Ceilings, strategies and last days do not affect editions or channels, but a ledger that ran out
     would end a life early. Fill-ins are left out because their reports would wait for the end of a
     window.
     """
@@ -130,16 +129,15 @@ def without_ceilings(registry: Registry) -> Registry:
 
 
 def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) -> list[list[bytes]]:
-    """Let a new device live, and return the bodies that it sends in each window.
+    """Play the life of a new device, and return the bodies that it sends in each window.
 
     Args:
-        registry: with room for every report, as `without_ceilings` makes it.
+        registry: with room for every report, as `without_ceilings` returns it.
         life: the answers of the device.
-        make_device: makes a `Telemetry`, or what has its manners.
+        make_device: makes a `Telemetry`, or an object that behaves like one.
 
     Raises:
         AuditError: if the device does not record an answer or does not send its reports.
-
     """
     clock, collector = _Clock(), _Collector()
     sent = []
@@ -157,11 +155,10 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
 
 
 def _record(device: Device, metric: str, answer: object) -> None:
-    """Let a device record an answer. Silence must not pass for privacy.
+    """Make a device record an answer. Silence must not be mistaken for privacy.
 
     Raises:
-        AuditError: if it does not record the answer.
-
+        AuditError: if the device does not record the answer.
     """
     for _ in range(ATTEMPTS):
         recorded = device.record(metric, answer)
@@ -174,17 +171,17 @@ def _record(device: Device, metric: str, answer: object) -> None:
 
 
 class Network(Protocol):
-    """What takes the bodies that a device sends."""
+    """The receiver of the bodies that a device sends."""
 
     def post(self, body: bytes) -> object:
-        """Take the body of an upload."""
+        """Receive the body of an upload."""
         ...
 
 
 class OtherSdk:
     """An SDK in another language: a program that plays one device after the other.
 
-    It runs until its context is left, and speaks JSON on its pipes, a line each way.
+    It runs until its context is left. Its pipes carry JSON, one line each way.
 
     ========================================================  =================================
     a line to the program                                     its answer
@@ -194,18 +191,16 @@ class OtherSdk:
     ``{"do": "flush", "at": …}``                              ``{"sent": ["body of an upload", …]}``
     ========================================================  =================================
 
-    ``at`` is in Unix seconds. A set is a list, and a pair is one, too. The program asks all
-    questions without ceilings and last days, draws its own coins, opens no socket, and takes each
-    body as accepted. ``{"error": "…"}`` ends the audit. `hearsay-ldp` has such a program for its
-    own SDK.
+    ``at`` is in Unix seconds. Sets and pairs are written as lists. The program asks all questions
+    without ceilings and last days, draws its own coins, opens no socket, and treats each body as
+    accepted. ``{"error": "…"}`` ends the audit. `hearsay-ldp` has such a program for its own SDK.
     """
 
     def __init__(self, command: str) -> None:
-        """Start the program; the command is split into words as a shell does.
+        """Start the program; the command is split into words as a shell would do it.
 
         Raises:
             AuditError: if it cannot be started.
-
         """
         self._command = command
         if not command.strip():
@@ -218,7 +213,7 @@ class OtherSdk:
             raise AuditError(f"{command!r} cannot be started: {error}; name a program that plays an SDK") from None
 
     def __enter__(self) -> Self:
-        """Return itself."""
+        """Return this object."""
         return self
 
     def __exit__(
@@ -229,7 +224,7 @@ class OtherSdk:
         self._process.communicate()
 
     def device(self, registry: Registry, *, clock: Callable[[], float], transport: Network, **_: object) -> _Device:  # noqa: ARG002 as `Telemetry` is made
-        """Return a new device, as `black_box.MakeDevice` does. The program has the questions."""
+        """Return a new device, as `black_box.MakeDevice` does. The program knows the questions."""
         self.ask({"do": "begin"})
         return _Device(self, clock, transport)
 
@@ -237,8 +232,7 @@ class OtherSdk:
         """Send a line, and return the answer.
 
         Raises:
-            AuditError: if the program has ended, or answers with an error or with no object.
-
+            AuditError: if the program has ended, or its answer is an error or not an object.
         """
         assert self._process.stdin is not None  # noqa: S101 pipes were asked for
         assert self._process.stdout is not None  # noqa: S101 as above
@@ -278,7 +272,7 @@ class _Device:
 
 
 def _plain(answer: object) -> object:
-    """Return an answer that JSON lacks: a set as a list, a fraction as a number."""
+    """Return an answer as JSON can express it: a set as a list, a fraction as a number."""
     if isinstance(answer, AbstractSet):
         return sorted(answer)
     if isinstance(answer, Fraction):

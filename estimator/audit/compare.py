@@ -1,7 +1,7 @@
 """Compares the laws of one step, found by a walk over all coins, with their declaration.
 
-The losses that a registry requests are read from its text, because the SDK could make other
-channels than requested.
+The losses that a registry requests are read from its text, because the SDK could build channels
+other than those requested.
 """
 
 from __future__ import annotations
@@ -25,24 +25,23 @@ T = TypeVar("T", bound=Hashable)
 
 
 def integer(outcome: object) -> int:
-    """Return an outcome as an integer. A draw is decided."""
+    """Return an outcome as an integer. An undecided draw is decided."""
     return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
 
 
 def an_input(outcome: object) -> Any:  # noqa: ANN401 an integer, or several of a padded set
-    """Return an outcome as an input of a channel. Draws are decided."""
+    """Return an outcome as an input of a channel. Undecided draws are decided."""
     return tuple(map(integer, outcome)) if isinstance(outcome, tuple) else integer(outcome)
 
 
 @dataclass(slots=True)
 class Walk:
-    """A step, and what its paths have shown so far.
+    """A step, and the results of its paths so far.
 
     Attributes:
         step: what it does, in words.
         channel: its declared channel.
         after_law: called with 1 after each law.
-
     """
 
     step: str
@@ -57,7 +56,7 @@ class Walk:
     _mismatches: list[str] = field(default_factory=list)
 
     def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
-        """Walk how an answer becomes an input, which should take a number of coins."""
+        """Walk how an answer becomes an input, which should take ``coins`` coins."""
         law = law_of(procedure, an_input)
         self.compare("an answer", law.chances, answer.inputs)
         if law.lengths != {coins}:
@@ -66,14 +65,13 @@ class Walk:
     def reported(
         self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0, *, is_answer: bool = True
     ) -> None:
-        """Walk how an answer becomes a symbol, or how an input does.
+        """Walk how an answer, or an input, becomes a symbol.
 
         Args:
             procedure: what the device runs.
             answer: its answer.
-            coins: how many coins it takes before this procedure.
-            is_answer: whether a user can give it. An input may be a part of answers only.
-
+            coins: how many coins the device takes before this procedure.
+            is_answer: whether a user can give this answer. An input may only be a part of answers.
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
         # a million probabilities need not be kept twice
@@ -90,8 +88,7 @@ class Walk:
             chances: the law.
             answer: whose law it is.
             paths: how many paths it has.
-            coins: how many coins they take, by the symbol to which they lead.
-
+            coins: how many coins the paths take, by the symbol to which they lead.
         """
         self._laws.append(chances)
         self._inputs.update(answer.inputs)
@@ -111,7 +108,7 @@ class Walk:
         return mixture
 
     def compare(self, what: str, walked: Chances[T], declared: Chances[T]) -> bool:
-        """Return whether a law is the declared one, and remember one that is not."""
+        """Return whether a law is the declared one; note a mismatch if it is not."""
         if walked == declared:
             return True
         none = Fraction(0)
@@ -123,13 +120,12 @@ class Walk:
         return False
 
     def proof(self, metric: str, claimed_nanos: int, request: RequestedLoss | None) -> Proof:
-        """Return what all laws together prove.
+        """Return the proof that all laws together give.
 
         Args:
             metric: its name.
             claimed_nanos: the epsilon that is charged, in billionths.
-            request: the requested loss. None where that is not compared.
-
+            request: the requested loss. None if it is not compared.
         """
         channel = self.channel
         claim = ExactClaim(claimed_nanos, channel.worst_ratio, channel.delta)
@@ -188,9 +184,8 @@ class RequestedLosses:
     """How much a metric may reveal.
 
     Attributes:
-        report: by one report. None if it is not compared.
-        permanent: by a permanent answer. None where answers are not permanent.
-
+        report: the loss by one report. None if it is not compared.
+        permanent: the loss by a permanent answer. None where answers are not permanent.
     """
 
     report: RequestedLoss | None = None

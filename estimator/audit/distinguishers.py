@@ -1,11 +1,11 @@
 """Distinguishers: scores that are higher the more an observation favors one answer.
 
-What an adversary sees of a device is the bytes that it sends. They are taken apart into features.
+An adversary sees the bytes that a device sends. They are taken apart into features.
 
 The best test of two known laws orders observations by their likelihood ratio (Neyman & Pearson
-1933). Here the laws are unknown, and their ratios are learnt from a sample: of every feature; of
-every pair of features, because noise that is right in each of two reports may be wrong in both
-together; of all features at once as if they were independent; and of all pairs of windows at once.
+1933). Here the laws are unknown, so their ratios are learned from a sample: for every feature; for
+every pair of features, because noise may be right in each of two reports but wrong in their joint
+law; for all features at once, as if they were independent; and for all pairs of windows at once.
 Alphabets too large to learn are also cut into bins of equal counts. So are sums over windows,
 because the strongest evidence may be neither a large sum nor a small one.
 
@@ -38,12 +38,11 @@ Bodies = Sequence[bytes]
 
 
 class Feature(NamedTuple):
-    """Something to look at in one window.
+    """A feature of what a device sends in one window.
 
     Attributes:
         name: what it is. It is the same in every window.
         window: the number of the window, from 0.
-
     """
 
     name: str
@@ -55,7 +54,7 @@ Value = int | str | bytes | tuple[object, ...]
 Observation = dict[Feature, Value]
 
 MISSING = -1
-"""Stands for a feature that an observation lacks. Numbers are never below 0."""
+"""Represents a feature that an observation lacks. Other numbers are never below 0."""
 
 
 class ObservationTable(NamedTuple):
@@ -64,10 +63,9 @@ class ObservationTable(NamedTuple):
     Attributes:
         features: the feature of each column.
         ordered: for each column, whether its integers are the values themselves, whose order may
-            mean something.
+            have a meaning.
         first: the observations of one answer, shape (observations, features).
         second: as many observations of the other answer.
-
     """
 
     features: tuple[Feature, ...]
@@ -87,7 +85,7 @@ class ObservationTable(NamedTuple):
 def observe(windows: Sequence[Bodies]) -> Observation:
     """Return the features of what a device sent, window by window.
 
-    The random id of an upload is one feature. Where a body is not the encoding of its upload, the
+    The random id of an upload is one feature. If a body is not the encoding of its upload, the
     whole body is a feature too.
     """
     observation: Observation = {}
@@ -119,7 +117,7 @@ def _features(bodies: Bodies) -> Iterator[tuple[str, Value]]:
 
 
 def tabulate(first: Sequence[Observation], second: Sequence[Observation]) -> ObservationTable:
-    """Return as many observations of either answer as there are of both.
+    """Return equally many observations of each answer: as many as both have.
 
     Features that never differ are left out.
     """
@@ -151,13 +149,13 @@ def _interned(values: Iterable[Value | None]) -> Rows:
 
 
 FINE, COARSE = 64, 12
-"""Bins of a single feature, and of each feature in a pair. A few thousand observations teach 144
-cells.
+"""Bins of a single feature, and of each feature in a pair. A few thousand observations are enough
+to learn 144 cells.
 """
 
 LEAST_FOR_PAIRS = 16
-"""Pairs of features are learnt from at least this many observations of each answer. Fewer teach
-nothing.
+"""Pairs of features are learned from at least this many observations of each answer. Fewer are not
+enough to learn from.
 """
 
 WIDEST_TABLE = 2**12
@@ -193,15 +191,16 @@ class _ExactCoder:
     """A code for each value in the sample, and one for all other values.
 
     Attributes:
-        values: of the sample, rising, at least one, none below `MISSING`; int64.
-
+        values: the values in the sample, in rising order; at least one, none below `MISSING`;
+            int64.
     """
 
     values: Rows
     _table: Rows = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tabulate the codes of a narrow range, and at both ends that of all values beyond it."""
+        """Tabulate the codes of a narrow range; each end also has the code of all values beyond it.
+        """
         low, width = self.values[0], int(self.values[-1]) - int(self.values[0]) + 1
         table = np.full(width + 2 if width <= WIDEST_TABLE else 0, self.values.size)
         if table.size:
@@ -237,7 +236,7 @@ class _Bins:
 
 @dataclass(frozen=True, slots=True)
 class _Learnt:
-    """The logarithm of a likelihood ratio from a table, added up over places."""
+    """The logarithm of a likelihood ratio from a table, summed over places."""
 
     places: Places
     coders: tuple[Coder, ...]
@@ -271,7 +270,7 @@ class _Folded:
 
 
 def scores(sample: ObservationTable) -> Iterator[Score]:
-    """Yield the scores that are learnt from a sample of both answers."""
+    """Yield the scores that are learned from a sample of both answers."""
     columns = [np.unique(np.concatenate([sample.first[:, at], sample.second[:, at]])) for at in range(_width(sample))]
     exact = [_ExactCoder(values) for values in columns]
     pooled = tuple(_pooled(sample, columns))
@@ -312,7 +311,7 @@ def _width(sample: ObservationTable) -> int:
 def _pooled(sample: ObservationTable, columns: Sequence[Rows]) -> Iterator[_Learnt]:
     """Yield a score for each name, over all windows.
 
-    It depends on how often each value was seen.
+    The score depends on how often each value was seen.
     """
     places: defaultdict[str, list[int]] = defaultdict(list)
     for at, feature in enumerate(sample.features):
@@ -325,7 +324,7 @@ def _pooled(sample: ObservationTable, columns: Sequence[Rows]) -> Iterator[_Lear
 def _coarse(sample: ObservationTable, at: int, exact: _ExactCoder) -> Coder | None:
     """Return a coder with few codes.
 
-    None if the feature has many values without order, such as ids.
+    Return None if the feature has many values without order, such as ids.
     """
     if exact.values.size <= COARSE:
         return exact if exact.values.size > 1 else None
