@@ -120,6 +120,7 @@ class WalkPlan:
         reported: answers that are walked all the way to the report.
         rows: inputs that are walked to the report, because no answer in ``reported`` always becomes
             them.
+
     """
 
     encoded: list[EncodedAnswer]
@@ -227,6 +228,7 @@ class WalkedShape(NamedTuple):
         coins: how many coins it takes to turn an answer into an input.
         is_slow: whether encoding is in exact fractions, so that not all answers are reported.
         sets: how many sets a user can have; 0 for other answers.
+
     """
 
     answers: Callable[[Metric, tuple[int, ...], bool], list[Answer]]

@@ -89,6 +89,7 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
 
     Returns:
         The excess. None if n observations cannot prove any.
+
     """
     few, many = -1, n
     while many - few > 1:
@@ -138,6 +139,7 @@ class LowerBound:
         observations: n, the number of observations of each answer.
         at_best: the bound that n observations prove for a device that always gives the answer away.
             No device can be proved to reveal more.
+
     """
 
     claim: PrivacyClaim

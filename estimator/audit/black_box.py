@@ -80,6 +80,7 @@ class Life:
     Attributes:
         answers: for each window, the answer to each metric.
         window: the kind of these windows.
+
     """
 
     answers: tuple[Mapping[str, object], ...]
@@ -138,6 +139,7 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
 
     Raises:
         AuditError: if the device does not record an answer or does not send its reports.
+
     """
     clock, collector = _Clock(), _Collector()
     sent = []
@@ -159,6 +161,7 @@ def _record(device: Device, metric: str, answer: object) -> None:
 
     Raises:
         AuditError: if the device does not record the answer.
+
     """
     for _ in range(ATTEMPTS):
         recorded = device.record(metric, answer)
@@ -201,6 +204,7 @@ class OtherSdk:
 
         Raises:
             AuditError: if it cannot be started.
+
         """
         self._command = command
         if not command.strip():
@@ -233,6 +237,7 @@ class OtherSdk:
 
         Raises:
             AuditError: if the program has ended, or its answer is an error or not an object.
+
         """
         assert self._process.stdin is not None  # noqa: S101 pipes were asked for
         assert self._process.stdout is not None  # noqa: S101 as above

@@ -42,6 +42,7 @@ class Walk:
         step: what it does, in words.
         channel: its declared channel.
         after_law: called with 1 after each law.
+
     """
 
     step: str
@@ -72,6 +73,7 @@ class Walk:
             answer: its answer.
             coins: how many coins the device takes before this procedure.
             is_answer: whether a user can give this answer. An input may only be a part of answers.
+
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
         # a million probabilities need not be kept twice
@@ -89,6 +91,7 @@ class Walk:
             answer: whose law it is.
             paths: how many paths it has.
             coins: how many coins the paths take, by the symbol to which they lead.
+
         """
         self._laws.append(chances)
         self._inputs.update(answer.inputs)
@@ -126,6 +129,7 @@ class Walk:
             metric: its name.
             claimed_nanos: the epsilon that is charged, in billionths.
             request: the requested loss. None if it is not compared.
+
         """
         channel = self.channel
         claim = ExactClaim(claimed_nanos, channel.worst_ratio, channel.delta)
@@ -186,6 +190,7 @@ class RequestedLosses:
     Attributes:
         report: the loss by one report. None if it is not compared.
         permanent: the loss by a permanent answer. None where answers are not permanent.
+
     """
 
     report: RequestedLoss | None = None

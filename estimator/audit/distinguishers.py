@@ -43,6 +43,7 @@ class Feature(NamedTuple):
     Attributes:
         name: what it is. It is the same in every window.
         window: the number of the window, from 0.
+
     """
 
     name: str
@@ -66,6 +67,7 @@ class ObservationTable(NamedTuple):
             have a meaning.
         first: the observations of one answer, shape (observations, features).
         second: as many observations of the other answer.
+
     """
 
     features: tuple[Feature, ...]
@@ -193,14 +195,14 @@ class _ExactCoder:
     Attributes:
         values: the values in the sample, in rising order; at least one, none below `MISSING`;
             int64.
+
     """
 
     values: Rows
     _table: Rows = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tabulate the codes of a narrow range; each end also has the code of all values beyond it.
-        """
+        """Tabulate the codes of a narrow range; each end stands for all values beyond it."""
         low, width = self.values[0], int(self.values[-1]) - int(self.values[0]) + 1
         table = np.full(width + 2 if width <= WIDEST_TABLE else 0, self.values.size)
         if table.size:

@@ -1,18 +1,18 @@
 """Every path of coins through a procedure, with its exact probability.
 
-A path is one way in which all decisions fall. The procedure runs once, from its beginning, for each
-way in which its own decisions fall; they are replayed up to where they differ from the run before.
-So it is a black box, with one condition: it must do the same each time that its coins fall the
-same. What it returns may still be undecided. Each way to decide that is a path, too, for which the
-procedure does not run again; reading it tosses no coins.
+A path is one combination of the outcomes of all decisions. The procedure runs once, from its
+beginning, for each combination of its own decisions; they are replayed up to the point where they
+differ from the previous run. So the procedure is a black box, with one condition: if its coins fall
+the same, it must do the same. Its result may still be undecided. Each way to decide the result is a
+path, too, but the procedure does not run again for it; reading the result tosses no coins.
 
 A drawn integer stays undecided until it matters, so that 2**64 integers are walked as a few
 intervals. `Draw` is not an ``int``. It supports only the operations below. Some are deferred:
 adding, scaling or dividing by a known integer. The others decide as little as they must: on which
-side of a threshold the integer lies, or which value a result has. So on one path the code has seen
-the same of every integer of an interval, and its outcome is the same for all of them. The
-thresholds need not be known, because they are whatever the code compares with. An operation that is
-missing here ends the audit instead of guessing.
+side of a threshold the integer lies, or which value a result has. So on one path the code cannot
+distinguish the integers of an interval, and its outcome is the same for all of them. The thresholds
+need not be known beforehand: they are the numbers with which the code compares. An operation that
+is missing here ends the audit; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from client_sdk.protocol.channel import COIN_SCALE, Coins
 from estimator.errors import AuditError
 
 MOST_VALUES = 2**24
-"""An integer that is used directly has a path for each value: at most as many as a tally may have
-symbols, which takes minutes. Larger integers are drawn to search tables, and are only compared and
-divided.
+"""The maximum number of values of an integer that is used directly, because each value has a path:
+as many as a tally may have symbols, which takes minutes. Larger integers are drawn to search
+tables, and are only compared and divided.
 """
 
 Choose = Callable[[int], int]
-"""From the number of ways that a decision may go to the way taken on this path, from 0."""
+"""Maps the number of ways in which a decision can go to the way taken on this path, from 0."""
 
 T = TypeVar("T", bound=Hashable)
 
@@ -50,10 +50,10 @@ class ExactLaw(Generic[T]):
     """The exact law of a procedure.
 
     Attributes:
-        chances: of its outcomes. Their sum is 1.
+        chances: the probabilities of its outcomes. Their sum is 1.
         paths: how many paths were walked.
-        coins: of each outcome, the numbers of coins that its paths take. Several numbers reveal
-            more than the outcome does, by the time they take.
+        coins: for each outcome, the numbers of coins that its paths take. If there are several, the
+            time that they take reveals more than the outcome does.
 
     """
 
@@ -70,7 +70,7 @@ class ExactLaw(Generic[T]):
 class PathCoins:
     """Coins that fall as a script says.
 
-    Beyond its end they fall in the first way, which is added to the script.
+    Beyond the end of the script, each coin falls in its first way, which is added to the script.
 
     Attributes:
         tossed: how many coins were tossed.
@@ -79,14 +79,14 @@ class PathCoins:
     """
 
     def __init__(self, script: list[list[int]]) -> None:
-        """Take the script: the way of each decision, from 0, and the number of its ways."""
+        """Take the script: for each decision, its way, from 0, and the number of its ways."""
         self.tossed = self.used = 0
         self._script = script
         self._weight, self._scale = 1, 1
         self._intervals: list[Interval] = []
 
     def bernoulli(self, numerator: int) -> bool:
-        """Return how a coin falls. A coin that can fall in only one way is no decision."""
+        """Return how a coin falls. A coin that can fall in only one way is not a decision."""
         self.tossed += 1
         if not 0 <= numerator <= COIN_SCALE:
             raise AuditError(f"the SDK tosses a coin with a probability of {numerator} in 2**64")
@@ -98,7 +98,7 @@ class PathCoins:
         return is_true
 
     def below(self, bound: int) -> int:
-        """Return an integer below a bound that is not decided yet."""
+        """Return a still undecided integer below a bound."""
         self.tossed += 1
         if not 1 <= bound <= COIN_SCALE:
             raise AuditError(f"the SDK draws an integer below {bound}; bounds are from 1 to 2**64")
@@ -107,11 +107,11 @@ class PathCoins:
         return Draw(interval)  # type: ignore[return-value] # it stands for an int in every operation that it has
 
     def bounds(self) -> list[tuple[int, int]]:
-        """Return where each drawn integer is known to lie so far."""
+        """Return the range in which each drawn integer is known to lie so far."""
         return [(interval.low, interval.high) for interval in self._intervals]
 
     def go_back(self, used: int, bounds: list[tuple[int, int]]) -> None:
-        """Undo all decisions since ``used`` of the script were used and integers had ``bounds``."""
+        """Go back to the point where ``used`` decisions were used and integers had ``bounds``."""
         self.used = used
         for interval, (low, high) in zip(self._intervals, bounds, strict=True):
             interval.low, interval.high = low, high
@@ -151,7 +151,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
     sums: defaultdict[int, defaultdict[T, int]] = defaultdict(lambda: defaultdict(int))
     script: list[list[int]] = []
     paths, coins = 0, dict[T, frozenset[int]]()
-    alone: dict[int, frozenset[int]] = {}  # a million outcomes share the set of their number
+    alone: dict[int, frozenset[int]] = {}  # a million outcomes share the set of their one number
     while True:
         walked = PathCoins(script)
         result = _done(procedure, walked)
@@ -176,7 +176,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 
 
 def _turn(script: list[list[int]], kept: int = 0) -> bool:
-    """Turn to the next way of the last decision that has one, beyond the first that are kept.
+    """Turn the last decision that has a next way to that way, without changing the first ``kept``.
 
     Return whether there is one.
     """
@@ -212,7 +212,7 @@ def _unsteady() -> AuditError:
 
 
 class Interval:
-    """Where a drawn integer is known to lie: from ``low`` on and below ``high``.
+    """The range in which a drawn integer is known to lie: from ``low`` up to, but below, ``high``.
 
     It only ever shrinks.
     """
@@ -268,7 +268,7 @@ class Draw:
     __slots__ = ("_divisor", "_interval", "_scale", "_shift")
 
     def __init__(self, interval: Interval, scale: int = 1, shift: int = 0, divisor: int = 1) -> None:
-        """Stand for the integer of an interval."""
+        """Represent the integer of an interval."""
         self._interval = interval
         self._scale, self._shift, self._divisor = scale, shift, divisor
 

@@ -1,11 +1,11 @@
-"""What is proved beside what is claimed, as data and as the document of an exact audit.
+"""The results of an exact audit beside the claims, as data and as a document.
 
-What is proved is the exact distance of laws: the least ratio for a delta, and the least delta for a
-ratio. For two laws P and Q and a ratio r, the hockey-stick divergence is the sum over symbols of
-max(0, P - r Q). Laws keep (ln r, delta) differential privacy (Dwork & Roth 2014, definition 2.4)
-exactly if it is at most delta for every two of them, in both directions.
+The audit proves the exact distance of laws: the smallest ratio for a delta, and the smallest delta
+for a ratio. For two laws P and Q and a ratio r, the hockey-stick divergence is the sum over symbols
+of max(0, P - r Q). Laws satisfy (ln r, delta) differential privacy (Dwork & Roth 2014, definition
+2.4) if and only if the divergence is at most delta for every two of them, in both directions.
 
-In the document exact numbers are texts, ratios as numerator and denominator.
+In the document, exact numbers are texts, and ratios are written as numerator and denominator.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NEVER = Fraction(0)
 
 
 def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
-    """Return the least ratio, at least 1, that no two laws exceed except for a delta."""
+    """Return the smallest ratio, at least 1, that no two laws exceed except by a delta."""
     rows, total = _rows(laws)
     if not delta:
         return _largest(rows)
@@ -49,7 +49,7 @@ def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
 
 
 def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
-    """Return the most by which an event exceeds ``ratio`` times its probability elsewhere."""
+    """Return the maximum of an event's probability less ``ratio`` times that under another law."""
     rows, total = _rows(laws)
     if (largest := _largest(rows)) is not None and largest <= ratio:
         return NEVER
@@ -85,12 +85,12 @@ def _surplus(first: list[int], second: list[int], numerator: int, denominator: i
 
 
 def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
-    """Return the least ratio from the given one on at which the surplus is allowed.
+    """Return the smallest ratio, not below the given one, at which the surplus is allowed.
 
     It is found by Newton's method.
 
     The surplus is convex and piecewise linear in the ratio. Each step goes to the root of the
-    present piece and never beyond the root of the whole. So the last step is exact.
+    current piece, never beyond the root of the whole. So the last step is exact.
     """
     while True:
         numerator, denominator = ratio.as_integer_ratio()
@@ -107,17 +107,17 @@ CLAIMED_DIGITS: Final = 9
 """Decimals of a charged epsilon."""
 
 PROVED_DIGITS: Final = 14
-"""Decimals of a proved epsilon, rounded up: five more than are charged, as many as fit into the
-line.
+"""Decimals of a proved epsilon, rounded up: five more than a charged one has, as many as fit into
+the line.
 """
 
 USED_DIGITS: Final = 6
-"""Decimals of the part of a charged epsilon: the charge is rounded up to 1e-9."""
+"""Decimals of the used part of a charged epsilon: the charge is rounded up to 1e-9."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExactClaim:
-    """What the SDK claims of a channel.
+    """The SDK's claim about a channel.
 
     Attributes:
         nanos: the epsilon that is charged, in billionths.
@@ -139,8 +139,8 @@ class Walked:
         inputs: how many inputs of the channel.
         laws: how many laws of answers and of inputs.
         paths: how many paths of coins in all laws.
-        coins: how many coins a report takes. The symbol decides which of several numbers it is,
-            unless time reveals something.
+        coins: how many coins a report takes. If there are several numbers, the symbol decides which
+            one it is, unless time reveals something.
 
     """
 
@@ -152,7 +152,7 @@ class Walked:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was proved of one step of a metric.
+    """The proof about one step of a metric.
 
     Attributes:
         metric: its name.
@@ -161,11 +161,11 @@ class Proof:
         inputs: how many inputs its channel has.
         symbols: how many symbols its channel has.
         walked: how much of it was walked.
-        claim: what the SDK claims of it.
+        claim: what the SDK claims about it.
         ratio: e to the exact epsilon of all walked laws at the claimed delta.
         delta: the exact delta of these laws at the claimed ratio.
-        between_answers: as ``ratio``, of the answers that a user can give: inputs that are only
-            parts of answers are left out.
+        between_answers: like ``ratio``, but for the answers that a user can give: inputs that are
+            only parts of answers are left out.
         mismatches: a sentence for each thing that differs from its declaration.
         leaves_out_sets: whether only some sets of members were walked.
 

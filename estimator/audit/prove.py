@@ -1,20 +1,20 @@
-"""Walks the metrics of a registry and compares what they do with what they claim and declare.
+"""Walks the metrics of a registry and compares their behavior with their claims and declarations.
 
-It walks what a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls them. For
-permanent answers it walks `Permanent.settle`, with an ideal random function in place of the
+It walks the code that a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls them.
+For permanent answers it walks `Permanent.settle`, with an ideal random function in place of the
 device's (`settling`), and then the `perturb` that follows.
 
-An exact law either is the declared one or is not. So not only an epsilon above the claim is
-refused. Each probability must be the declared one. Epsilon and delta must be those of the law to
-the last digit, even where the SDK reveals less than it claims. They must not exceed those in the
-registry. All paths to a symbol must take the same number of coins. Decoding takes the declared law
-for granted; a device that does otherwise was changed without notice.
+An exact law either equals the declared one or does not. So the audit refuses more than an epsilon
+above the claim. Each probability must be the declared one. Epsilon and delta must be those of the
+law to the last digit, even if the SDK reveals less than it claims. They must not exceed those in
+the registry. All paths to a symbol must take the same number of coins. Decoding relies on the
+declared law; a device that deviates from it was changed without notice.
 
-Of crosses, a symbol speaks of one feature, which a coin draws. Its probability depends on that
-feature's cell and on the label alone. So the worst pair of observations of a symbol is among those
-in which each cell of its feature stands with each label. Where there are more observations than can
-be walked, those stand for all: one in which all features are in their first cell, their second one,
-and so on, and one in which every other feature counts from its last cell.
+For crosses, a symbol is about one feature, which a coin draws. Its probability depends only on that
+feature's cell and on the label. So any set of observations contains a symbol's worst pair if each
+cell of its feature occurs in it with each label. If there are too many observations to walk, they
+are represented by those in which all features are in their first cell, all in their second one, and
+so on, and by those in which every other feature counts from its last cell.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ from estimator.errors import AuditError
 
 
 class IdealFunction:
-    """Coins that depend on labels: equal labels give equal coins, others independent ones.
+    """Coins that depend on labels: equal labels give equal coins, different ones independent coins.
 
-    As in the device they are words of 64 bits. So two coins of one word are coupled as they are
-    there: a coin that is true for a numerator is true for every greater one.
+    As in the device, they are words of 64 bits. So two coins of one word are coupled as in the
+    device: a coin that is true for a numerator is true for every larger one.
     """
 
     def __init__(self, coins: Coins) -> None:
-        """Take the fresh coins from which each word is drawn when it is first needed."""
+        """Take fresh coins; each word is drawn from them when it is first needed."""
         self._coins = coins
         self._words: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
     def __call__(self, *labels: str) -> _LabeledCoins:
-        """Return the coins of labels."""
+        """Return the coins that belong to labels."""
         return _LabeledCoins(self, labels)
 
     def word(self, place: tuple[str | int, ...], bound: int) -> int:
@@ -96,25 +96,26 @@ class _LabeledCoins:
 
 
 MOST_SETTLED = 2**10
-"""Up to this many inputs, two different answers are settled together: a million paths, some ten
-seconds.
+"""If there are at most this many inputs, two different answers are settled together: a million
+paths, about ten seconds.
 """
 
 Settled = tuple[int, ...]
-"""Input and permanent answer of one answer, then of another."""
+"""The input and the permanent answer of one answer, then those of another."""
 
 
 def settling(
     metric: Metric, channel: Permanent, answers: list[EncodedAnswer], after_law: Callable[[int], object]
 ) -> Walk:
-    """Walk how answers are settled: once and for all, and each answer by its own coins.
+    """Walk how answers are settled: permanently, and each answer by its own coins.
 
     An ideal function (`IdealFunction`) replaces the device's pseudo-random one, as in every proof
-    of such a mechanism. It is a pseudo-random one as it looks without its secret: coins that stay
-    with labels. What remains is how the SDK uses it. Settling an answer twice must give the same
-    result, so that any number of its reports reveals no more than its permanent answer. Answers
-    that become different inputs must have independent permanent answers. Both are laws of two
-    settled answers of one device, and they are walked as such.
+    of such a mechanism. A pseudo-random function looks like this to anyone without its secret: each
+    label always has the same coins. The walk then covers how the SDK uses the function. Settling an
+    answer twice must give the same result, so that any number of its reports reveals no more than
+    its permanent answer. Answers that become different inputs must have independent permanent
+    answers. Both are properties of the joint law of two settled answers of one device, so that is
+    walked.
     """
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:
@@ -152,7 +153,7 @@ def _settled(outcome: object) -> Settled:
 
 
 def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
-    """Return the law of the permanent answer alone: a device reports only from this."""
+    """Return the law of the permanent answer alone: all reports are made from it."""
     symbols: defaultdict[int, Fraction] = defaultdict(Fraction)
     for (_, symbol, *_), chance in chances.items():
         symbols[symbol] += chance
@@ -181,7 +182,7 @@ def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chance
 
 
 def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, int]]:
-    """Return the joint law of the inputs of two answers that one offset rounds.
+    """Return the joint law of the inputs of two answers that are rounded by the same offset.
 
     A lower offset rounds both up.
     """
@@ -217,12 +218,12 @@ def prove(
     all_inputs: bool = False,
     after_law: AfterLaw = lambda _: None,
 ) -> ExactAudit:
-    """Prove what a report of each metric of a registry reveals.
+    """Prove how much a report of each metric of a registry reveals.
 
     Args:
         registry: defines the metrics that are walked.
-        requests: the losses that their definitions request, by metric. A metric that is missing is
-            not compared.
+        requests: the losses that their definitions request, by metric. A missing metric is not
+            compared.
         all_inputs: whether all inputs of large alphabets are walked instead of a sample, however
             long it takes.
         after_law: called with 1 after each law.
@@ -260,8 +261,8 @@ class Walks(NamedTuple):
     """How the laws of a mechanism are walked.
 
     Attributes:
-        laws: how many laws that are, for a question, and for all inputs or a sample.
-        proofs: what is proved, for a question and the losses that its definition requests.
+        laws: returns the number of laws of a question, for all inputs or a sample.
+        proofs: yields the proofs about a question, given the losses that its definition requests.
 
     """
 
@@ -327,7 +328,7 @@ def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) 
 
 
 def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
-    """Return the features' cells that are walked, each with both labels."""
+    """Return the combinations of the features' cells that are walked, each with both labels."""
     counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
     cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
     if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
@@ -338,7 +339,7 @@ def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
 def crosses_proof(
     metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object], *, all_inputs: bool
 ) -> Proof:
-    """Return what is proved of a report of crosses.
+    """Return the proof about a report of crosses.
 
     Raises:
         AuditError: if the SDK cannot be walked.
@@ -356,7 +357,7 @@ def crosses_proof(
 
 
 def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
-    """Yield a cell of each feature; one with fewer cells stays at its last one."""
+    """Yield this cell of each feature; a feature with fewer cells stays at its last one."""
     for place, count in enumerate(counts):
         nearest = min(cell, count - 1)
         yield count - 1 - nearest if turned and place % 2 else nearest
@@ -384,4 +385,4 @@ WALKS: Final[Mapping[str, Walks]] = {
         ),
     ),
 }
-"""The mechanisms whose laws are too many to walk as those of others."""
+"""The mechanisms that have too many laws to be walked like the others."""

@@ -1,7 +1,7 @@
 """The audit: play, observe, attack.
 
-A game says which lives are told apart, and what is claimed of them. Each horizon has a function.
-The answers that are told apart are the ends of a domain, and a few between them.
+A game defines which lives must be told apart, and the claim about them. Each horizon has a
+function. The answers to tell apart are the ends of a domain, and a few between them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,11 @@ BETWEEN = 2
 """How many answers between the first and the last are played: four answers make six pairs."""
 
 SEED = 1
-"""Chooses the same answers in every audit. With another choice each time, two audits could not be
-compared.
-"""
+"""Makes every audit choose the same answers. Otherwise two audits could not be compared."""
 
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
-    """Return the answers that are told apart: the ends of what may be answered, then any others."""
+    """Return the answers to tell apart: the ends of the domain, then any others."""
     named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # its rounding is drawn once
     if named:
         return tuple(named)
@@ -51,7 +49,7 @@ MONTH = 30
 """The number of windows in the longest horizon."""
 
 LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
-"""The least reports of each answer. They make enough months to learn, choose and prove."""
+"""The minimum number of reports of each answer: enough months to learn, choose and prove."""
 
 REPORTS_A_WINDOW = 6
 """How many reports of an answer cost as much as one window of all metrics, which needs a device of
@@ -69,8 +67,8 @@ class Game:
         names: the names of the two answers.
         lives: the lives of the two devices.
         claim: what the device promises.
-        by_window: whether each window is an observation of its own. Otherwise the first windows
-            are one.
+        by_window: whether each window is a separate observation. Otherwise the first windows
+            together are one.
         windows: how many of the first windows are observed together.
 
     """
@@ -89,7 +87,7 @@ class GameGroup:
     """Games that share lives.
 
     Attributes:
-        games: between these lives.
+        games: the games.
         devices: how many devices live each life.
 
     """
@@ -104,7 +102,7 @@ class GameGroup:
 
     @property
     def windows(self) -> int:
-        """The number of windows that are played in all."""
+        """The total number of windows that are played."""
         return self.devices * sum(len(life.answers) for life in self.lives)
 
     @property
@@ -132,10 +130,10 @@ def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
 
 
 def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGroup]:
-    """Yield months.
+    """Yield the months of one metric, and its games of one report.
 
-    Unless answers are permanent, each of their windows also serves as a single report. What is
-    claimed of many reports is claimed of as many as the lifetime ceiling pays for.
+    Unless answers are permanent, each window of a month also serves as a single report. A claim on
+    many reports covers only as many as the lifetime ceiling pays for.
     """
     paid = max(1, min(MONTH, lifetime // metric.epsilon_nanos))
     answers, devices = extremes(metric), -(-reports // MONTH)
@@ -149,7 +147,7 @@ def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGrou
 
 
 def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Game]:
-    """Yield every pair of answers, told apart by one report.
+    """Yield a game for every pair of answers, which must be told apart by one report.
 
     Each window of a life is one report.
     """
@@ -159,9 +157,9 @@ def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[L
 
 
 def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life], paid: int = MONTH) -> Iterator[Game]:
-    """Yield paid windows of a month that all differ, and a month in which only the first one does.
+    """Yield a month whose paid windows all differ, and a month in which only the first one differs.
 
-    Of permanent numbers a third answer is played, too: one that coins round to either end.
+    For permanent numbers, a third answer is played, too: one that coins round to either end.
     """
     first, second, *between = answers
     names = (first.name, second.name)
@@ -176,7 +174,7 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 
 
 def windows(registry: Registry) -> Iterator[Game]:
-    """Yield a window in which answers differ, as many as its ceiling pays for, then one each."""
+    """Yield a window in which all paid-for answers differ, then a window for each metric."""
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
     paid = list(_paid_together(registry))
@@ -212,7 +210,7 @@ def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
 
 
 def permanent_claim_of(metric: Metric, windows: int = MONTH) -> PrivacyClaim:
-    """Return the claim on windows of permanent answers that never change."""
+    """Return the claim on several windows with permanent answers that never change."""
     return PrivacyClaim(as_float(min(windows * metric.epsilon_nanos, metric.channel.permanent_nanos)))
 
 
@@ -221,12 +219,10 @@ def _life(metric: Metric, answers: Sequence[NamedAnswer]) -> Life:
 
 
 EFFORT_IN_ALL = 280_000
-"""The cost of an audit by default, in windows: two to three minutes of a core that nobody else
-uses.
-"""
+"""The default cost of an audit, in windows: two to three minutes on an otherwise idle core."""
 
 MOST_REPORTS = 20_000
-"""The most reports of each answer by default, reached where there are few questions."""
+"""The default maximum of reports of each answer, reached if there are few questions."""
 
 Lives = dict[black_box.Life, list[list[Observation]]]
 """For each life, the observations of each device that lived it, window by window."""
@@ -265,7 +261,7 @@ class Audit(Record, frozen=True):
 
 
 def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
-    """Return the registry to audit, with the named metrics or all.
+    """Return the registry to audit, with only the named metrics, or with all if no names are given.
 
     Raises:
         UnknownMetricError: if a name is not that of a metric.
@@ -281,7 +277,7 @@ def windows_played(registry: Registry, reports: int) -> int:
 
 
 def default_reports(registry: Registry) -> int:
-    """Return how many reports of each answer take a few minutes."""
+    """Return the number of reports of each answer with which an audit takes a few minutes."""
     effort_of_report = sum(game_group.effort for game_group in game_groups(registry, MOST_REPORTS)) / MOST_REPORTS
     return max(LEAST_REPORTS, min(MOST_REPORTS, int(EFFORT_IN_ALL / effort_of_report)))
 
@@ -295,14 +291,14 @@ def audit(
 ) -> Audit:
     """Audit the SDK on the questions of a registry.
 
-    Devices are played without ceilings, since those that stop show less.
+    Devices are played without ceilings, because those that stop reveal less.
 
     Args:
         registry: as `chosen` returns it.
         reports: the least number of reports of each answer to a single metric, at least
             `LEAST_REPORTS`.
         after_life: called after each device's life with the number of its windows.
-        make_device: makes a `Telemetry`, or what behaves like it, such as
+        make_device: makes a `Telemetry`, or an object that behaves like one, such as
             `other_sdk.OtherSdk.device`.
 
     Raises:
@@ -346,7 +342,7 @@ def _finding(game: Game, bound: LowerBound) -> Finding:
 
 
 def observations(game: Game, devices: list[list[Observation]]) -> list[Observation]:
-    """Return what a game sees of devices: each window, or its windows together."""
+    """Return a game's observations of devices: each window, or its windows together."""
     if game.by_window:
         return [window for windows in devices for window in windows]
     return [

@@ -1,20 +1,20 @@
-"""Walks a channel of vectors or texts: every path at a toy size, and the same code at its own size.
+"""Walks a channel of vectors or texts: every path at a toy size, then the same code at full size.
 
-A report of a vector takes s * (2 D - s) paths in each of B rotations, too many to walk where D is
-in the hundreds. Privacy needs one thing only: that the favoured axes are s of the 2 D, whatever the
-vector and the rotation. Then a symbol has one of two probabilities, and no pair of vectors has a
-larger ratio than these. Two vectors that favor disjoint axes, such as opposite ones, have it.
+A report of a vector takes s * (2 D - s) paths in each of B rotations, too many to walk if D is in
+the hundreds. Privacy needs only one thing: for every vector and rotation, s of the 2 D axes must be
+favored. Then a symbol has one of two probabilities, and no pair of vectors has a larger ratio than
+that of these two. Vectors that favor disjoint axes, such as opposite ones, have this ratio.
 
-So two things are walked. In dimension `LOW` all paths of a few vectors are, opposite ones among
-them, by the code of the device and at the same epsilon. At the channel's own size, the favoured
-axes of the same vectors are counted in some rotations, and scripted coins must lead to the axes
-that they name. With the same coins, a few answers must be reported as the vectors that they become.
+So the walk has two parts. In dimension `LOW`, all paths of a few vectors, among them opposite ones,
+are walked by the device's code and at the same epsilon. At full size, the favored axes of the same
+vectors are counted in some rotations, and scripted coins must lead to the axes that they name. With
+the same coins, a few answers must be reported as the vectors that they become.
 
-A report of a text takes some 10**9 paths. Privacy needs two things only: that the group is drawn by
-its weight, whatever the text, and that the cell goes through the geometry. So with three letters of
-two, and a geometry of 13 points at the same epsilon, all paths of all texts are walked, by the code
-of the device. At the channel's own size scripted coins must lead to the group that they name, and
-there to the symbol of the geometry.
+A report of a text takes about 10**9 paths. Privacy needs only two things: the group must be drawn
+by its weight, whatever the text, and the cell must go through the geometry. So all paths of all
+texts are walked by the device's code for an alphabet of two letters, at most three letters per
+text, and a geometry of 13 points at the same epsilon. At full size, scripted coins must lead to the
+group that they name, and there to the symbol of the geometry.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LOW: Final = 8
 """The dimension of the toy of vectors."""
 
 ROTATIONS: Final = 2
-"""Of the toy of vectors."""
+"""The number of rotations in the toy of vectors."""
 
 SHAPES: Final = ((UNIT,), (-UNIT,), (0,), (1, -2), (UNIT // 2, UNIT // 3), (7, 7, 7, -7))
 """The first coordinates of the vectors that are walked; the first two are opposite."""
@@ -52,19 +52,19 @@ SHAPES: Final = ((UNIT,), (-UNIT,), (0,), (1, -2), (UNIT // 2, UNIT // 3), (7, 7
 LETTERS: Final = "ab"
 
 LENGTH: Final = 3
-"""Letters of the longest text of the toy."""
+"""The number of letters in the toy's longest text."""
 
 PRIME: Final = 3
 
 DIMENSION: Final = 3
-"""Of the toy's geometry, which has 13 points over the field of `PRIME`."""
+"""The dimension of the toy's geometry, which has 13 points over the field of `PRIME`."""
 
 TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters in product(LETTERS, repeat=size))
 """All texts of the toy."""
 
 
 def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Return what is proved of a report of vectors.
+    """Return the proof about a report of vectors.
 
     Raises:
         AuditError: if the SDK cannot be walked.
@@ -77,7 +77,7 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
         vector: Any = lifted(shape, LOW)  # elsewhere an input is a number
         walk.reported(partial(low.perturb, vector), EncodedAnswer(vector, {vector: Fraction(1)}))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
-    sets = comb(LOW, low.favoured) * 2**low.favoured  # all that tells vectors apart in a rotation
+    sets = comb(LOW, low.favoured) * 2**low.favoured  # the only difference between vectors in a rotation
     others = dict.fromkeys((*at_full_size(channel), *_as_answered(metric, channel)))
     return replace(proof, inputs=sets, mismatches=(*proof.mismatches, *others))
 
@@ -129,7 +129,7 @@ def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
 
 
 def _answers(metric: Metric) -> Iterator[object]:
-    """Yield answers that become vectors: of a model, the first and the last of everything."""
+    """Yield answers that become vectors: for a model, those with all first or all last cells."""
     observation = analysis_of(metric).observation
     if observation is None:
         yield from (each.value for each in metric.kind.extremes())
@@ -142,7 +142,7 @@ def _answers(metric: Metric) -> Iterator[object]:
 
 
 class Script:
-    """Coins that fall as they are told, and remember the bounds of all draws."""
+    """Coins that fall as scripted, and record the bounds of all draws."""
 
     def __init__(self, *outcomes: int) -> None:
         """Take the outcomes in order."""
@@ -160,7 +160,7 @@ class Script:
 
 
 def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Return what is proved of a report of texts.
+    """Return the proof about a report of texts.
 
     Raises:
         AuditError: if the SDK cannot be walked.
@@ -184,7 +184,7 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
 
 
 def toy_of(domain: Text) -> Text:
-    """Return a domain of few texts, whose code is that of another one."""
+    """Return a domain of few texts that runs the code of another one."""
     return type(domain)(LETTERS, LENGTH, discover=domain.discover)
 
 

@@ -1,6 +1,6 @@
 """Every document as JSON (RFC 8259), and reports read from it, strictly.
 
-It never holds NaN or Infinity; missing estimates are null.
+The JSON never contains NaN or Infinity; missing estimates are null.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _encode_compactly: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 FEWEST_VALUES: Final = 2
-"""Of a question with shares: one value asks nothing."""
+"""The minimum number of values of a question with shares: a single value asks nothing."""
 
 
 def as_json(document: Record) -> str:
@@ -113,10 +113,10 @@ def read_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateRe
 
 
 def decode(document: object) -> EstimateReport:
-    """Return the report that a JSON document holds.
+    """Return the report in a JSON document.
 
     Raises:
-        ReportError: naming the place of the first mistake.
+        ReportError: if the document is not a report; names the place of the first mistake.
 
     """
     if not isinstance(document, dict) or "schema" not in document:
@@ -138,7 +138,7 @@ def decode(document: object) -> EstimateReport:
 
 
 def _check(estimated: MetricEstimate, place: str) -> None:
-    """Refuse figures of a window that cannot stand together.
+    """Refuse figures of a window that contradict each other.
 
     Raises:
         ReportError: naming the place.
@@ -164,12 +164,12 @@ def _finite(text: str) -> float:
 
 
 def _refused(text: str) -> NoReturn:
-    """Refuse a number that JSON does not have, or that no float holds, such as NaN and 1e999."""
+    """Refuse a number that is not JSON, or that no float can represent, such as NaN and 1e999."""
     raise ValueError(f"{text} is no finite number")
 
 
 def _figures(_: type, rows: Any) -> Figures:  # noqa: ANN401 what JSON holds
-    """Return figures from a list. `Figures` is the only type that msgspec does not know."""
+    """Return figures from a list, because `Figures` is the only type that msgspec does not know."""
     return Figures.from_rows(msgspec.convert(rows, list[Figure]))
 
 

@@ -2,11 +2,11 @@
 
 CSV is RFC 4180 but with LF line ends. Instants are in UTC, as ISO 8601 writes them.
 
-A spreadsheet takes a cell for a formula if it begins with =, +, - or @. Values of the registry and
-texts that the analyst named are written exactly, as programs that read the rows must find them. A
-text that was found is another matter: devices chose it. It gets an apostrophe in front where a
-spreadsheet might run it (OWASP, "CSV Injection"), and where it begins with an apostrophe itself, so
-that without the first one each text is what it was.
+A spreadsheet treats a cell as a formula if it begins with =, +, - or @. Values of the registry and
+texts that the analyst named are written exactly, because programs that read the rows must find
+them. Texts that were found are different, because devices chose them. Such a text gets an
+apostrophe in front if a spreadsheet might run it (OWASP, "CSV Injection"), or if it begins with an
+apostrophe itself, so that removing the first one always restores the text.
 
 pandas, polars and pyarrow are imported on use.
 """
@@ -58,16 +58,16 @@ DESCRIPTIONS: Final = {
         if statistic.has_bounds
     },
 }
-"""What the column ``statistic`` may hold, with descriptions."""
+"""The possible values of the column ``statistic``, with descriptions."""
 
 BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
-"""How much more often bounds among all installations miss than the intervals they are made of."""
+"""The miss rate that bounds among all installations add to that of the intervals they come from."""
 
 GUARD: Final = "'"
-"""In front of a cell it makes a spreadsheet take the rest for a text."""
+"""In front of a cell, it makes a spreadsheet treat the rest as text."""
 
 GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets take wide signs for the others
-"""What begins a formula, or an apostrophe of the text's own."""
+"""The characters that begin a formula, or an apostrophe of the text's own."""
 
 IN_PANDAS: Final = {
     str: "string",
@@ -152,7 +152,7 @@ class Cells(NamedTuple):
 def rows_of(report: EstimateReport) -> Iterator[Row]:
     """Yield a row for every estimated figure.
 
-    The order is all metrics, the pooled windows, what changed, and how public strata differ.
+    The order is: all metrics, the pooled windows, changes, and differences between public strata.
     """
     for metric in report.metrics:
         yield from (row for *_, row in metric_rows(metric, report.confidence))
@@ -240,7 +240,7 @@ _Place = tuple[str | None, datetime | None, datetime | None, bool | None]
 def _rows_in(
     about: MetricFacts, reports: int, windows: tuple[str, ...], *, closed: bool | None
 ) -> Callable[[float, Cells], Row]:
-    """Return a function that makes a row of the question in these windows, given its confidence."""
+    """Return a function from a confidence and cells to a row of the question in these windows."""
     place: _Place = (None, None, None, closed)
     if windows:
         first, last = (Window.parse(windows[end]) for end in (0, -1))
