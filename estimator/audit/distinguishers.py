@@ -4,10 +4,10 @@ An adversary sees the bytes that a device sends. They are taken apart into featu
 
 The best test of two known laws orders observations by their likelihood ratio (Neyman & Pearson
 1933). Here the laws are unknown, so their ratios are learned from a sample: for every feature; for
-every pair of features, because noise may be right in each of two reports but wrong in their joint
-law; for all features at once, as if they were independent; and for all pairs of windows at once.
-Alphabets too large to learn are also cut into bins of equal counts. So are sums over windows,
-because the strongest evidence may be neither a large sum nor a small one.
+every pair of features, because noise that is right in each report may be wrong jointly; for all
+features at once, as if they were independent; and for all pairs of windows at once. Alphabets too
+large to learn are also cut into bins of equal counts. So are sums over windows, because the
+strongest evidence may be neither a large sum nor a small one.
 
 Sources of the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of
 differential privacy"; Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding
@@ -156,9 +156,7 @@ to learn 144 cells.
 """
 
 LEAST_FOR_PAIRS = 16
-"""Pairs of features are learned from at least this many observations of each answer. Fewer are not
-enough to learn from.
-"""
+"""The minimum number of observations of each answer from which pairs of features are learned."""
 
 WIDEST_TABLE = 2**12
 """The widest range of values whose codes are tabulated. A search takes three times as long."""

@@ -110,12 +110,11 @@ def settling(
     """Walk how answers are settled: permanently, and each answer by its own coins.
 
     An ideal function (`IdealFunction`) replaces the device's pseudo-random one, as in every proof
-    of such a mechanism. A pseudo-random function looks like this to anyone without its secret: each
-    label always has the same coins. The walk then covers how the SDK uses the function. Settling an
-    answer twice must give the same result, so that any number of its reports reveals no more than
-    its permanent answer. Answers that become different inputs must have independent permanent
-    answers. Both are properties of the joint law of two settled answers of one device, so that is
-    walked.
+    of such a mechanism. Without its secret, a pseudo-random function looks the same: each label
+    keeps its coins. The walk covers how the SDK uses the function. Settling an answer twice must
+    give the same result, so that any number of its reports reveals no more than its permanent
+    answer. Answers that become different inputs must have independent permanent answers. Both are
+    properties of the joint law of two settled answers of one device, so that is walked.
     """
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:
@@ -196,7 +195,7 @@ def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, in
 
 
 def _ends(inputs: Chances[int]) -> dict[int, Fraction]:
-    """Return the upper end of the offsets that lead to each input, from the highest input on."""
+    """Return the upper end of the offsets that lead to each input, in falling order of inputs."""
     ends, end = {}, Fraction(0)
     for place in sorted(inputs, reverse=True):
         end += inputs[place]

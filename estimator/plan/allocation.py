@@ -1,17 +1,17 @@
 """The epsilons that make the worst error, relative to its target, as small as possible.
 
-An error is that of a share where all shares are alike, or of a mean in the worst population. In
-every mechanism its variance is that of the answers themselves plus a noise that falls with epsilon
-nearly as e**epsilon / (e**epsilon - 1)**2. That is exact for randomized response, and for subset
-selection of many values (Ye & Barg 2018, theorem III.1). So the noise of the real channel at one
-epsilon gives a curve. Bisection finds where all errors are the same multiple of their targets. Then
-the curves are taken again from the channels there, until the epsilons stand still.
+The error is that of a share if all shares are equal, or of a mean in the worst population. In every
+mechanism its variance is that of the answers themselves plus a noise that falls with epsilon nearly
+as e**epsilon / (e**epsilon - 1)**2. That is exact for randomized response, and for subset selection
+of many values (Ye & Barg 2018, theorem III.1). So the noise of the real channel at one epsilon
+gives a curve. Bisection finds where all errors are the same multiple of their targets. Then the
+curves are computed again from the channels there, until the epsilons no longer change.
 
-Where questions are drawn, fewer devices answer each one, but at a larger epsilon. Every number of
+If questions are drawn, fewer devices answer each one, but at a larger epsilon. Every number of
 answers is tried.
 
-A metric at another epsilon has the channel that its definition would make. In the registry's text
-only the numbers change, so that the patch is small.
+At another epsilon, a metric has the channel that its definition would then build. Only the numbers
+in the registry's text change, so that the patch is small.
 """
 
 from __future__ import annotations
@@ -57,18 +57,18 @@ HALVINGS: Final = 60
 """How often the logarithm of the multiple is halved: down to the last bits of a float."""
 
 RESOLVED: Final = 2.0**-100
-"""The least noise that is left at any epsilon a registry may hold, as a fraction of that at an
-epsilon near 1.
+"""The minimum noise at any epsilon that a registry may contain, as a fraction of that at an epsilon
+near 1.
 """
 
 ROUNDS: Final = 8
-"""How often curves are taken. Four times are usual; only a design that changes back and forth needs
-more.
+"""The maximum number of times that curves are computed. Four are usual; only a design that changes
+back and forth needs more.
 """
 
 STILL: Final = 1e-4
-"""An epsilon that moves by no more than this fraction stands still; its error moves by about as
-little.
+"""An epsilon that changes by at most this fraction counts as unchanged; its error changes by about
+as little.
 """
 
 
@@ -120,10 +120,10 @@ class _Candidate:
 
     Attributes:
         metrics: with their real channels.
-        answers: how many of them a window asks where they are drawn, else None.
-        variances: of one report, shape (metrics,).
-        errors: standard errors times the root of the number of devices, shape (metrics,).
-        texts: the epsilons as the registry would state them; empty for those in the file.
+        answers: how many of them a window asks if they are drawn, otherwise None.
+        variances: the variances of one report, shape (metrics,).
+        errors: standard errors times the square root of the number of devices, shape (metrics,).
+        texts: the epsilons as the registry would state them; empty if they are those in the file.
 
     """
 
@@ -148,11 +148,11 @@ def allocate(
 
     Args:
         text: the registry's TOML.
-        total_nanos: what all reports within a window of the budget may cost together, in
+        total_nanos: the total that all reports within a window of the budget may cost, in
             billionths.
-        target_errors: for each metric the standard error that counts as one. Other metrics keep
+        target_errors: for each metric, the standard error that is its target. Other metrics keep
             their epsilon.
-        devices: how many there are.
+        devices: the number of devices.
         name: of the registry's file, for the patch.
 
     Raises:
@@ -185,7 +185,7 @@ def allocate(
 
 
 def cost(metric: Metric, registry: Registry) -> int:
-    """Return what the reports of a metric within a window of the budget cost, in billionths."""
+    """Return the cost of a metric's reports within a window of the budget, in billionths."""
     return IN_WINDOW[registry.budget.window][metric.window] * metric.epsilon_nanos
 
 
@@ -212,7 +212,7 @@ def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: flo
 
 
 def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | None, Floats]:
-    """Return the best number of answers, where questions are drawn, and the epsilons."""
+    """Return the best number of answers, or None if questions are not drawn, and the epsilons."""
     if registry.budget.strategy is not Strategy.SAMPLE:
         return None, curves.fill(total, None)[1]
     filled = {answers: curves.fill(total, answers) for answers in range(1, curves.targets.size + 1)}
@@ -258,7 +258,7 @@ def _allocation(  # noqa: PLR0913, PLR0917 both sides and what they are compared
 
 
 def _floor(metric: Metric) -> float:
-    """Return the variance of an unperturbed answer: of a share among equals, or of a mean."""
+    """Return the variance of an unperturbed answer: of a share if all are equal, or of a mean."""
     analysis = analysis_of(metric)
     if analysis.squares is None:
         return analysis.width**2 / 4
@@ -313,7 +313,7 @@ class Candidates:
 
 
 def written(epsilon: float) -> str:
-    """Return an epsilon as a registry states it, rounded down but for what floats may have lost."""
+    """Return an epsilon as a registry states it, rounded down after undoing the loss of floats."""
     number = Decimal(epsilon * LOST)
     last = Decimal(1).scaleb(number.adjusted() - DIGITS + 1)
     return format(number.quantize(last, ROUND_DOWN).normalize(), "f")
@@ -325,7 +325,7 @@ def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None
     Args:
         text: a sound registry as TOML, with tables of any form: with headers, dotted or inline.
         epsilons: the new epsilon of each metric, as TOML.
-        answers: the new number of questions that a window asks. None where it stays.
+        answers: the new number of questions that a window asks. None if it does not change.
 
     """
     document = tomlkit.parse(text)
@@ -343,7 +343,7 @@ def diff(name: str, before: str, after: str) -> str:
 
 
 def _set(document: Container, keys: tuple[str, ...], value: str) -> None:
-    """Set a value. Its line keeps its spaces and its comment."""
+    """Set a value. The spaces and the comment on its line are preserved."""
     *tables, key = keys
     table = document
     for name in tables:
@@ -356,11 +356,11 @@ class Curves:
     """How the errors of all metrics fall with epsilon. All arrays have shape (metrics,).
 
     Attributes:
-        targets: the standard errors that count as one, in the metrics' units.
+        targets: the target standard errors, in the metrics' units.
         floor: the variance of one unperturbed answer, in squared units.
         noise: the variance that perturbation adds, times 4 sinh(epsilon / 2)**2.
         most: the largest epsilon.
-        reports: how many reports a window of the budget has.
+        reports: how many reports of each metric a window of the budget has.
 
     """
 
@@ -374,8 +374,8 @@ class Curves:
         """Return the epsilons at which all errors are a multiple of their targets.
 
         Args:
-            multiple: of the targets.
-            part: the fraction of the devices that answers.
+            multiple: the multiple of the targets.
+            part: the fraction of the devices that answer.
 
         """
         left = np.maximum((multiple * self.targets) ** 2 * part - self.floor, self.noise * RESOLVED)
@@ -383,11 +383,11 @@ class Curves:
         return epsilons
 
     def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
-        """Return the least multiple that a total allows, and the epsilons.
+        """Return the smallest multiple that a total allows, and the epsilons.
 
         Args:
             total: what all reports of a window may cost together.
-            answers: how many questions a window asks where they are drawn, else None.
+            answers: how many questions a window asks if they are drawn, otherwise None.
 
         """
         part = 1.0 if answers is None else answers / self.targets.size

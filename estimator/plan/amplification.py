@@ -1,17 +1,17 @@
-"""What a published tally reveals about one report, if more than the device alone is trusted.
+"""What a published tally reveals about one report, if not only the device is trusted.
 
 By itself a report is (local epsilon)-private against any reader. If the holder of the reports
 publishes only the tally of a closed window, the report also hides among the others in that tally:
 the tally is (epsilon, delta)-private with a far smaller epsilon (*central*). This assumes all of
-the following, and a tally cannot show whether it holds:
+the following, and a tally cannot show whether the assumptions are true:
 
-* Collector, store, and everybody who can read them publish only tallies of closed windows. A tally
-  that is read while it grows can be subtracted from the next reading, which leaves only a few
-  reports.
-* The counted reports are honest: randomized by the channel, with coins that nobody else knows.
-  An attacker can subtract fabricated ones, so subtract as many as there may be.
-* The answers of one device are hidden. That it reports, and the number of reports, are not. A
-  person with several devices loses more.
+* The collector, the store, and everybody who can read them publish only tallies of closed windows.
+  If a tally is read while it grows, it can be subtracted from the next reading, which leaves only a
+  few reports.
+* The counted reports are honest: randomized by the channel, with coins that nobody else knows. An
+  attacker can subtract fabricated ones, so reduce the number of reports by as many.
+* The answers of one device are hidden; the fact that it reports, and the number of its reports, are
+  not. A person with several devices loses more.
 
 The figures are for one window. A device that reports in several windows loses the sum, as with
 `composed`.
@@ -33,7 +33,7 @@ STEP = 2.0**-20
 """The relative excess that the search for epsilon may leave."""
 
 MOST_STEPS = 20
-"""After this number of steps bisection goes on. Eight are usual from a thousand reports on."""
+"""After this many steps, bisection takes over. With a thousand reports, eight are usual."""
 
 
 def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest: int = 0) -> float:
@@ -42,11 +42,11 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
     See `estimator.plan.blanket`.
 
     Args:
-        reports: in the tally, at least 1.
-        blanket: of the channel of every report.
-        delta: from 0 to 1. At 2**-100 and below no amplification can be shown.
-        dishonest: the number of reports that may be made up, or known otherwise. The report in
-            question is always honest.
+        reports: the number of reports in the tally, at least 1.
+        blanket: the blanket of the channel of every report.
+        delta: from 0 to 1. At 2**-100 and below, no amplification can be shown.
+        dishonest: the number of reports that may be made up, or otherwise known. The victim's
+            report is always honest.
 
     Raises:
         ValueError: naming the argument that is out of range.
@@ -70,11 +70,11 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 
 
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
-    """Return an epsilon whose delta is too large, and a close one whose delta is not.
+    """Return an epsilon whose delta is too large, and one close to it whose delta is not.
 
-    Bisection needs two or three times as many steps. The logarithm of delta is nearly a straight
-    line against the square of epsilon, which false positions follow (Dowell & Jarratt 1971, "A
-    modified regula falsi method", the Illinois method).
+    The logarithm of delta is nearly a straight line against the square of epsilon, so this uses
+    false position (Dowell & Jarratt 1971, "A modified regula falsi method", the Illinois method).
+    Bisection would need two or three times as many steps.
 
     Args:
         shuffled: the law.
@@ -111,7 +111,7 @@ def shuffled_delta(reports: int, blanket: Blanket, epsilon: float, *, dishonest:
         blanket: as for `shuffled_epsilon`.
         epsilon: of the tally, at least 0.
         dishonest: as for `shuffled_epsilon`.
-        tail: a probability that is ignored on each side of a sum over all reports, and allowed for.
+        tail: a probability cut off on each side of a sum over all reports, and added to delta.
 
     Raises:
         ValueError: naming the argument that is out of range.
@@ -125,12 +125,12 @@ def shuffled_delta(reports: int, blanket: Blanket, epsilon: float, *, dishonest:
 def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
     """Return the epsilon of several tallies together at a delta, rounded up.
 
-    They may be those of the metrics in one upload. Each metric is tallied by itself, which shuffles
-    its reports separately. A device loses the sum over all of them (Dwork & Roth 2014, theorem
-    3.16), whichever it answered. Each tally gets an equal part of delta.
+    The tallies may be those of the metrics in one upload. Each metric is tallied separately, and so
+    its reports are shuffled separately. A device loses the sum over all tallies (Dwork & Roth 2014,
+    theorem 3.16), whichever metrics it answered. Each tally gets an equal part of delta.
 
-    If whole uploads were published in random order instead, one message would be all symbols of an
-    upload. Their local epsilons would add up *before* the amplification,
+    If whole uploads were published in random order instead, one message would consist of all
+    symbols of an upload. Their local epsilons would add up *before* the amplification,
     ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``, usually to much more.
 
     Args:
@@ -147,14 +147,14 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 
     They are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018, "Privacy
     amplification by subsampling", theorem 9 (a sample of fixed size without replacement; one answer
-    changes). This applies to participating devices by a secret coin each, with the same bias
-    whatever their answers: given the number that did, they are a random subset.
+    changes). This applies if each device decides by a secret coin whose bias does not depend on its
+    answers: given their number, those who took part are a random subset.
 
     Args:
         epsilon: of the tally of those who took part.
         delta: of that tally.
-        rate: those who took part divided by all who threw the coin, from 0 to 1; approximately the
-            coin's bias.
+        rate: the number of those who took part over that of all who tossed the coin, from 0 to 1;
+            approximately the coin's bias.
 
     Raises:
         ValueError: if the rate is not from 0 to 1.
@@ -176,12 +176,12 @@ def _shuffled(reports: int, blanket: Blanket, dishonest: int, tail: float = TAIL
 
 
 def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> Central | None:
-    """Return what a tally of the metric reveals at a delta.
+    """Return the central loss of a tally of the metric at a delta.
 
     Returns:
         The epsilon, or None if there is none to show: while the window is open, because the tally
-        is read again; without reports; and for a channel with a delta of its own, for which no
-        amplification is shown here. Its promise for each report is in the registry.
+        will be read again; if there are no reports; and for a channel with its own delta, for which
+        no amplification is shown here. The registry states its promise for each report.
 
     """
     if not closed or reports == 0 or metric.delta > 0:
@@ -191,14 +191,14 @@ def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> C
 
 @lru_cache(maxsize=2**12)
 def _epsilon_of_tally(reports: int, blanket: Blanket, delta: float) -> float:
-    """Return the epsilon of a tally; windows that are shown again are not searched again."""
+    """Return the epsilon of a tally; it is cached for windows that are shown again."""
     return shuffled_epsilon(reports, blanket, delta)
 
 
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
-    """Return what closed tallies reveal together about a device that is in all of them.
+    """Return the total loss of a device that is in all of these closed tallies.
 
-    A channel with a delta of its own counts with its promise for each report.
+    For a channel with its own delta, its promise for each report is counted.
 
     Args:
         tallies: the metric and the number of reports of each.

@@ -1,45 +1,46 @@
 """The privacy blanket: an upper bound, in floats, on what a tally reveals about one report.
 
-The blanket of a channel gives each symbol y the least of its probabilities, over all answers. Any
-report is drawn from it with probability gamma, the sum of these, whatever the answer. Let R0 and R1
-be the laws of the symbol for the two answers in question, u = R0 / blanket and v = R1 / blanket. An
-observer who knows which other reports are not drawn from the blanket, and what they are, still sees
-the victim's report among the rest. The hockey-stick divergence at an epsilon is then E[max(0, W_1 +
-... + W_n)] / n, where W is u - e^epsilon v of a symbol of the blanket with probability gamma, and
-otherwise 0. It bounds the divergence of the tallies: it is the delta (Balle, Bell, Gascon & Nissim
-2019, "The privacy blanket of the shuffle model", CRYPTO, section 5). No decomposition gives less
-(Su et al. 2025, "Decomposition-based optimal bounds for privacy amplification via shuffling", arXiv
-2504.07414). The same holds for any smaller blanket.
+The blanket of a channel gives each symbol y its smallest probability over all answers. Any report
+is drawn from the blanket with probability gamma, the sum of these, whatever the answer. Let R0 and
+R1 be the laws of the symbol for the victim's two possible answers, u = R0 / blanket and v = R1 /
+blanket. Even an observer who knows which other reports are not drawn from the blanket, and their
+content, sees the victim's report only among the rest. The hockey-stick divergence at an epsilon is
+then E[max(0, W_1 + ... + W_n)] / n, where W is u - e^epsilon v of a symbol of the blanket with
+probability gamma, and otherwise 0. It bounds the divergence of the tallies: it is the delta (Balle,
+Bell, Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO, section 5). No
+decomposition gives a smaller one (Su et al. 2025, "Decomposition-based optimal bounds for privacy
+amplification via shuffling", arXiv 2504.07414). All this is also true of any smaller blanket.
 
 The worst pair of answers follows from convexity, for every channel. Let r = e^lambda be the largest
 ratio of a report, so that u and v are from 1 to r. Each point (u, v) is a mixture of *apart*, (r,
 1) or (1, r), with a weight of |u - v| / (r - 1), and *both*, (r, r), and *neither*, (1, 1). As W is
 linear in u and v, and max(0, .) convex, the corners reveal no less than the points (Jensen). R0 and
-R1 each sum to 1, so that three numbers say everything:
+R1 each sum to 1, so that three numbers are enough:
 
 * a, the weight of (r, 1) and that of (1, r): the total variation of R0 and R1, over r - 1;
-* that of both: s - a, with s = (1 - gamma) / (r - 1);
-* that of neither: gamma - s - a.
+* the weight of both: s - a, with s = (1 - gamma) / (r - 1);
+* the weight of neither: gamma - s - a.
 
-A greater a takes weight from both and neither, and gives it to the two that are apart. W of the one
-of them is above those of both and neither, of the other below, and the sum is the same: a
-mean-preserving spread. The worst pair is therefore the pair of the greatest total variation, and if
-that is not known, of the greatest a that leaves no weight below 0. An input that is drawn at random
-is a mixture of laws, whose total variation is no greater.
+A larger a moves weight from both and neither to the two corners that are apart. W at one of these
+is above W at both and neither, W at the other is below, and the sum is the same: a mean-preserving
+spread. Therefore the worst pair is that with the largest total variation or, if that is unknown,
+with the largest a that leaves no weight below 0. The law of an input drawn at random is a mixture
+of laws, so its total variation is no larger.
 
-A channel whose blanket is not known has at least max(R0, R1) / r for one. Then u or v is r. By the
-same exchange, a is greatest with nothing but what is apart: a = 1 / (r + 1), as in randomized
-response, which is the worst of all channels of its epsilon.
+If a channel's blanket is unknown, it is at least max(R0, R1) / r. Then u or v is r. By the same
+exchange, a is largest if all weight is apart: a = 1 / (r + 1), as in randomized response, which is
+the worst of all channels of its epsilon.
 
-K reports of the n are apart, and N of these of the one kind: fair coins decide. G is the number of
-those of neither, plus r times that of both. For x = e^epsilon the sum of all W is (r - 1) (x + 1)
-(N - K / 2) - (x - 1) (K (r + 1) / 2 + G). Its positive part, f(G), has a closed form for each K and
-G, which falls and is convex in G. Between two nodes it is at most its chord, which is at most their
-geometric interpolation times e^(L^2 / 8), where L is the difference of logarithms (Hoeffding 1963,
-lemma 1). So the greatest f(g) e^(t g) between nodes is known for any t, and E f(G) is at most this
-times E e^(-t G), a power. The best t makes nearly an equality of it; it is approximated.
+Of the n reports, K are apart, and fair coins decide that N of these are of the first kind, (r, 1).
+G is the number of reports in neither, plus r times the number of those in both. For x = e^epsilon
+the sum of all W is (r - 1) (x + 1) (N - K / 2) - (x - 1) (K (r + 1) / 2 + G). Its expected positive
+part, f(G), has a closed form for each K and G, which is decreasing and convex in G. Between two
+nodes, f is at most its chord, which is at most the geometric interpolation of the nodes times
+e^(L^2 / 8), where L is the difference of their logarithms (Hoeffding 1963, lemma 1). This gives the
+maximum of f(g) e^(t g) between nodes for any t, and E f(G) is at most this maximum times E e^(-t
+G), which is a power. For the best t, which is approximated, this is nearly an equality.
 
-The binomial laws are bounded in floats, from the side that each function names.
+The binomial laws are bounded in floats, from above or below as each function states.
 """
 
 from __future__ import annotations
@@ -57,23 +58,21 @@ from estimator.decoders.inversions import extreme_of, inversion_of
 from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
-"""From here on Stirling's series to 1/n^7 errs by less than 1 / (1188 n^9), which is below
-3e-17.
-"""
+"""From this n on, Stirling's series to 1/n^7 errs by less than 1 / (1188 n^9) < 3e-17."""
 
 FIXED_ERROR = 2.0**-43
-"""A thousand units in the last place: more than the few roundings of numbers below 128 and of a
-fraction.
+"""A thousand units in the last place: more than a few roundings of numbers below 128 and of a
+fraction add up to.
 """
 
 ERROR_PER_STEP = 2.0**-46
-"""A logarithm loses digits where two terms cancel that are at most 40 times the distance from the
+"""A logarithm loses digits if two terms cancel; these are at most 40 times the distance from the
 mean.
 """
 
 DEPTH = 32
-"""Partial quotients of the tail. The number is even, so that the omitted rest makes the tail
-smaller. Where delta is small, far from the mean, it is below the last digit.
+"""The number of partial quotients of the tail. It is even, so that omitting the rest makes the tail
+smaller. If delta is small, far from the mean, the rest is below the last digit.
 """
 
 _STIRLING = np.array([0.0] + [math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n for n in range(1, EXACT_BELOW)])
@@ -86,9 +85,9 @@ def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, comp
     Args:
         successes: from 0 to ``trials``.
         trials: whole numbers.
-        probability: of a success, above 0.
-        complement: of a failure, above 0. It is given because one minus a probability near one has
-            lost its digits.
+        probability: the probability of a success, above 0.
+        complement: the probability of a failure, above 0. It is an argument because one minus a
+            probability near one loses digits.
 
     """
     failures = trials - successes
@@ -125,7 +124,7 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
     ratio = (a + (DEPTH - 1)) / (a + (2 * DEPTH - 1))  # (a + n - 1) / (a + 2 n - 1); step n needs that of n + 1
     for n in range(DEPTH - 1, 0, -1):
         width = a + (2 * n - 1)
-        added = np.maximum(b - n, 0.0) * (n / 2) / width  # the fraction ends at 0
+        added = np.maximum(b - n, 0.0) * (n / 2) / width  # the fraction ends when this is 0
         partial = ratio * (center + 1.5 * n) + added + n
         ratio = (a + (n - 1)) / width
         fraction = ratio * (half_sum + (n - 1) / 2) * added / (partial + fraction)
@@ -134,7 +133,7 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
 
 
 def _logarithm(probability: float, complement: float) -> float:
-    """Return the logarithm of a probability, from its complement if that has more digits."""
+    """Return the logarithm of a probability, from its complement if that is more accurate."""
     return math.log(probability) if probability < complement else math.log1p(-complement)
 
 
@@ -157,38 +156,38 @@ def _deviance(count: Floats, mean: Floats) -> Floats:
 
 
 MOST_REPORTS = 2**33
-"""More reports are not counted, which cannot lower delta: the time grows with the root of their
-number.
+"""Further reports are not counted, which cannot lower delta: the time grows with the square root of
+their number.
 """
 
 MOST_EPSILON = 64.0
-"""Above it no report is expected to be drawn from the blanket, and none is counted."""
+"""Above this epsilon no report is expected to be drawn from the blanket, and none is counted."""
 
 BUCKETS = 512
-"""The number of distinguished K. In a bucket the coins are those of its greatest K, which spreads
-their sum, and the rest is that of its least. This can only raise delta. From 10**4 reports on it
-does so by less than a 100th, which is less than a 2,000th of epsilon.
+"""The number of buckets of K. In each bucket, the coins are those of its largest K, which spreads
+their sum, and the loss is that of its smallest K. This can only raise delta. From 10**4 reports on,
+it raises delta by less than a 100th, which is less than a 2,000th of epsilon.
 """
 
 POINTS = 2**14
-"""The most nodes of G, for all K together."""
+"""The maximum number of nodes of G, for all K together."""
 
 STEP = 0.125
-"""Log f falls by about as much from one node to the next, unless there are too many nodes."""
+"""Log f falls by about this much from one node to the next, unless that takes too many nodes."""
 
 TAIL = 2.0**-100
-"""The probability of K that are ignored far from the mean, on either side, and of such G."""
+"""The probability of the K, far from the mean on either side, that are ignored, and of such G."""
 
 ROUNDING = 1 + 2.0**-40
-"""Raises a sum of many positive floats, or the result of a few operations, above its rounding
-errors.
+"""Raises a sum of many positive floats, or the result of a few operations, by more than its
+rounding errors.
 """
 
 FAR = 700.0
-"""The logarithm of more than f, whose power a float holds."""
+"""Above the logarithm of any f, but small enough for a float to hold its exponential."""
 
 UNDERFLOW = 2.0**-1000
-"""More than all terms together that a float holds as zero."""
+"""More than the sum of all terms that floats round to zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +196,10 @@ class Blanket:
 
     Attributes:
         local_epsilon: lambda, above 0.
-        apart: a, the weight of the symbols that the one answer alone makes likelier.
-        both: the weight of those that both make likelier.
-        neither: the weight of all others.
+        apart: a, the weight of the symbols that only the first answer makes likelier, or only the
+            second.
+        both: the weight of the symbols that both answers make likelier.
+        neither: the weight of all other symbols.
 
     """
 
@@ -210,15 +210,15 @@ class Blanket:
 
     @classmethod
     def of_epsilon(cls, local_epsilon: float) -> Self:
-        """Return that of the worst channel of an epsilon, which is randomized response."""
+        """Return the blanket of the worst channel of an epsilon, which is randomized response."""
         return cls(local_epsilon, math.exp(-local_epsilon) / (1 + math.exp(-local_epsilon)))
 
     @classmethod
     def of_channel(cls, channel: Channel) -> Self:
-        """Return that of a channel whose own delta is 0.
+        """Return the blanket of a channel whose own delta is 0.
 
-        Each number errs by a few parts in 2^53, which the rounding of every law of `Shuffled`
-        exceeds.
+        The relative error of each number is a few times 2^-53; every law of `Shuffled` is rounded
+        up by more.
         """
         # the blanket of sets is that of their members, because a set can lack any of them
         worst, total = cls.of_epsilon(as_float(epsilon_nanos(channel))), blanket_weight(channel.last_step)
@@ -237,7 +237,7 @@ class Blanket:
 
 
 def blanket_weight(channel: Channel) -> Fraction | None:
-    """Return a weight that the blanket has at least, gamma. None if it is not known."""
+    """Return a lower bound on gamma, the weight of the blanket. None if it is not known."""
     row = inversion_of(channel)
     if row.parts is not None:
         parts = [weight for part in row.parts(channel) if (weight := blanket_weight(part)) is not None]
@@ -250,10 +250,10 @@ class Shuffled:
     """The law of the number of reports that are apart, K.
 
     Attributes:
-        blanket: of each report.
+        blanket: the blanket of each report.
         reports: n.
-        least: of each bucket, rising.
-        most: of each bucket.
+        least: the smallest K of each bucket, in rising order.
+        most: the largest K of each bucket.
         weights: the probability of each bucket, rounded up.
         tail: the probability of the G that are ignored, on either side.
         missed: the probability of every other K, whatever the victim's report, rounded up.
@@ -270,7 +270,7 @@ class Shuffled:
 
     @classmethod
     def among(cls, honest: int, blanket: Blanket, tail: float = TAIL) -> Self:
-        """Return the law for a number of honest reports, without a tail on either side."""
+        """Return the law for a number of honest reports, with a tail cut off on each side."""
         if blanket.local_epsilon > MOST_EPSILON:
             nothing = np.zeros(0)
             return cls(blanket, 1, nothing, nothing, nothing, tail, 0.0)
@@ -286,7 +286,7 @@ class Shuffled:
         return cls(blanket, reports, counts[starts], most, np.add.reduceat(masses, starts), tail, missed)
 
     def delta(self, epsilon: float) -> float:
-        """Return the divergence at an epsilon from 0 up, rounded up."""
+        """Return the divergence at an epsilon of at least 0, rounded up."""
         local = self.blanket.local_epsilon
         if epsilon >= local:
             return 0.0
@@ -328,8 +328,8 @@ class Shuffled:
         """Return f for each K and each G, rounded up; shape (buckets, nodes).
 
         It is (r - 1) (x + 1) (K - t + 1) / 2 P(N = t - 1) - (x - 1) (K (r + 1) / 2 + G) P(N >= t),
-        with t the least N for which the sum of all W is above 0. If rounding moves t by one, the
-        term that is added or left out would be zero without that rounding.
+        where t is the smallest N for which the sum of all W is above 0. If rounding moves t by one,
+        the term that is added or left out would be zero without that rounding.
         """
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         loss = math.expm1(epsilon) * drag(self.blanket, self.least[:, None], sums) * (1 - FIXED_ERROR)
@@ -365,7 +365,7 @@ def _reach(tail: float, variance: float, most: float) -> float:
     """Return how far from its mean a sum is with a chance of a tail at most, on each side.
 
     By Bernstein's inequality P(|sum - mean| >= s) <= exp(-s^2 / (2 (variance + most s / 3))) on
-    each side, where no part is further from its mean than ``most``.
+    each side, if no term is further from its mean than ``most``.
     """
     exponent = -math.log(tail)
     reach = most * exponent / 3
@@ -378,12 +378,12 @@ def drag(blanket: Blanket, apart: Floats, others: Floats) -> Floats:
 
 
 def omitted(tail: float, *, below: bool, above: bool) -> float:
-    """Return the probability of the ignored numbers. Each of them may reveal everything."""
+    """Return the probability of the ignored numbers, each of which may reveal everything."""
     return tail * (below + above)
 
 
 def least_positive(coins: Floats, loss: Floats, swing: float) -> Floats:
-    """Return the least number of the one kind, of K, at which the gain is above the loss."""
+    """Return the smallest N, the number of the first kind among K, whose gain is above the loss."""
     odd = coins % 2
     above: Floats = np.floor(loss / swing + odd / 2) + (coins - odd) / 2 + 1
     return np.minimum(above, coins + 1)
