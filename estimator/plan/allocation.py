@@ -190,7 +190,7 @@ def cost(metric: Metric, registry: Registry) -> int:
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return the cost of a window at the least epsilons; of drawn questions, of one answer."""
+    """Return the cost of a window at the smallest epsilons; with drawn questions, of one answer."""
     counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
     reports = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
     return reports * int(LEAST_EPSILON * NANOS)

@@ -9,7 +9,7 @@ the following, and a tally cannot show whether the assumptions are true:
   If a tally is read while it grows, it can be subtracted from the next reading, which leaves only a
   few reports.
 * The counted reports are honest: randomized by the channel, with coins that nobody else knows. An
-  attacker can subtract fabricated ones, so reduce the number of reports by as many.
+  attacker can subtract fabricated ones, so do not count as many reports as may be fabricated.
 * The answers of one device are hidden; the fact that it reports, and the number of its reports, are
   not. A person with several devices loses more.
 
@@ -33,7 +33,7 @@ STEP = 2.0**-20
 """The relative excess that the search for epsilon may leave."""
 
 MOST_STEPS = 20
-"""After this many steps, bisection takes over. With a thousand reports, eight are usual."""
+"""After this many steps, bisection takes over. From a thousand reports on, eight are usual."""
 
 
 def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest: int = 0) -> float:
@@ -147,8 +147,8 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 
     They are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018, "Privacy
     amplification by subsampling", theorem 9 (a sample of fixed size without replacement; one answer
-    changes). This applies if each device decides by a secret coin whose bias does not depend on its
-    answers: given their number, those who took part are a random subset.
+    changes). This applies if a secret coin decides whether a device takes part, with a bias that
+    does not depend on its answers: given their number, those who took part are a random subset.
 
     Args:
         epsilon: of the tally of those who took part.

@@ -196,8 +196,7 @@ class Blanket:
 
     Attributes:
         local_epsilon: lambda, above 0.
-        apart: a, the weight of the symbols that only the first answer makes likelier, or only the
-            second.
+        apart: a, the weight of the symbols that only one given answer makes likelier.
         both: the weight of the symbols that both answers make likelier.
         neither: the weight of all other symbols.
 
@@ -353,7 +352,7 @@ class Shuffled:
         return tilt
 
     def _others(self) -> tuple[Floats, Floats]:
-        """Return what a report that is not apart adds to G, rising, and the chances of that."""
+        """Return the values that a report not apart may add to G, rising, and their chances."""
         pairs = [(1.0, self.blanket.neither), (math.exp(self.blanket.local_epsilon), self.blanket.both)]
         values, chances = zip(
             *((value, chance / self.blanket.rest) for value, chance in pairs if chance > 0), strict=True
@@ -362,7 +361,7 @@ class Shuffled:
 
 
 def _reach(tail: float, variance: float, most: float) -> float:
-    """Return how far from its mean a sum is with a chance of a tail at most, on each side.
+    """Return a distance from its mean that a sum reaches on each side with at most chance tail.
 
     By Bernstein's inequality P(|sum - mean| >= s) <= exp(-s^2 / (2 (variance + most s / 3))) on
     each side, if no term is further from its mean than ``most``.

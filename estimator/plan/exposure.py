@@ -1,27 +1,27 @@
 """The most a device reveals in a window, a month, a year and its life.
 
-Sums are exact integers, bounded by the ceilings as the ledger keeps them.
+Sums are exact integers, bounded by the ceilings in the same way as in the ledger.
 
 The loss of a report is that of its worst pair of answers. If every symbol separates two answers
 either by the whole epsilon or not at all, the loss has three values, and the worst pair of answers
-is the one with the fewest symbols in common. A report of a tree is one of a random level, and
-reveals no more than if the answers were such a pair on all levels. A set or a rounded number is a
-mixture of inputs, which by convexity reveals no more than its worst pair of inputs. Every other
+is the one with the fewest symbols in common. A report of a tree is a report of a random level, and
+reveals no more than if the answers were a worst pair on all levels. A set or a rounded number is a
+mixture of inputs, which by convexity reveals no more than the worst pair of inputs. Every other
 channel is treated as the worst one of its epsilon.
 
 The worst pair of answers of a channel has a privacy loss, the logarithm of the ratio of a symbol's
-probabilities. The loss of several reports is the sum of theirs, and its distribution gives for
-every delta the least epsilon that holds (Dwork & Rothblum 2016, "Concentrated differential
+probabilities. The loss of several reports is the sum of their losses, and its distribution gives
+the smallest valid epsilon for every delta (Dwork & Rothblum 2016, "Concentrated differential
 privacy", section 1; Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees
 using FFT"). For randomized response the sum is exact and the result is the optimum of Kairouz, Oh &
 Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3. Losses of different
-sizes are placed on a common grid, each moved up to the next point once; the parts that are cut off
-count as delta.
+sizes are placed on a common grid, and each is moved up to the next point once; the parts that are
+cut off are added to delta.
 
-If a ceiling and not the calendar limits the reports, any mixture of them may have been sent. The
-moments of the loss bound it, with the costliest mixture at each order. This is a Rényi filter
-(Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter", section 4), so it also
-holds if earlier answers decide later questions.
+If the reports are limited by a ceiling and not by the calendar, any mixture of them may have been
+sent. The moments of the loss then bound it, with the costliest mixture at each order. This is a
+Rényi filter (Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter", section 4),
+so it is also valid if earlier answers decide later questions.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import BISECTIONS
 
 CELLS = 2**16
-"""Of the grid: a hundred different losses together are moved up by less than a part in 500 of the
-span.
+"""The number of points of the grid: a hundred different losses together are moved up by less than
+1/500 of the span.
 """
 
 CUT = 2.0**-12
-"""The fraction of delta that all tails together may lose by cutting."""
+"""The fraction of delta that may be spent on cutting off all tails together."""
 
 ROUNDING = 1 + 2.0**-40
 """More than the factor by which floats may have rounded a sum of losses down."""
@@ -69,16 +69,16 @@ ORDERS = 2.0 ** np.arange(-8, 16, 0.125)
 """Orders of the moments that are tried. The bound hardly changes between two neighbors."""
 
 ROUNDED = 1 + 2.0**-48
-"""A probability times this is above the exact one, whatever the rounding of floats."""
+"""A probability times this is above the exact one, despite the rounding of floats."""
 
 MOST_COMPOSED = 10**6
-"""Up to this number of reports of one loss its distribution is added up; more are bounded by
+"""The maximum number of reports with one loss whose distribution is computed; more are bounded by
 moments.
 """
 
 
 def loss_of(channel: Channel) -> PrivacyLoss:
-    """Return the privacy loss of one report, whatever was reported before."""
+    """Return the privacy loss of one report, regardless of earlier reports."""
     worst = PrivacyLoss.worst(as_float(epsilon_nanos(channel)), float(channel.last_step.delta) * ROUNDED)
     return worst._replace(extreme=min(worst.extreme, extreme_of(channel) * ROUNDED))
 
@@ -108,7 +108,7 @@ def exposures(registry: Registry, today: date, delta: float) -> tuple[Exposure, 
     Args:
         registry: the questions and the ceilings.
         today: the first day on which the device reports.
-        delta: of the tight figures.
+        delta: the delta of the tight figures.
 
     """
     return tuple(_exposure(registry, horizon, today, delta) for horizon in Horizon)
@@ -130,9 +130,9 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
 
 
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
-    """Return the most that the deltas of all reports in a horizon add up to.
+    """Return the maximum sum of the deltas of all reports in a horizon.
 
-    The ceiling of the ledger bounds them, but not over several windows of a browser that wipes it.
+    The ledger's ceiling bounds this sum, except over several windows if a browser wipes the ledger.
     """
     budget = registry.budget
     attos = sum(
@@ -145,15 +145,15 @@ def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
 
 
 def _tight(possible: list[MetricReports], together: list[MetricReports], most: int, delta: float) -> float:
-    """Return the least epsilon that is known to hold at a delta.
+    """Return the smallest epsilon known to be valid at a delta.
 
     Args:
         possible: the possible reports, within the ceiling.
-        together: the same; of drawn questions, those of the largest epsilon. Each of these counts
-            as the worst channel of its epsilon, because another drawn question may reveal more at a
-            smaller epsilon.
+        together: the same; if questions are drawn, only those with the largest epsilon. Each of
+            these is treated as the worst channel of its epsilon, because another drawn question may
+            reveal more at a smaller epsilon.
         most: the ceiling, in billionths.
-        delta: what remains of it for the losses.
+        delta: the part of delta that remains for the losses.
 
     """
     reports = _by_loss(possible)
@@ -182,11 +182,11 @@ def _pure(metric: Metric) -> PrivacyLoss:
 
 
 class PrivacyLoss(NamedTuple):
-    """The privacy loss of a report for its worst pair of answers: one of epsilon, 0 and -epsilon.
+    """The privacy loss of a report for its worst pair of answers: epsilon, 0 or -epsilon.
 
     Attributes:
         epsilon: rounded up.
-        extreme: the probability that the loss is epsilon, under the answer for which it is.
+        extreme: the probability, under the likelier answer, that the loss is epsilon.
         delta: the probability that the loss has no bound.
 
     """
@@ -199,8 +199,8 @@ class PrivacyLoss(NamedTuple):
     def worst(cls, epsilon: float, delta: float = 0.0) -> PrivacyLoss:
         """Return the loss of randomized response.
 
-        No channel of the same epsilon and delta has more (Kairouz, Oh & Viswanath 2015, theorem
-        3.1).
+        No channel of the same epsilon and delta has a larger loss (Kairouz, Oh & Viswanath 2015,
+        theorem 3.1).
         """
         return cls(epsilon, 1 / (1 + math.exp(-epsilon)), delta)
 
@@ -231,7 +231,7 @@ class _LossDistribution:
     def cut(self, tail: float) -> _LossDistribution:
         """Return the distribution without tails.
 
-        The upper tail has no bound any more; the lower one is moved up.
+        The upper tail is counted as unbounded; the lower one is moved up.
         """
         keep_to = self.masses.size - int((np.cumsum(self.masses[::-1]) <= tail).sum())
         keep_from = int((np.cumsum(self.masses[:keep_to]) <= tail).sum())
@@ -249,7 +249,7 @@ class _LossDistribution:
 
         Args:
             reports: their number.
-            tail: the probability that may be cut off on either side, in total.
+            tail: the total probability that may be cut off on each side.
 
         """
         share, doubled, summed = tail / (4 * reports), self, _LossDistribution(0, np.ones(1))
@@ -292,12 +292,12 @@ def bounded_epsilon(
     ceiling: int,
     delta: float,
 ) -> float:
-    """Return an epsilon at a delta for every choice of reports within a ceiling of charges.
+    """Return an epsilon that is valid at a delta for all choices of reports within a ceiling.
 
     Args:
-        reports: the most reports of each loss; infinite if only the ceiling limits them.
-        charges: the charge of each, above 0.
-        ceiling: the most that all charges add up to.
+        reports: the maximum reports of each loss; infinite if only the ceiling limits them.
+        charges: the charge of one report of each loss, above 0.
+        ceiling: the maximum sum of all charges.
         delta: by how much a probability may exceed e^epsilon times another history's, above 0. The
             delta of the reports themselves is ignored.
 
@@ -322,7 +322,7 @@ def _distribution_of(loss: PrivacyLoss) -> _LossDistribution:
 
 
 def _on_grid(law: _LossDistribution, epsilon: float, step: float) -> _LossDistribution:
-    """Return the distribution on the grid of a step, with every loss moved up to the next point."""
+    """Return the distribution on the grid of a step, with each loss moved up to the next point."""
     points = np.ceil((law.first + np.arange(law.masses.size)) * (epsilon / step)).astype(np.int64)
     first = int(points[0])
     return _LossDistribution(first, np.bincount(points - first, law.masses).astype(np.float64), law.unbounded)
@@ -331,7 +331,7 @@ def _on_grid(law: _LossDistribution, epsilon: float, step: float) -> _LossDistri
 def _convolved(laws: list[_LossDistribution]) -> tuple[_LossDistribution, float]:
     """Return the distribution of the sum, and a bound on its rounding error.
 
-    The bound holds for the mass of any set of points. The error of a transform is below log2 n
+    The bound is valid for the mass of any set of points. The error of a transform is below log2 n
     units in the last place of its length (Higham 2002, "Accuracy and stability of numerical
     algorithms", theorem 24.2); that of a sum of n points is at most sqrt(n) times as large.
     """

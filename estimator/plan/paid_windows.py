@@ -1,9 +1,9 @@
-"""In which windows the ceilings pay for every answer that a device is asked for.
+"""The windows in which the ceilings pay for every answer that a device is asked for.
 
-Every sum is the most that may have been charged by a day, whatever order the answers come in and on
-whichever days of their windows. It holds each window that has begun, also in each month that the
-window touches. Of drawn questions the costliest count for all. So within the ceilings an answer is
-surely paid for, and beyond them it may not be.
+Every sum is the maximum that may have been charged by a day, for any order of the answers and any
+days within their windows. It includes each window that has begun, in every month that the window
+touches. If questions are drawn, the costliest ones are counted. So an answer within the ceilings is
+certainly paid for, and one beyond them may not be.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from estimator.results.estimate import Record, says
 from estimator.words import plural
 
 YEARS: Final = 10
-"""How far a plan looks ahead if a question does not expire."""
+"""How many years a plan looks ahead if a question does not expire."""
 
 DAY: Final = timedelta(days=1)
 
@@ -53,14 +53,14 @@ class PaidWindows(Record, frozen=True):
 
 
 class _Begun(NamedTuple):
-    """A window that has begun, and the most that it costs."""
+    """A window that has begun, and its maximum cost."""
 
     last_day: date
     cost: Cost
 
 
 class _Sums:
-    """The most that may have been charged by a day."""
+    """The maximum that may have been charged by a day."""
 
     def __init__(self, registry: Registry, today: date) -> None:
         self._registry = registry
@@ -72,7 +72,7 @@ class _Sums:
         self._periods = self._periods_of_month = 0
 
     def spent(self, day: date) -> Spent:
-        """Take a day, after the one before, and return what may be spent by its end."""
+        """Add the next day, and return the maximum that may be spent by its end."""
         if day.day == 1 and day != self._today:
             self._earlier_months += self._of_month()
             self._month = [begun for begun in self._month if begun.last_day >= day]
@@ -127,10 +127,10 @@ class _Sums:
 
 
 def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
-    """Return when ceilings may deny an answer, in the order of time.
+    """Return the periods in which ceilings may deny an answer, in chronological order.
 
-    A device that paces participates in as many windows as can be paid for: `participations` says in
-    how many.
+    There are none if devices pace: such a device participates in only as many windows as can be
+    paid for, as `participations` returns.
     """
     end = _end(registry, today)
     exhausted: list[Exhaustion] = []
@@ -157,10 +157,10 @@ def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
 
 
 def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -> PaidWindows | None:
-    """Return in which windows of a metric every answer is paid for; None if in all of them."""
+    """Return the windows of a metric in which every answer is paid for; None if these are all."""
     if not exhausted:
         return None
-    # A count is paid for when its window has ended, and the next one may be paid for before.
+    # A count is charged after its window has ended, and the next window may be charged before that.
     wait = DAY if metric.kind.call != "record" else timedelta()
     return _paid(metric.window, today, _last_day(metric, today), wait, tuple(exhausted))
 
@@ -169,7 +169,7 @@ def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -
 def _paid(
     kind: WindowKind, today: date, end: date, wait: timedelta, exhausted: tuple[Exhaustion, ...]
 ) -> PaidWindows | None:
-    """Return the paid windows until a day; questions often share it."""
+    """Return the paid windows until a day; cached because questions often share that day."""
     firsts = [exhaustion.first_day for exhaustion in exhausted]
     paid = windows = 0
     until: date | None = None
@@ -185,21 +185,21 @@ def _paid(
 
 
 def participations(registry: Registry, today: date) -> Fraction:
-    """Return in which part of the windows a device that paces participates.
+    """Return the fraction of the windows in which a device that paces participates.
 
-    It is whole windows, as many as every ceiling pays for until the last question expires.
+    Only whole windows count: as many as every ceiling pays for until the last question expires.
     """
     windows = _windows(registry, today)
     return Fraction(min(windows, *_affordable(registry, today).values()), windows) if windows else Fraction(1)
 
 
 def _windows(registry: Registry, today: date) -> int:
-    """Return the number of windows until the last question expires, of which each does."""
+    """Return the number of windows until the last question expires; every question does."""
     return max((windows_left(metric, today) or 0 for metric in registry.metrics.values()), default=0)
 
 
 def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
-    """Return in how many windows each ceiling lets a device that paces participate."""
+    """Return the number of windows in which each ceiling lets a device that paces participate."""
     budget, windows = registry.budget, _windows(registry, today)
     left = [(metric.cost, number) for metric in registry.metrics.values() if (number := windows_left(metric, today))]
     nanos, attos = (sum(cost[part] * number for cost, number in left) for part in range(2))
@@ -215,7 +215,7 @@ def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
 
 
 def ceiling_notes(registry: Registry, today: date) -> list[str]:
-    """Return a sentence for each ceiling that does not pay for everything that is asked."""
+    """Return a sentence for each ceiling that does not pay for all requested answers."""
     budget = registry.budget
     device = "storage" if budget.may_be_wiped else "device"
     exhausted = exhaustions(registry, today)
@@ -254,7 +254,7 @@ def _of_window(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _of_pace(registry: Registry, today: date) -> Iterator[str]:
-    """Yield where pacing helps nothing, for it goes by the lifetime ceiling alone."""
+    """Yield a sentence if pacing does not help, because it follows the lifetime ceiling alone."""
     if registry.budget.strategy is not Strategy.PACE:
         return
     windows, affordable = _windows(registry, today), _affordable(registry, today)
@@ -268,12 +268,12 @@ def _of_pace(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _before(budget: Budget, today: date, day: date) -> int:
-    """Return how many windows of the budget begin before the one that holds a day."""
+    """Return how many windows of the budget begin before the one that contains a day."""
     return windows_until(Window.on(budget.window, today), day) - 1
 
 
 def _by_month(kind: WindowKind, today: date, end: date) -> Counter[tuple[int, int]]:
-    """Return how many windows of a day or later begin in each month until an end."""
+    """Return how many windows begin in each month, from the window of today to that of the end."""
     first = Window.on(kind, today)
     days = [later(first, number).first_day for number in range(windows_until(first, end))]
     return Counter((day.year, day.month) for day in days)
@@ -284,7 +284,7 @@ def _end(registry: Registry, today: date) -> date:
 
 
 def _last_day(metric: Metric, today: date) -> date:
-    """Return the last day on which a window of a metric may begin, as far as a plan looks."""
+    """Return the last day on which a window of a metric may begin, within a plan's horizon."""
     year = today.year + YEARS
     farthest = date(year, today.month, min(today.day, 28)) if year <= LATEST_YEAR else date(LATEST_YEAR, 12, 31)
     return farthest if metric.expires is None else min(metric.expires, farthest)

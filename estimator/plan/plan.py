@@ -1,6 +1,6 @@
 """A plan, before any data: how precise each metric will be, and what a device reveals.
 
-A sentence says what a year of all answers reveals.
+It also has the sentence on how much a year of all answers reveals.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import Z
 
 OF_DEVICES: Final = "lower lifetime or per_month, or ask less often"
-"""What lowers the year of a device that keeps its ledger."""
+"""The ways to lower the yearly loss of a device that keeps its ledger."""
 
 OF_BROWSERS: Final = "lower per_window, or ask less often"
-"""What lowers the year of a browser that may wipe its ledger: lifetime and month restart then."""
+"""The same for a browser that may wipe its ledger, which restarts lifetime and per_month."""
 
 
 def year_words(registry: Registry, today: date) -> str:
-    """Return in a sentence what a year of all answers reveals, from a day on."""
+    """Return a sentence on how much all answers reveal in the year that begins on a day."""
     nanos = most_nanos(registry, Horizon.YEAR, today)
     delta = own_delta(registry, Horizon.YEAR, today)
     loss = f"epsilon {as_float(nanos):.9g}" + (f" and delta {float_ceiling(delta):.9g}" if delta else "")
@@ -61,13 +61,13 @@ def year_words(registry: Registry, today: date) -> str:
 
 
 def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
-    """Return a sentence if a year of all answers reveals more than a given epsilon.
+    """Return a sentence if all answers of a year reveal more than a given epsilon, else nothing.
 
     Args:
         nanos: the loss of the year in billionths of epsilon.
         most: the epsilon that is allowed.
-        may_be_wiped: whether devices are browsers that may wipe their ledger, whose year has no
-            ceiling but that of its windows.
+        may_be_wiped: whether devices are browsers that may wipe their ledger, so that only the
+            ceiling of each window limits their year.
 
     """
     if nanos <= most * NANOS:
@@ -77,7 +77,7 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""The share of a text for which a plan says how many devices find it."""
+"""The share of a text for which a plan states the number of devices that finds it."""
 
 DELTA: Final = 1e-6
 """One in a million: the usual delta of epsilon for many reports together."""
@@ -90,10 +90,10 @@ class PlanRequest:
     Attributes:
         population: how many devices there are.
         today: the UTC day on which the plan begins.
-        delta: of the tight figures of what a device reveals.
+        delta: the delta of the tight figures on what a device reveals.
         target_errors: the requested standard error of each metric, in the metric's units.
-        windows: how many of them are judged together. None for those that a budget is spread over.
-        people: the answers to numbers, where they are known, for the clips that suit them.
+        windows: how many windows are judged together. None for as many as a budget is spread over.
+        people: known answers to numbers, from which suitable clips are found.
 
     """
 
@@ -265,9 +265,9 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 def answering(registry: Registry, today: date) -> Fraction:
     """Return the fraction of the devices that answers a question in a window, on average.
 
-    A device that paces participates in one window of as many as its budget must last for. What else
-    a ceiling does not pay for is left out: `MetricPlan.paid_windows` says in which windows that is
-    nothing.
+    A device that paces participates only in a fraction of the windows, which is included here.
+    Other answers that a ceiling does not pay for are not: `MetricPlan.paid_windows` has the windows
+    in which every answer is paid for.
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
     metrics = [metric for name, metric in registry.metrics.items() if left[name] != 0]
@@ -280,10 +280,10 @@ def answering(registry: Registry, today: date) -> Fraction:
 
 
 def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, paid: PaidWindows | None) -> int:
-    """Return over how many windows a question is judged: no more than the ceilings pay for.
+    """Return how many windows a question is judged over: no more than the ceilings pay for.
 
-    A device that paces answers in few of the windows until the questions expire, so its budget is
-    made for all of them.
+    A device that paces answers in only a few of the windows until the questions expire, so it is
+    judged over all of them.
     """
     left = windows_left(metric, request.today) if paid is None else paid.paid
     if request.windows is None and registry.budget.strategy is not Strategy.PACE:
@@ -333,7 +333,7 @@ def _mean_error(analysis: Analysis[Any], error: float) -> MeanError:
 
 
 def unseen(registry: Registry, population: int, today: date) -> list[str]:
-    """Return a sentence for each question that would show nothing with so many devices."""
+    """Return a sentence for each question that would show nothing with this many devices."""
     part = answering(registry, today)
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     shows_nothing = [metric for metric in asked if _shows_nothing(metric, int(population * part))]
@@ -342,7 +342,7 @@ def unseen(registry: Registry, population: int, today: date) -> list[str]:
 
 
 def _shows_nothing(metric: Metric, reports: int) -> bool:
-    """Whether no share would be seen, or the interval of the mean be as long as its range."""
+    """Whether no share would be seen, or the mean's interval would be as long as its range."""
     analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
     if reports == 0:
         return True
@@ -380,9 +380,9 @@ def _strata(analysis: Analysis[Any], reports: int) -> StrataPlan | None:
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
-    """Return the loss of a window's tally by shuffling, and because nobody knows who took part.
+    """Return the loss of a window's tally, if it is shuffled and nobody knows who took part.
 
-    Of a question with public strata, it is that of one stratum's tally, if all are of one size.
+    With public strata, it is the loss of one stratum's tally, if all have the same size.
     """
     shuffled = central_of(metric, reports // max(1, len(metric.strata)), delta, closed=True)
     if shuffled is None or part == 1:

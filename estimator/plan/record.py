@@ -1,7 +1,7 @@
-"""The record of a deployment, as the registry of OpenDP and NIST wants it (tier 3).
+"""The record of a deployment, in the form required by the registry of OpenDP and NIST (tier 3).
 
 Everything that follows from `metrics.toml` is computed: what is protected, by how much, by which
-mechanisms, and what is not protected. Where only the team knows the answer, the text begins with
+mechanisms, and what is not protected. If only the team knows an answer, its text begins with
 `FILL_IN`.
 
 Source: the schema of the Differential Privacy Deployments Registry in its form of 2026
@@ -28,7 +28,7 @@ from estimator.plan.exposure import own_delta
 FILL_IN: Final = "FILL IN"
 
 GUESSES: Final = {"data_curator_type": f"{FILL_IN}: Government, Industry or Nonprofit"}
-"""Fields that must be one of some words, and which of them only the team knows."""
+"""Fields that accept only certain words, of which only the team knows the right one."""
 
 _CHOSEN: Final = {
     Strategy.SPLIT: "a device answers every question in every window",
@@ -43,7 +43,7 @@ def deployment_record(registry: Registry, today: date, population: int | None) -
     Args:
         registry: the questions and the ceilings.
         today: the day of the first publication.
-        population: how many devices there are; None if nobody knows.
+        population: how many devices there are; None if unknown.
 
     """
     say = registry.sentences(ENGLISH)
@@ -70,14 +70,14 @@ def deployment_record(registry: Registry, today: date, population: int | None) -
 
 
 def left_out(population: int | None) -> str:
-    """Return which fields a record lacks, and how to add them."""
+    """Return a text on the fields that a record lacks, and how to add them."""
     sector = "data_product_sector is left out: add Technology, Healthcare, Education, Government, Energy or Finance"
     units = "number_of_privacy_units is left out: name the number of devices with --population"
     return sector if population is not None else f"{sector}\n{units}"
 
 
 def as_yaml(record: Mapping[str, Any]) -> str:
-    """Return a record as YAML. A comment marks what is a guess, where the schema allows no text."""
+    """Return a record as YAML. A comment marks each guess in a field that allows no free text."""
     return "".join(f"{line}\n" for line in _lines(record))
 
 
@@ -132,7 +132,7 @@ def _answers(metric: Metric, say: Sentences) -> str:
 
 
 def _unprotected(registry: Registry) -> Iterator[str]:
-    """Yield what the reports, or that there are any, tell without randomness."""
+    """Yield what the reports, or their existence, reveal without randomization."""
     yield "That a device participates, when it uploads, and its network address while it is connected."
     yield "How many reports each question has in a window, and so about how many devices participate."
     silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]
@@ -166,7 +166,7 @@ def _privacy_loss(registry: Registry, today: date, population: int | None) -> di
 
 
 def _parameters(registry: Registry, today: date) -> Iterator[str]:
-    """Yield the loss of each report, and of all reports of a device by the period."""
+    """Yield the loss of each report, and that of all reports of a device in each period."""
     for name, metric in registry.metrics.items():
         yield f"`{name}`: epsilon {metric.epsilon_nanos / NANOS:g} a report, rounded up from the exact law"
     for horizon in Horizon:

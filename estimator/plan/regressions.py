@@ -1,4 +1,4 @@
-"""What a change of a registry would cost its users: warnings for a check before a release."""
+"""The cost of a registry's change to its users: warnings for a check before a release."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CARRIED_OVER = "what was spent keeps its day and counts towards the new period, 
 
 
 def regressions(old: Registry, new: Registry) -> list[str]:
-    """Return a line for each change after which a device may give away more than before."""
+    """Return a line for each change that lets a device reveal more than before."""
     lines = list(_of_budget(old.budget, new.budget))
     for name, metric in new.metrics.items():
         if name in old.metrics:
@@ -31,7 +31,7 @@ def regressions(old: Registry, new: Registry) -> list[str]:
 
 
 def remarks(old: Registry, new: Registry) -> list[str]:
-    """Return a line for each change that only seems to give away more."""
+    """Return a line for each change that only seems to reveal more."""
     before, after = old.budget, new.budget
     if before.window is after.window or _loosened_by_period(before, after) is not None:
         return []
@@ -40,7 +40,7 @@ def remarks(old: Registry, new: Registry) -> list[str]:
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
-    """Return what a device may spend more because the first ceiling has another period, or None."""
+    """Return what more a device may spend because per_window has another period, or None."""
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
         return f"each {new.window} may cost what each {old.window} might"
     if new.window is old.window:
@@ -104,7 +104,7 @@ def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:
 
 
 def _cost(metric: Metric) -> str:
-    """Return what a metric costs a device, in words."""
+    """Return in words how much a metric costs a device."""
     each = f"a report of a {metric.window} costs {_shown(metric.epsilon_nanos)}"
     year = f"a year up to {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
     return f"{each}, {year}, as far as the ceilings allow"

@@ -1,10 +1,10 @@
-"""The target of a metric, a standard error, and what would be seen with so many reports.
+"""The target of a metric, a standard error, and what a number of reports would reveal.
 
 The smallest share that would be seen has an interval above 0 with a probability of 80%. The
-interval is the 95% interval of the report, of one value by itself. Where the support of a value is
-binomial, the least count whose interval lies above 0 is found first, and then the share at which
-that count is reached often enough. Elsewhere the estimate is taken to be normal, with the variance
-of the worst population that has the share.
+interval is the 95% interval of the report for one value alone. If the support of a value is
+binomial, the search first finds the smallest count whose interval lies above 0, and then the share
+at which that count is reached often enough. Otherwise it treats the estimate as normal, with the
+variance of the worst population that has the share.
 """
 
 from __future__ import annotations
@@ -23,28 +23,26 @@ from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, POWER,
 from estimator.statistics.intervals import at_most, binomial_intervals
 
 USUAL: Final = 0.01
-"""The target where none is named: one in a hundred for a share, one percent of the range for a
-mean.
-"""
+"""The default target: one in a hundred for a share, one percent of the range for a mean."""
 
 
 def unit_variance(metric: Metric) -> float:
     """Return the worst variance of one report, in squared units.
 
-    It is that of a share, of a named text, or else of the mean.
+    It is the variance of a share, of a named text, or otherwise of the mean.
     """
     variance = analysis_of(metric).report_variance
     return math.inf if variance is None else variance
 
 
 def usual_variance(metric: Metric) -> float:
-    """Return the variance of one report where all shares are alike; of a mean, the worst one.
+    """Return the variance of one report if all shares are equal; for a mean, the worst one.
 
     In squared units.
 
-    ``auto`` chooses mechanisms by this variance, so it falls with epsilon without leaps. The worst
-    variance leaps: at some epsilons a design takes over that is better for rare values and worse
-    for common ones.
+    ``auto`` chooses mechanisms by this variance because it falls continuously with epsilon. The
+    worst variance jumps: at some epsilons another design takes over, which is better for rare
+    values and worse for common ones.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -52,7 +50,7 @@ def usual_variance(metric: Metric) -> float:
 
 
 def usual_error(metric: Metric) -> float:
-    """Return the target where none is named."""
+    """Return the default target."""
     analysis = analysis_of(metric)
     return USUAL if analysis.squares is not None else USUAL * analysis.width
 
@@ -69,14 +67,14 @@ def reports_needed(variance: float, error: float) -> int:
 
 
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
-"""For differences of strata: who compares two releases acts on what is not seen."""
+"""For differences of strata: people who compare two releases also act on seeing no difference."""
 
 
 def smallest_difference(variance: float, reports: int) -> float | None:
     """Return the smallest difference of two strata that would be seen 9 times in 10.
 
-    It is seen if its own 95% interval excludes 0: before the correction for other comparisons.
-    None without reports.
+    It is seen if its own 95% interval excludes 0, before the correction for other comparisons.
+    Return None without reports.
 
     Args:
         variance: n times the variance of the figure in one stratum, in the worst population.
@@ -87,10 +85,10 @@ def smallest_difference(variance: float, reports: int) -> float | None:
 
 
 def smallest_share(squares: Squares, reports: int) -> float | None:
-    """Return the smallest share that would be seen. None if not even the share 1 would be.
+    """Return the smallest share that would be seen. None if not even a share of 1 would be.
 
     Args:
-        squares: of the channel.
+        squares: the mean squares of the channel.
         reports: n.
 
     """
@@ -114,7 +112,7 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 
 
 def least_count(other: float, reports: int) -> int | None:
-    """Return the least count of support whose interval lies above ``other``, or None."""
+    """Return the smallest count of support whose interval lies above ``other``, or None."""
 
     def is_above(count: int) -> bool:
         return bool(binomial_intervals(np.array([count]), reports)[0][0] > other)

@@ -1,13 +1,13 @@
-"""What several windows show together: the error of a figure, and the smallest change that is seen.
+"""The results of several windows together: a figure's error, and the smallest change that is seen.
 
-The same people may answer in every window, as in a report (`estimator.report.same_people`). So of
-the variance v of one report, in the worst population, a part L may last, and only v - L is new in
-each window. With n reports in each of k windows, the variance of a figure
+The same people may answer in every window, as in a report (`estimator.report.same_people`). So a
+part L of the variance v of one report, in the worst population, may persist, and only v - L is new
+in each window. With n reports in each of k windows, the variance of a figure
 
 * over k windows is at most (v - L) / (k n) + L / n;
-* over k windows, less that over the k windows before, is at most
-  2 (v - L) / (k n) + 2 L / n + 2 min(L, 1/4) / n on a range of length 1. People whose answers are
-  opposed before and after reach it.
+* over k windows, less that over the k windows before, is at most 2 (v - L) / (k n) + 2 L / n + 2
+  min(L, 1/4) / n on a range of length 1. This maximum is reached if people give opposite answers
+  before and after.
 
 A change is seen if ``report --since`` says that the figure is higher or lower since then: its
 p-value is at most 5% after the correction for every figure of every question that is compared. That
@@ -49,7 +49,7 @@ MIDDLE: Final = np.array([0.5])
 """The share, or the mean on a range of length 1, at which people differ most."""
 
 OPPOSED: Final = 0.25
-"""The most by which answers of the same people can be opposed, which are 1/2 on average."""
+"""The maximum term for opposite answers by the same people, which are 1/2 on average."""
 
 
 class Together(Record, frozen=True):
@@ -89,7 +89,7 @@ class Variances:
         self._fresh = worst - min(worst, most)
 
     def over(self, windows: int, reports: int) -> float:
-        """Return the variance of the figure over windows, times the reports of one."""
+        """Return the figure's variance over several windows, times the reports in one window."""
         return self._worst - self._new(windows, reports) * (1 - 1 / windows)
 
     def of_change(self, windows: int, reports: int) -> float:
@@ -98,7 +98,7 @@ class Variances:
         return 2 * (self.over(windows, reports) + min(lasting, OPPOSED))
 
     def _new(self, windows: int, reports: int) -> float:
-        """Return the part that is new in each window. Too little noise is taken to be lasting."""
+        """Return the part that is new in each window. Too little noise is treated as lasting."""
         return 0.0 if reports * self._fresh < LEAST_NOISE * windows else self._fresh
 
 
@@ -116,7 +116,7 @@ def width_of(analysis: Analysis[Any]) -> float:
 
 
 def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | None:
-    """Return the error over several windows. None of what is not pooled, and without reports."""
+    """Return the error over several windows. None without reports, or if nothing is pooled."""
     variances = variances_of(analysis)
     if variances is None or reports == 0:
         return None
@@ -124,9 +124,9 @@ def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | 
 
 
 def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
-    """Return how many reports a window takes for an error over several windows.
+    """Return how many reports each window needs to reach an error over several windows.
 
-    Of what is not pooled, it is the error of one window.
+    For figures that are not pooled, it is the error of one window.
     """
     variances = variances_of(analysis)
     if variances is None:
@@ -140,15 +140,15 @@ def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
 def seen_changes(
     analysis: Analysis[Any], reports: int, comparisons: int, paid: int | None = None
 ) -> tuple[SeenChange, ...]:
-    """Return the smallest change that is seen in each period; () of what is not compared.
+    """Return the smallest change that is seen in each period; () if the figure is not compared.
 
-    A period that needs more windows than are paid for, with as many before it, is left out.
+    A period is left out if it and as many windows before it are more than are paid for.
 
     Args:
         analysis: of the question.
         reports: of each window.
-        comparisons: among how many figures, of equal weight, the level is divided.
-        paid: in how many windows as many reports are expected. None if in all of them.
+        comparisons: the number of figures, with equal weight, among which the level is divided.
+        paid: the number of windows in which this many reports are expected. None if all of them.
 
     """
     variances = variances_of(analysis)
@@ -166,9 +166,9 @@ def seen_changes(
 
 
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
-    """Return among how many figures the level is divided for a figure of each question.
+    """Return the number by which the level is divided for one figure of each question.
 
-    Every question, and every stratum, has the same part of the level, and its figures divide it.
+    Every question, and every stratum, has an equal part of the level, shared among its figures.
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}
