@@ -340,7 +340,7 @@ class Shuffled:
         return excess
 
     def _tilt(self, epsilon: float, values: Floats, chances: Floats) -> Floats:
-        """Return a t for each K: by the normal law, the slope of log f where it weighs most."""
+        """Return a t for each K: the slope of log f where it weighs most, for a normal law."""
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         unit = 2 * math.expm1(epsilon) / swing / np.sqrt(np.maximum(self.most, 1.0))
         tilt = np.zeros_like(self.most)

@@ -8,13 +8,13 @@ from estimator.results.standing import Standing, StandingMetric
 from estimator.words import plural, short
 
 MOST_LINES: Final = 20
-"""As many as a chat shows without unfolding."""
+"""The number of lines that a chat shows without folding them."""
 
 FRAME: Final = 6
 """The lines beside the questions: heading, summary, participation, and an empty one after each."""
 
 LONGEST_LINE: Final = 400
-"""The most characters of a line: a sentence on the answer, and one on the change."""
+"""The maximum characters of a line: a sentence on the answer, and one on the change."""
 
 ORDER: Final = ("changed", "perhaps", "same", "unknown")
 """The verdicts, the most important first."""
@@ -27,10 +27,10 @@ class Digest(NamedTuple):
     """The parts of a digest.
 
     Attributes:
-        heading: what it is of.
+        heading: what the digest is about.
         summary: how many questions changed.
         lines: the title of a question and the sentences about it.
-        more: how many questions are left out, and where they are; empty if none is.
+        more: how many questions are left out, and where to find them; empty if all are shown.
         participation: whom the figures describe.
 
     """

@@ -3,7 +3,7 @@
 Prometheus reads the file through the textfile collector of its node exporter. That serves the last
 file forever, so an alert rule compares `hearsay_window_end_timestamp_seconds` with the clock.
 
-Texts that devices found are left out: devices choose them, and each would be a time series.
+Texts that were found are left out: devices choose them, and each would be a time series.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ METRICS: Final = {
     "hearsay_window_start_timestamp_seconds": "When the last closed window began.",
     "hearsay_window_end_timestamp_seconds": "When the last closed window ended.",
 }
-"""The gauges of a question, likewise."""
+"""The gauges of a question, with their descriptions."""
 
 ABOUT: Final = "hearsay_metric_info"
 """The gauge that is always 1, and whose labels describe a question."""
@@ -41,7 +41,7 @@ ABOUT: Final = "hearsay_metric_info"
 OF_METRIC: Final = ("metric", "edition", "group")
 
 DESCRIPTION: Final = ("title", "unit", "counted")
-"""Its further labels: ``counted`` says how numbers beyond the range count."""
+"""Its further labels: ``counted`` states how numbers beyond the range are counted."""
 
 OF_FIGURE: Final = (*OF_METRIC, "statistic", "value")
 
@@ -53,7 +53,7 @@ def as_openmetrics(report: EstimateReport) -> str:
     """Return the gauges of every question.
 
     The label ``group`` is a public stratum, or a group of the question that is asked together with
-    this one. Of a question with many values the largest have gauges, as on the page.
+    this one. If a question has many values, only the largest have gauges, as on the page.
     """
     from prometheus_client import CollectorRegistry  # noqa: PLC0415 90 ms for no other format
     from prometheus_client.openmetrics.exposition import generate_latest  # noqa: PLC0415 likewise

@@ -1,17 +1,17 @@
-"""What is shown of a figure with an interval, in every form that people read.
+"""The rounding of a figure with an interval, in every form that people read.
 
-* The interval is rounded outwards: what is shown contains the exact interval.
-* The estimate that is shown lies in its interval. An unbiased estimate outside is moved to the
-  nearer end; JSON and CSV have it as it is.
-* What is possible is never rounded to what is not: an interval up to 46 does not end at 50.
+* The interval is rounded outwards: the shown interval contains the exact one.
+* The shown estimate lies in its interval. An unbiased estimate outside the interval is moved to the
+  nearer end; JSON and CSV have the original.
+* Possible numbers are never rounded to impossible ones: an interval up to 46 does not end at 50.
 
 Each number is rounded once, from its value. A figure and its interval are rounded to the same
 place: that of the second figure of the standard error (or of the first, for a sentence). A number
-is rounded less if that place is coarse beside its interval: 28 of 28 days are not about 30.
-Roundings are exact: of the shortest decimal that is the float; an estimate half to even.
+is rounded less if that place is too coarse for its interval: 28 of 28 days are not about 30.
+Rounding is exact, from the shortest decimal of the float; estimates are rounded half to even.
 
-Shares are shown in percent, other figures in the unit of their question, which stands behind the
-estimate, or behind the interval if there is no estimate.
+Shares are shown in percent, and other figures in the unit of their question, which follows the
+estimate, or the interval if there is no estimate.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNBROKEN: Final = "\N{NO-BREAK SPACE}"
 """Keeps a number and its unit on one line."""
 
 Range = tuple[float, float]
-"""The least and the greatest possible number."""
+"""The smallest and the largest possible number."""
 
 _Figure = tuple[float | None, float, float, float | None]
 """An estimate, the ends of its interval, and its standard error."""
@@ -42,22 +42,22 @@ FIGURES, SENTENCE_FIGURES = 2, 1
 """How many figures of the error are shown in a table, and in a sentence."""
 
 LENGTH_IN_ERRORS: Final = 4
-"""About the length of a 95% interval in standard errors. It stands in for a missing error."""
+"""About the length of a 95% interval in standard errors. It replaces a missing error."""
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
 """A number with more decimals, or more digits before them, is written with a power of ten."""
 
 MOST_LOGARITHM: Final = 500.0
-"""Of a size on the scale of logarithms: the exponential of more is no number."""
+"""The maximum of a size on a logarithmic scale: the exponential of a larger one is not a number."""
 
 POINT_FIGURES: Final = 4
-"""The figures of a number whose interval is a point, so that no error says how many it deserves."""
+"""The figures of a number whose interval is a point, because no error determines their number."""
 
 DUST: Final = 1e-12
 """An error this small beside its figure comes from float arithmetic: the interval is a point."""
 
 _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
-"""Wider than any float, so that nothing but the place decides a rounding."""
+"""Wider than any float, so that only the place affects a rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,12 @@ class Rounded:
     """A figure, its interval and its error as texts with the same place, without their unit.
 
     Attributes:
-        estimate: the value, moved to the nearer end where it lies outside its interval; empty if
+        estimate: the value, moved to the nearer end if it lies outside its interval; empty if
             unknown.
         low: the lower end of the interval, rounded down.
         high: the upper end, rounded up.
         error: the standard error; empty if unknown.
-        suffix: the unit behind a number, empty if there is none.
+        suffix: the unit after a number; empty if there is none.
         decimals: the place of all of them.
         power: the power of ten by which they are multiplied.
         possible: the least and the greatest possible number. None if they are unknown.
@@ -92,7 +92,7 @@ class Rounded:
         return f"{self.low} to {self.high}{self.suffix}"
 
     def beside(self, value: float) -> str:
-        """Return another number of the same figure to the same place."""
+        """Return another number of the same figure, rounded to the same place."""
         return _possible_text(value, self.decimals, self.power, self.possible)
 
     @property
@@ -106,7 +106,7 @@ class Rounded:
 def digits_for(standard_error: float, figures: int = FIGURES) -> int:
     """Return the number of decimals for an error's figures: 1 for 1.3, 3 for 0.0996; -1 for 120.
 
-    Below 0 the number is rounded to tens, hundreds and so on.
+    If the result is below 0, numbers are rounded to tens, hundreds and so on.
 
     Args:
         standard_error: above 0, in the unit that is shown.
@@ -154,7 +154,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
         unit: the name of the unit; empty if there is none.
         figures: how many figures of the error are shown.
         possible: the least and the greatest possible number. None if they are unknown.
-        decimals: the digits behind the point, in place of those that the error decides.
+        decimals: the number of digits after the point, instead of that determined by the error.
 
     """
     figure = (value, low, high, standard_error)
@@ -163,13 +163,13 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
 
 
 def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str = ROUND_CEILING) -> str:
-    """Return a size without an error, such as a reach or the most that something moved, as a text.
+    """Return a size that has no error, such as a reach or the maximum of a move, as a text.
 
     Args:
         size: not below 0.
         figures: how many of its figures are shown.
         power: the power of ten: 2 for a share in percent, which is shown in whole points or finer.
-        direction: of the rounding; upwards, because what is at most so large is no larger.
+        direction: of the rounding; by default upwards, because the size is an upper bound.
 
     """
     places = digits_for(size, figures) - power if size > 0 else 0
@@ -177,23 +177,23 @@ def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str 
 
 
 def relative_size(logarithm: float) -> str:
-    """Return a size on the scale of logarithms as the part by which a figure is larger."""
+    """Return a size on a logarithmic scale as the relative amount by which a figure is larger."""
     return f"{size_of(math.expm1(min(logarithm, MOST_LOGARITHM)), power=2)}%"
 
 
 def within(estimate: float | None, low: float, high: float) -> float | None:
-    """Return the estimate that is shown or drawn: one outside its interval is the nearer end."""
+    """Return the estimate to show or draw: one outside its interval is moved to the nearer end."""
     return None if estimate is None else min(high, max(low, estimate))
 
 
 def steps_of(estimate: float, low: float, high: float, exponent: int) -> tuple[int, int, int]:
-    """Return what is drawn of a figure in whole steps: the estimate, the lower and the upper end.
+    """Return a figure in whole steps, for drawing: the estimate, the lower and the upper end.
 
     Args:
         estimate: the unbiased estimate.
         low: the lower end of its interval.
         high: the upper end.
-        exponent: a step is 10 to this power.
+        exponent: the power of 10 that is one step.
 
     """
     parts = ((min(high, max(low, estimate)), ROUND_HALF_EVEN), (low, ROUND_FLOOR), (high, ROUND_CEILING))
@@ -204,14 +204,13 @@ def steps_of(estimate: float, low: float, high: float, exponent: int) -> tuple[i
 def text_of(value: float, decimals: int, power: int = 0, direction: str = ROUND_HALF_EVEN) -> str:
     """Return a number times a power of ten to a place, with thousands separators.
 
-    Its minus sign is a true one. It is never minus zero.
+    It has a true minus sign, not a hyphen. It is never minus zero.
 
     Args:
         value: a finite number.
-        decimals: digits behind the point; below 0 the number is rounded to tens, hundreds and so
-            on.
+        decimals: digits after the point; below 0 the number is rounded to tens, hundreds and so on.
         power: the power of ten: 2 for a share in percent.
-        direction: of the rounding, by its name in `decimal`.
+        direction: the direction of the rounding, by its name in `decimal`.
 
     """
     rounded = _to_place(value, decimals, power, direction)
@@ -265,7 +264,7 @@ def _decimals(figure: _Figure, figures: int) -> int:
 def _decimals_within(figure: _Figure, decimals: int) -> int:
     """Return the coarsest place from a given one on that fits a number's interval.
 
-    It keeps the number within it.
+    At this place, the number stays within its interval.
     """
     value, low, high, _ = figure
     length, possible = high - low, min(high, max(low, value or 0.0))
@@ -332,12 +331,12 @@ class Unit:
         return f"{rounded.low} to {rounded.high}{self.of_difference}"
 
     def size(self, difference: float, figures: int = FIGURES, direction: str = ROUND_CEILING) -> str:
-        """Return a difference without error and sign, with ``figures`` figures of its own."""
+        """Return a difference without error and sign, rounded to ``figures`` of its own figures."""
         return f"{size_of(difference, figures, self.power, direction)}{self.of_difference}"
 
 
 def _behind(name: str) -> str:
-    """Return what follows a number: the sign for percent without a blank, a unit behind one."""
+    """Return what follows a number: a percent sign without a blank, or a unit after a blank."""
     return f"{UNBROKEN}{name}" if name not in {"", "%"} else name
 
 
@@ -351,14 +350,14 @@ def unit_of(group: FigureGroup) -> Unit:
 
 
 class ShownFigure(NamedTuple):
-    """What every line of text shows of a figure.
+    """The parts of a figure that every line of text shows.
 
     Attributes:
-        label: its name; a pair is two texts, which can be cut apart.
+        label: its name; a pair consists of two texts, which can be shortened separately.
         figure: the figure.
         rounded: its texts.
         likeliest: the maximum-likelihood value as a text; empty without one.
-        ends: the ends of its bar. None where it has no bar.
+        ends: the ends of its bar. None if it has no bar.
 
     """
 
@@ -370,7 +369,7 @@ class ShownFigure(NamedTuple):
 
     @property
     def filled(self) -> float | None:
-        """The part of the bar that is filled, from 0 to 1. None if there is nothing to draw."""
+        """The fraction of the bar that is filled, from 0 to 1. None if there is nothing to draw."""
         value = within(self.figure.estimate, self.figure.low, self.figure.high)
         if self.ends is None or value is None:
             return None
@@ -378,7 +377,7 @@ class ShownFigure(NamedTuple):
 
 
 def shown(label: str | tuple[str, ...], figure: Estimate, unit: Unit, ends: Range | None = None) -> ShownFigure:
-    """Return a figure as lines of text show it."""
+    """Return a figure in the form that lines of text show."""
     return ShownFigure(label, figure, unit.rounded(figure), unit.likeliest(figure), ends)
 
 
@@ -388,5 +387,5 @@ def whole_percent(share: float) -> str:
 
 
 def exact_percent(share: float) -> str:
-    """Return a share that is known, such as one that was asked for, in percents."""
+    """Return a share that is known, such as a requested one, in percent."""
     return f"{100 * share:.3g}{PERCENT.suffix}"

@@ -1,6 +1,6 @@
 """The words that all renderers share: the answer to a question in a sentence or two, and phrases.
 
-Sentences are for readers who know no intervals.
+Sentences are for readers who do not know intervals.
 """
 
 from __future__ import annotations
@@ -41,15 +41,16 @@ MOVED: Final = {
     "cell_share": "cell share",
     "product_mean": "product mean",
 }
-"""What fabricated reports could have moved, where it is not a figure of the report."""
+"""Names of what fabricated reports could have moved, if it is not a figure of the report."""
 
 REACH: Final = 3.9
-"""How far the suggested thresholds around the median lie from it, in errors of a share: about 2 for
-the interval, and as many so that it seldom fails. Of distances from 3 to 4.2, tried on uniform,
-normal and exponential populations, those from 3.6 on gave about the same mean bracket."""
+"""How far suggested thresholds lie from the median, in errors of a share: about 2 for the interval,
+and as many again so that it seldom fails. Of distances from 3 to 4.2, tried on uniform, normal and
+exponential populations, those from 3.6 on gave about the same mean bracket.
+"""
 
 FARTHEST: Final = 0.45
-"""The most by which a suggested threshold's share differs from a half."""
+"""The maximum difference between a suggested threshold's share and a half."""
 
 ROUND: Final = 3
 """The digits of suggested thresholds."""
@@ -89,7 +90,7 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
 
     Args:
         estimated: the figures of the window.
-        independence: the p-value of two questions asked together, corrected for all such pairs.
+        independence: the p-value for two questions asked together, corrected for all such pairs.
             None for any other question.
 
     """
@@ -125,7 +126,7 @@ def _of_shares(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _noun(estimated: MetricEstimate, group: FigureGroup) -> str:
-    """Return what the shares are of."""
+    """Return the noun for what the shares count."""
     if estimated.are_sets:
         return "value"
     if estimated.names is None:
@@ -167,7 +168,7 @@ def _of_named(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_many(which_one: str, name: str) -> Callable[[MetricEstimate, FigureGroup], str]:
-    """Return what tells one of many coordinates: the largest, or the clearest."""
+    """Return a function that words one of many coordinates: the largest, or the clearest."""
 
     def tell(_: MetricEstimate, group: FigureGroup) -> str:
         lead = group.figures[group.lead]
@@ -190,13 +191,13 @@ def _of_position(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 def _of_median(estimated: MetricEstimate, group: FigureGroup) -> str:
     median = group.figures[len(group.figures) // 2]
-    if estimated.group("share_above") is not None:  # thresholds say between which of them it lies
+    if estimated.group("share_above") is not None:  # thresholds show between which of them it lies
         return f"The median lies between {median.low:,.12g} and {median.high:,.12g}{unit_of(group).suffix}."
     return "" if median.estimate is None else f"The median is {about_figure(group, median)}."
 
 
 def _of_group_means(estimated: MetricEstimate, group: FigureGroup) -> str:
-    """Return which groups have the lowest and the highest mean, unless too few can be told."""
+    """Return which groups have the lowest and the highest mean, unless too few means are known."""
     known = sorted((each for each in group.figures if each.estimate is not None), key=lambda each: each.estimate or 0.0)
     if len(known) < 2 or estimated.names is None:  # noqa: PLR2004 one has no rival
         return ""
@@ -221,11 +222,11 @@ SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "quantile": _of_median,
     "mean_within": _of_group_means,
 }
-"""What tells the figures of a statistic; an empty text where there is nothing to tell."""
+"""The functions that word the figures of a statistic; an empty text if there is nothing to say."""
 
 
 def notes_of(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield what to know beside the figures of a question."""
+    """Yield notes to read with the figures of a question."""
     if estimated.relation:
         yield estimated.relation
     yield from text_notes(estimated)
@@ -240,11 +241,11 @@ def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
-    """Return thresholds that would bracket the median more closely, of as many reports; or none.
+    """Return thresholds that would bracket the median more closely with as many reports, if any.
 
-    One lies on either side of the median, as near as its share can still be told from a half. The
-    third lies beyond, toward the farther end of the range: where the one before is not sure, it
-    ends the bracket. Answers are taken to be even between the thresholds of the report.
+    One lies on each side of the median, as near as its share can still be distinguished from a
+    half. The third lies beyond, toward the farther end of the range, and ends the bracket if the
+    one before is uncertain. Answers are assumed to be uniform between the thresholds of the report.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:
@@ -261,7 +262,7 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
 
 
 def text_notes(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield what to know of lists of texts: what they cannot contain, and what is unclear."""
+    """Yield notes on lists of texts: what they cannot contain, and what is unclear."""
     texts, found = estimated.texts, estimated.group("found_text")
     if texts is None:
         return
@@ -283,7 +284,7 @@ def text_notes(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def made_up_words(made_up: int, reports: int) -> str:
-    """Return how many fabricated reports put a text on the list."""
+    """Return in words how many fabricated reports would put a text on the list."""
     return f"about {made_up:,} fabricated reports, {100 * made_up / reports:.2g}% of all, would put a text on the list"
 
 
@@ -328,7 +329,7 @@ def interval_of(share: Estimate) -> str:
 
 
 def participation_of(windows: Sequence[MetricEstimate]) -> str:
-    """Return whom figures describe: the participating devices, and about how many they are.
+    """Return which devices the figures describe: the participating ones, and about how many.
 
     Args:
         windows: those whose figures are shown.
@@ -389,7 +390,7 @@ def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, 
 def about_figure(group: FigureGroup, figure: Estimate) -> str:
     """Return a figure with its interval, such as ``about 12% (9 to 14%)``.
 
-    Unlike a table, it has nothing impossible.
+    Unlike a table, it contains nothing impossible.
     """
     return unit_of(group).rounded(figure, SENTENCE_FIGURES).about
 
@@ -400,7 +401,7 @@ def short_loss(loss: float) -> str:
 
 
 def exact_loss(epsilon: float) -> str:
-    """Return an epsilon, which has at most nine decimals, with those that it needs."""
+    """Return an epsilon with all decimals that it has, at most nine."""
     return f"{epsilon:.9f}".rstrip("0").removesuffix(".")
 
 
@@ -411,7 +412,7 @@ def mechanism_words(metric: MetricFacts) -> str:
 
 
 def cluster_words(cluster: Cluster) -> str:
-    """Return the answers that a cluster holds."""
+    """Return the answers in a cluster."""
     if cluster.start is not None:
         return f"{cluster.start:.5g} to {cluster.end:.5g}"
     return "; ".join(map(word, cluster.values))
@@ -439,7 +440,7 @@ def tested_words(changes: Changes) -> str:
 
 
 def outcome_words(changes: Changes) -> str:
-    """Return what happened to a question over the closed windows, a sentence without its end."""
+    """Return what happened to a question over the closed windows, as a sentence without an end."""
     verdict, between = changes.verdict, f"between {changes.first} and {changes.last}"
     if verdict is ChangeVerdict.TOO_FEW:
         return f"Too few reports to see a change {between}"
@@ -496,7 +497,7 @@ def _turned(change: Change) -> Estimate:
 
 
 def found_words(change: Change, changes: Changes) -> str:
-    """Return what happened to a figure, and when, as a label of a table."""
+    """Return what happened to a figure, and when, as a label in a table."""
     words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
     since = change.since or changes.since
     return (
@@ -507,7 +508,7 @@ def found_words(change: Change, changes: Changes) -> str:
 
 
 def shown_moves(estimated: MetricEstimate, positions: Sequence[int]) -> list[Move]:
-    """Return how far fabricated reports could have moved what is shown."""
+    """Return how far fabricated reports could have moved the shown figures."""
     moves = () if estimated.fakes is None else estimated.fakes.moves
     hidden = {key for group in estimated.compared if group.about.by_value for key in group.keys}
     shown = {key for group in estimated.compared for key in _keys_at(group, positions)}
@@ -530,7 +531,7 @@ def p_words(p_value: float) -> str:
 
 
 def p_equals(p_value: float) -> str:
-    """Return a p-value as it follows the letter p: ``= 0.03`` or ``< 0.001``."""
+    """Return a p-value in the form that follows the letter p: ``= 0.03`` or ``< 0.001``."""
     words = p_words(p_value)
     return words if words.startswith("<") else f"= {words}"
 

@@ -1,9 +1,9 @@
-"""The figures of a question as the page shows them, and the data of its charts.
+"""The figures of a question in the form that the page shows, and the data of its charts.
 
-The data is so compact that ninety windows of fifty questions stay small. Drawn numbers are whole
-multiples of a step, which is a hundredth of the narrowest interval; like texts, intervals are
-rounded outwards and an estimate lies in its interval. The page's script never rounds them: what was
-rounded to a step must not be rounded again.
+The data is compact, so that ninety windows of fifty questions stay small. Drawn numbers are whole
+multiples of a step, which is a hundredth of the narrowest interval; as in texts, intervals are
+rounded outwards, and an estimate lies in its interval. The page's script never rounds these
+numbers: a number that was rounded to a step must not be rounded again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.statistic import STATISTICS, Chart
 from estimator.words import is_yes_or_no, short
 
-# The names of steps that say a range, such as "10 to 30%" of a model's probability.
+# The names of steps that state a range, such as "10 to 30%" of a model's probability.
 NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"
 
 BELOW: Final = re.compile(rf"(?:below|under|less than|<) ?{NUMBER} ?%")
@@ -36,7 +36,7 @@ BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
 FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
 
 FINEST = 1e-12
-"""An interval that is shorter has no length; it needs no step of its own."""
+"""A shorter interval is treated as having no length; it does not need its own step."""
 
 ALONE: Final = frozenset({"bar", "mean"})
 """The charts of one figure. Folded, they would repeat the table."""
@@ -61,7 +61,7 @@ class ShownGroup:
         group: all figures of the statistic.
         title: what they are.
         unit: the unit in which they are shown.
-        labels: of the shown figures. They are the same in every window of a question.
+        labels: the labels of the shown figures. They are the same in every window of a question.
         figures: the shown figures.
 
     """
@@ -86,8 +86,8 @@ class ShownGroup:
 def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[ShownGroup]:
     """Yield the groups of one window.
 
-    They are the same in every window of a question that has reports. A model has none in a window
-    of which too little was learned.
+    They are the same in every window of a question that has reports. A model has no groups in a
+    window from which too little was learned.
 
     Args:
         estimated: the figures of the window.
@@ -103,24 +103,24 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
 
 
 def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the figures that are shown: of values those at some positions, of others all."""
+    """Return the shown figures: those at some positions if they are by value, otherwise all."""
     return group.figures.at(positions) if group.about.by_value else group.figures
 
 
 class Tracks(Record, frozen=True, kw_only=True):
     """Rows of estimates in the form that the page's script reads.
 
-    Its letters are short because they stand in every chart. Numbers are in steps. Rows and windows
-    without an estimate have None.
+    The names of its fields are short because they occur in every chart. Numbers are in steps. Rows
+    and windows without an estimate have None.
 
     Attributes:
         step: what one step is worth.
         suffix: the unit, with a blank in front.
-        texts: estimate, lower and upper end, and the likeliest value if there is one.
-        estimates: where the estimate is.
-        down: how far the interval reaches below it. None where every interval begins at 0.
-        up: how far the interval reaches above it.
-        likeliest: the likeliest value less the estimate. None where no figure has one.
+        texts: the estimate, the lower and the upper end, and the likeliest value if there is one.
+        estimates: the position of the estimate.
+        down: how far the interval extends below the estimate. None if every interval begins at 0.
+        up: how far the interval extends above the estimate.
+        likeliest: the likeliest value less the estimate. None if no figure has one.
 
     """
 
@@ -141,10 +141,10 @@ class GroupTracks(Tracks, frozen=True, kw_only=True):
         percent: whether they are shares.
         labels: of the figures.
         line: the name of a figure over time, with ``{}`` for its label.
-        brief: of the window that is shown first, the estimates with the digits of a headline.
-        ordered: whether the order of the figures says something.
-        ends: of the range of a mean; None for others.
-        log: whether that range is drawn on the scale of logarithms.
+        brief: the estimates of the window shown first, with the digits of a headline.
+        ordered: whether the order of the figures has a meaning.
+        ends: the ends of the range of a mean; None for others.
+        log: whether that range is drawn on a logarithmic scale.
 
     """
 
@@ -184,7 +184,7 @@ class Drawing(NamedTuple):
 
     Attributes:
         chart: its name in the page's script.
-        group: the position of the group that it draws; 0 where it draws none of them.
+        group: the position of the group that it draws; 0 if it does not draw a group.
 
     """
 
@@ -196,12 +196,12 @@ class MetricData(Record, frozen=True, kw_only=True):
     """Everything that the page's script draws of a question.
 
     Attributes:
-        kind: of its windows.
+        kind: the kind of its windows.
         at: the place of the window shown first in the calendar.
-        lead: the figure that is followed over time: its place among the rows of all groups.
-        reports: of each window. None where there is no tally.
+        lead: the place, among the rows of all groups, of the figure that is followed over time.
+        reports: the reports of each window. None where there is no tally.
         open: the places of windows that are open.
-        unit: of the answers; empty if they have none.
+        unit: the unit of the answers; empty if they have none.
         drawings: the charts of a window. The first one is shown, the others are folded.
         groups: a track for each shown figure.
         pooled: the reports of all windows together, if these are pooled.
@@ -235,8 +235,8 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 ) -> MetricData:
     """Return everything that the page's script draws of a question.
 
-    Arrays have an entry for each window of the calendar. Where windows are pooled, a last entry
-    holds them all.
+    Arrays have an entry for each window of the calendar. If windows are pooled, the last entry is
+    for all of them together.
 
     Args:
         windows: the estimates, of which at least one has reports.
@@ -271,7 +271,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 
 
 def _drawings(groups: Sequence[ShownGroup], joint: JointTracks | None, *, has_bins: bool) -> tuple[Drawing, ...]:
-    """Return the charts of a window, the one that is shown before those that are folded."""
+    """Return the charts of a window: first the one that is shown, then those that are folded."""
     drawn = [
         (group.group.about.drawn_first, Drawing(_form(group, chart), place))
         for place, group in enumerate(groups)
@@ -326,7 +326,7 @@ def _groups(
 
 
 def _figures(estimated: MetricEstimate | Pooled | None, like: FigureGroup, positions: Sequence[int]) -> Figures | None:
-    """Return the shown figures of a statistic. None where there are none."""
+    """Return the shown figures of a statistic. None if there are no such figures."""
     group = None if estimated is None else estimated.group(like.statistic)
     return None if group is None else shown_at(group, positions)
 
@@ -383,7 +383,7 @@ def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> JointTra
 
 
 def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
-    """Return the ends of each step, from 0 to 1. Nothing if any step names no range of per cents.
+    """Return the ends of each step, from 0 to 1. Empty if any step does not name a percent range.
 
     Args:
         steps: as people read them.
@@ -395,7 +395,7 @@ def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
 
 
 def _range(step: str) -> tuple[float, float] | None:
-    """Return the ends of one step; None if it names none."""
+    """Return the ends of one step; None if it does not name a range."""
     plain = step.replace("\N{NO-BREAK SPACE}", " ").strip()
     if match := BELOW.fullmatch(plain):
         return 0.0, float(match[1]) / 100
@@ -409,7 +409,7 @@ def _range(step: str) -> tuple[float, float] | None:
 def exponent_of(estimates: Iterable[KnownEstimate]) -> int:
     """Return the power of ten that is at most a hundredth of the narrowest interval.
 
-    It is larger where a number would have more digits than the script keeps.
+    It is larger if a number would otherwise have more digits than the script keeps.
     """
     known = [estimate for estimate in estimates if estimate is not None and estimate.estimate is not None]
     lengths = (estimate.high - estimate.low for estimate in known)
@@ -423,7 +423,7 @@ def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> Tracks:
 
     Args:
         rows: a row for each figure, with an estimate for each window.
-        unit: in which the texts are.
+        unit: the unit of the texts.
 
     """
     exponent = exponent_of(estimate for row in rows for estimate in row)

@@ -1,4 +1,4 @@
-"""What stands in large type on a card: a figure with its interval, and what it is of."""
+"""The headline of a card, in large type: a figure with its interval, and its meaning."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Headline:
     """A figure, or a conclusion where there is none to show.
 
     Attributes:
-        figure: with its unit. Empty where nothing is known.
-        about: what it is of, or why nothing is known.
-        interval: without brackets; empty where there is none.
+        figure: the figure with its unit. Empty if nothing is known.
+        about: what the figure is about, or why nothing is known.
+        interval: the interval without brackets; empty if there is none.
 
     """
 
@@ -33,11 +33,11 @@ class Headline:
 
 
 def headline_of(shown: MetricEstimate, joint: JointView | None) -> Headline:
-    """Return what one window says.
+    """Return the headline of one window.
 
     Args:
         shown: the figures of the window.
-        joint: of two questions asked together, whose groups are compared. None for others.
+        joint: the view of two questions asked together, whose groups are compared. None for others.
 
     """
     if not shown.reports:
@@ -54,7 +54,7 @@ def headline_of(shown: MetricEstimate, joint: JointView | None) -> Headline:
 
 
 def also_of(shown: MetricEstimate) -> Iterator[Headline]:
-    """Yield the mean and the median of answers beside another figure."""
+    """Yield the mean and the median of answers if the headline is another figure."""
     if not shown.reports or shown.names is not None:
         return
     for group in shown.groups:
@@ -118,7 +118,7 @@ def _of_approved(_: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_many(which: str) -> Callable[[MetricEstimate, FigureGroup], str]:
-    """Return what names one of many coordinates: the largest, or the clearest."""
+    """Return a function that names one of many coordinates: the largest, or the clearest."""
 
     def named(_: MetricEstimate, group: FigureGroup) -> str:
         return (
@@ -151,4 +151,4 @@ PHRASES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "mean_position": _of_position,
     "mean_size": _of_mean,
 }
-"""What the leading figure of each statistic is of, as it follows the figure."""
+"""The words that follow the leading figure of each statistic and say what it is about."""

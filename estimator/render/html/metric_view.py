@@ -30,14 +30,14 @@ from estimator.words import in_unit, plural, short
 WIDTH, HEIGHT, MARGIN = 120, 28, 2
 
 Run = Sequence[tuple[int, Estimate]]
-"""Windows that follow each other, each with its position and its estimate."""
+"""Consecutive windows, each with its position and its estimate."""
 
 MOST_CHANGES = 20
 """How many changes the table shows, the clearest first. JSON has all of them."""
 
 MOST_PLACES: Final = 50_000
-"""How many windows of questions a page may hold: fifty questions on each of a thousand days. A
-window of a category of six values takes 330 bytes, so that these take 17 MB; more values take more.
+"""The maximum windows of all questions on a page: fifty questions on a thousand days. A window of a
+category of six values takes 330 bytes, so that these take 17 MB; more values take more.
 """
 
 REPORTS: Final = "Reports"
@@ -52,7 +52,7 @@ class MetricView:
 
     Attributes:
         metric: its definition.
-        headline: what the window that is shown first says.
+        headline: the headline of the window that is shown first.
         verdict: whether something changed.
         facts: terms and their values.
         window: the name of the window that is shown first. None without any window.
@@ -62,7 +62,7 @@ class MetricView:
         warnings: sentences that keep a reader from concluding too much.
         groups: the figures of that window.
         left_out: how many values are not shown, in words; empty if all are.
-        joint: of two questions asked together. None for any other question.
+        joint: the view of two questions asked together. None for any other question.
         extras: the further tables of that window that were requested.
         changes: label, unit and change of everything compared, the clearest first.
         spark: a small chart; None where there is none.
@@ -96,17 +96,17 @@ class MetricView:
 
     @property
     def texts(self) -> tuple[Extra, ...]:
-        """The table that a card shows in place of a chart: texts have none."""
+        """The table that a card shows instead of a chart, which texts do not have."""
         return tuple(extra for extra in self.extras[:1] if extra.rows and not self.groups)
 
     @property
     def counted(self) -> str:
-        """How numbers beyond the range count; empty where none does."""
+        """How numbers beyond the range are counted; empty if they are not."""
         return self.metric.kind.counted(shipped())
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What to know of the answer, in words for the overview."""
+        """Facts to know about the answer, in words for the overview."""
         flags = {"too uncertain to conclude": bool(self.warnings), "preliminary": self.preliminary}
         return tuple(flag for flag, applies in flags.items() if applies)
 
@@ -143,12 +143,12 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
     Args:
         metric: its definition.
-        windows: its estimates in time, at least one.
+        windows: its estimates in chronological order, at least one.
         calendar: all windows of its kind on the page.
         highlight: what is shown first.
         effects: how its public strata differ, the clearest pairs first; those of other windows are
             left out.
-        titles: of all questions by name, of which two may be asked together.
+        titles: the titles of all questions by name, because two of them may be asked together.
 
     """
     shown, positions, changes = highlight.shown, highlight.positions, highlight.changes
@@ -181,7 +181,7 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
 
 def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey | None:
-    """Return the figure to follow over time: one that changed, or else the answer."""
+    """Return the figure to follow over time: one that changed, or otherwise the answer."""
     changed = [each for each in (() if changes is None else changes.found) if each.verdict.is_change]
     if changed:
         return FigureKey(changed[0].statistic, changed[0].value)
@@ -190,7 +190,7 @@ def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey
 
 
 def _warnings(shown: MetricEstimate, highlight: Highlight) -> Iterator[str]:
-    """Yield what keeps a reader from concluding too much."""
+    """Yield sentences that keep a reader from concluding too much."""
     leading = shown.leading
     if not shown.reports:
         return
@@ -209,12 +209,12 @@ def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequ
 
 
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
-    """Yield what a reviewer wants to know of one question: terms and their values.
+    """Yield the facts that a reviewer needs about one question: terms and their values.
 
     Args:
         metric: its definition.
         windows: its estimates, window by window.
-        central: what the tally of the shown window reveals. None where that was not requested.
+        central: the central loss of the shown window's tally. None if it was not requested.
 
     """
     if metric.title != metric.name:

@@ -35,7 +35,7 @@ from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import FEWER
 
 FEW_METRICS: Final = 5
-"""So many are seen at a glance."""
+"""The number of questions that can be seen at a glance."""
 
 PACKAGE: Final = "estimator.render.html"
 
@@ -47,7 +47,7 @@ of this page.
 """
 
 OURS: Final = (STYLE, "numbers.js", "charts.js", "tables.js", "report.js")
-"""They go into a page without indentation and lines of comments."""
+"""They are included in a page without indentation and without lines of comments."""
 
 LICENSES: Final = ("d3.LICENSE", "plot.LICENSE")
 """Both licenses require that every copy includes them."""
@@ -88,7 +88,7 @@ class PageData(Record, frozen=True):
 
     Attributes:
         confidence: of intervals, in percent.
-        few: with fewer reports no line joins a window to its neighbors.
+        few: with fewer reports than this, no line joins a window to its neighbors.
         calendars: for each kind of window, the name and the first day of all windows.
         events: for each kind of window, the events on a day of its calendar, with their titles.
         metrics: what is drawn of each question, by its name.
@@ -107,7 +107,7 @@ class Page:
     """What the template shows.
 
     Attributes:
-        registry: whose questions they are.
+        registry: the registry of the questions.
         report: their estimates.
         metrics: a view of each question, in the registry's order.
         calendars: for each kind of window that occurs, all windows from the first to the last.
@@ -131,7 +131,7 @@ class Page:
 
     @property
     def participation(self) -> str:
-        """Whom the figures describe, and about how many devices participate."""
+        """Which devices the figures describe, and about how many participate."""
         return participation_of([highlight.shown for highlight in self.report.highlights])
 
     @property
@@ -141,7 +141,7 @@ class Page:
 
     @property
     def nothing(self) -> str | None:
-        """A sentence that says why there is nothing to see. None where there is something."""
+        """A sentence on why there is nothing to see. None if there is something."""
         if any(estimated.reports for estimated in self.report.metrics):
             return None
         if self.report.metrics:
@@ -154,7 +154,7 @@ class Page:
     def snapshot(self) -> str | None:
         """When open windows were read, in UTC.
 
-        None where no open window is shown or the time is unknown.
+        None if no open window is shown or the time is unknown.
         """
         is_preliminary = any(not estimated.closed for estimated in self.report.metrics)
         at = self.report.snapshot_at
@@ -167,7 +167,7 @@ class Page:
 
     @property
     def is_long(self) -> bool:
-        """Whether a reader has to look for a question."""
+        """Whether the page is so long that readers have to search for a question."""
         return len(self.metrics) > FEW_METRICS
 
     @property
@@ -237,12 +237,12 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 
 
 def _check_size(estimates: Sequence[MetricEstimate]) -> None:
-    """Refuse a page that its gaps would make large.
+    """Refuse a page that its gaps would make too large.
 
     Each question has a place for each window of the calendar.
 
     Raises:
-        OutputError: saying what would help.
+        OutputError: if the page would be too large; the message says what would help.
 
     """
     places = 0
@@ -343,7 +343,7 @@ def filled(template: str, page: Page, **more: object) -> str:
     Args:
         template: its name.
         page: what it shows.
-        more: what it shows besides.
+        more: further values that it shows.
 
     """
     scripts = [asset(name) for name in SCRIPTS]
@@ -364,18 +364,18 @@ def filled(template: str, page: Page, **more: object) -> str:
 
 
 def _embedded(data: PageData) -> Markup:
-    """Return JSON that cannot end its element: tags and comments begin with a ``<``."""
+    """Return JSON that cannot end its element: it has no ``<``, which begins tags and comments."""
     return Markup(as_compact_json(data).replace("<", "\\u003c"))  # noqa: S704 escaped here
 
 
 def _template(name: str) -> str:
-    """Return a template without indentation, which would be in the page for every question."""
+    """Return a template without indentation, which the page would repeat for every question."""
     return "\n".join(map(str.lstrip, _text("templates", name).splitlines()))
 
 
 @cache
 def environment() -> Environment:
-    """Return what fills the templates of pages."""
+    """Return the environment that fills the templates of pages."""
     templates = Environment(
         loader=FunctionLoader(_template), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )

@@ -1,4 +1,4 @@
-"""The page on all windows of an archive: how every question stands, and where each window is."""
+"""The page on all windows of an archive: each question's latest results, and links to windows."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from estimator.render.html.page import Page
 
 MOST_WINDOWS: Final = 90
-"""The windows of each kind on the page of all, a quarter of days: with fifty questions they take
-1.5 MB.
+"""The maximum number of windows of each kind on the page of all, a quarter of days: with fifty
+questions they take 1.5 MB.
 """
 
 OPEN_WINDOWS: Final = 7
-"""The newest windows are unfolded: a week of days."""
+"""The number of newest windows that are unfolded: a week of days."""
 
 
 class DevicesOverTime(NamedTuple):
-    """About how many devices participate, in the windows of one kind.
+    """The approximate number of participating devices in the windows of one kind.
 
     Attributes:
         kind: of the windows.
         spark: a small chart; None with a single window.
-        rows: the name of each window and about how many devices, the newest first.
+        rows: the name of each window and its approximate number of devices, the newest first.
 
     """
 
@@ -50,7 +50,7 @@ class ListedMetric(NamedTuple):
     """A line of the list of public questions.
 
     Attributes:
-        standing: how it stands.
+        standing: its latest results.
         window: how often it is asked.
         history: since when it is asked, and how it was asked before.
 
@@ -62,7 +62,7 @@ class ListedMetric(NamedTuple):
 
 
 def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
-    """Return the windows that a page can hold, the newest of each kind: gaps have places, too."""
+    """Return the newest windows of each kind that fit on a page, where gaps take room, too."""
     most = min(MOST_WINDOWS, MOST_PLACES // (len(WindowKind) * max(1, len(apart(registry).metrics))))
     of_kinds = {kind: [window for window in windows if window.kind is kind] for kind in WindowKind}
     last = {kind: max(of_kind, key=lambda window: window.starts_at) for kind, of_kind in of_kinds.items() if of_kind}
@@ -75,12 +75,12 @@ def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
 
 
 def standing_of(page: Page, windows: Sequence[ArchivedWindow] = (), absent: str = NO_REPORTS) -> Standing:
-    """Return how every question of a page stands.
+    """Return the standing of each question on a page: its first and last window, answer and change.
 
     Args:
         page: of all windows.
         windows: the folders of an archive, the newest first.
-        absent: stands for the answer to a question without estimates.
+        absent: the text in place of the answer to a question without estimates.
 
     """
     first: dict[str, str] = {}
@@ -118,7 +118,7 @@ def _standing(view: MetricView, first: str | None, known: Highlight | None, abse
 
 
 def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
-    """Return about how many devices participate in each window, in the order of time."""
+    """Return the approximate number of devices in each window, in chronological order."""
     most: dict[str, DevicesTakingPart] = {}
     for estimated in estimates:
         known = estimated.taking_part
@@ -131,12 +131,12 @@ def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
 
 
 def on_all_windows(page: Page, standing: Standing) -> dict[str, Any]:
-    """Return what the page of an archive shows besides its questions."""
+    """Return the additional contents of an archive's page, besides its questions."""
     return {"standing": standing, "devices": _over_time(page, standing), "open_windows": OPEN_WINDOWS}
 
 
 def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[str, Any]:
-    """Return what the page of a public folder shows besides its questions.
+    """Return the additional contents of a public folder's page, besides its questions.
 
     Args:
         page: of the questions that may be published.
@@ -149,7 +149,7 @@ def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[s
 
 
 def without_sums(view: MetricView) -> MetricView:
-    """Return a view without the reports of all windows: they have more digits than those of one."""
+    """Return a view without the report count of all windows, which has more digits than one's."""
     return replace(view, facts=tuple(fact for fact in view.facts if fact[0] != REPORTS))
 
 

@@ -1,7 +1,7 @@
-"""The tables of a question beside its figures, each if there is something for it.
+"""The further tables of a question, each of which is present only if it has rows.
 
-Two questions asked together have shares within groups, their differences and independence. Others
-show texts, clusters, what made-up reports could have done, and public strata.
+Two questions asked together have shares within groups, their differences and independence. Other
+tables show texts, clusters, the possible effect of made-up reports, and public strata.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import joined, label_of, short
 
 MOST_OUTCOMES = 4
-"""This many columns of shares fit on a phone and on paper. Cells of a wider table stand one below
-the other there.
+"""The number of columns of shares that fit on a phone and on paper. There, the cells of a wider
+table are stacked.
 """
 
 MOST_DIFFERENCES = 20
 """How many differences the table shows, the clearest first. JSON and CSV have all of them."""
 
 MOST_TEXTS: Final = 200
-"""The most texts of a list on the page."""
+"""The maximum number of texts in a list on the page."""
 
 TOO_FEW: Final = "too few reports"
 
 NUMERIC: Final = frozenset({*"0123456789+", MINUS})
-"""Numbers begin with one of these characters."""
+"""The characters with which numbers begin."""
 
 
 class GroupRow(NamedTuple):
@@ -71,12 +71,12 @@ class GroupRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JointView:
-    """What the template shows of two questions asked together.
+    """The contents of the template for two questions asked together.
 
     Attributes:
         names: of the question that makes the groups, and of the question that is compared.
-        groups: the shares within each group; empty where a number has a mean in each group,
-            which is one of the question's figures.
+        groups: the shares within each group; empty if a number has a mean in each group, which is
+            one of the question's figures.
         verdict: whether groups differ.
         independence: a sentence on whether the two questions are associated; empty for
             means.
@@ -94,7 +94,7 @@ class JointView:
 
     @property
     def more(self) -> str:
-        """What stands above the group with the larger figure."""
+        """The heading above the group with the larger figure."""
         return "More common in" if self.groups else "Higher in"
 
     @property
@@ -104,7 +104,7 @@ class JointView:
 
     @property
     def differences(self) -> Sequence[tuple[Figure, tuple[str, ...], str, str]]:
-        """Each difference in the table: what it is of, its conclusion and the class of that."""
+        """Each difference in the table: its subject, its conclusion and the conclusion's class."""
         shown = self.clearest[:MOST_DIFFERENCES]
         return [
             (difference, compared(difference, self.names), conclusion(difference), CODES[conclusion(difference)])
@@ -113,7 +113,7 @@ class JointView:
 
     @property
     def left_out(self) -> int:
-        """Return how many differences the table leaves out."""
+        """The number of differences that the table leaves out."""
         return max(0, len(self.clearest) - MOST_DIFFERENCES)
 
 
@@ -122,7 +122,7 @@ def joint_view(estimated: MetricEstimate, independence: float | None) -> JointVi
 
     Args:
         estimated: the figures of the window.
-        independence: the p-value of the test, corrected for all such pairs. None where there is no
+        independence: the p-value of the test, corrected for all such pairs. None if there is no
             test.
 
     """
@@ -173,7 +173,7 @@ def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -
     Args:
         names: of the question that makes the groups, and of the question that is compared.
         clearest: all comparisons, the clearest first.
-        unit: of the differences: that of a number whose means are compared, or percent.
+        unit: the unit of the differences: that of the number whose means are compared, or percent.
 
     """
     concluded = conclusion(clearest[0])
@@ -183,7 +183,7 @@ def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -
 
 
 def compared(difference: Figure, names: tuple[str, str]) -> tuple[str, str, str]:
-    """Return the answer whose shares are compared, or the number, and the two groups."""
+    """Return the answer whose shares are compared, or the number's name, and the two groups."""
     assert isinstance(difference.value, tuple)  # noqa: S101 a difference names its groups
     *outcomes, first, second = map(label_of, difference.value)
     return (outcomes[0] if outcomes else names[1]), first, second
@@ -237,7 +237,7 @@ class Extra:
 
     @property
     def is_number(self) -> tuple[bool, ...]:
-        """Of each column whether it holds numbers, which are aligned to the right."""
+        """For each column, whether it contains numbers, which are aligned to the right."""
         return tuple(all(text[:1] in NUMERIC for text in column) for column in zip(*self.rows, strict=True))
 
 
@@ -327,7 +327,7 @@ def _fakes_table(estimated: MetricEstimate, fakes: Fakes, positions: Sequence[in
 
 
 def effects_table(effects: Sequence[Effect]) -> Extra:
-    """Return the table of pairs of strata: of each the figure that differs most clearly.
+    """Return the table of pairs of strata, each with the figure that differs most clearly.
 
     Args:
         effects: the pairs of a question in one window, at least one, in the order in which they are

@@ -1,7 +1,7 @@
 """The wording of the page: figures, p-values, labels and conclusions.
 
-`FILTERS` are for the templates. A conclusion says whether something changed, and whether there are
-enough reports.
+`FILTERS` are for the templates. A conclusion states whether something changed, and whether there
+are enough reports.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import label_of, plural, short
 
 NONE: Final = "\N{EN DASH}"
-"""Stands in a cell of a table for a figure that is not computed."""
+"""The text of a cell whose figure is not computed."""
 
 LONGEST_PURPOSE = 400
-"""How many characters of a purpose are shown, so that there is room for the answer."""
+"""The maximum number of shown characters of a purpose, which leaves room for the answer."""
 
 YES: Final = label_of(value=True)
 
 FAR_FIGURES: Final = 3
-"""The figures of a reach, because it may differ little from its target."""
+"""The number of figures of a reach, because it may differ little from its target."""
 
 CODES: Final[dict[StrEnum, str]] = {
     **dict.fromkeys(ChangeVerdict, "changed"),
@@ -60,12 +60,12 @@ PERMANENT_NOTE: Final = (
 
 
 def estimate_text(estimate: Estimate, unit: Unit = PERCENT, unknown: str = "no estimate") -> str:
-    """Return an estimate in a unit, or ``unknown`` where there is none."""
+    """Return an estimate in a unit, or ``unknown`` if there is none."""
     return unknown if estimate.estimate is None else f"{unit.rounded(estimate).estimate}{unit.suffix}"
 
 
 def shown_value(figure: Estimate) -> float:
-    """Return the number that the text of a known estimate is of."""
+    """Return the number that the text of a known estimate shows."""
     return within(figure.estimate, figure.low, figure.high) or 0.0
 
 
@@ -75,7 +75,7 @@ def interval_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
 
 
 def likeliest_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
-    """Return the maximum-likelihood value in a unit; a dash where it is not computed."""
+    """Return the maximum-likelihood value in a unit; a dash if it is not computed."""
     return NONE if estimate.maximum_likelihood is None else f"{unit.likeliest(estimate)}{unit.suffix}"
 
 
@@ -90,17 +90,17 @@ def change_interval_text(change: Estimate, unit: Unit = PERCENT) -> str:
 
 
 def difference_text(difference: Estimate, unit: Unit = PERCENT) -> str:
-    """Return a difference of groups without a plus sign; empty where unknown."""
+    """Return a difference of groups without a plus sign; empty if unknown."""
     return "" if difference.estimate is None else change_text(difference, unit).lstrip("+")
 
 
 def p_text(p_value: float | None, unknown: str = "") -> str:
-    """Return a p-value, or ``unknown`` where there is none."""
+    """Return a p-value, or ``unknown`` if there is none."""
     return unknown if p_value is None else p_words(p_value)
 
 
 def purpose_text(purpose: str) -> str:
-    """Return a purpose that leaves room for the answer."""
+    """Return a purpose, shortened if needed to leave room for the answer."""
     return short(purpose, LONGEST_PURPOSE)
 
 
@@ -138,8 +138,8 @@ class WordedConclusion:
 
     Attributes:
         code: ``changed``, ``perhaps``, ``same`` or ``unknown``.
-        brief: a few words for the overview; empty where there is nothing to compare.
-        words: a sentence or two, with what they rest on.
+        brief: a few words for the overview; empty if there is nothing to compare.
+        words: a sentence or two, with the evidence.
         sentence: the first of them, for the card; empty likewise.
 
     """
@@ -155,8 +155,8 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
 
     Args:
         metric: the question.
-        changes: from its first closed window to its last. None where there are no two windows to
-            compare, or nothing to compare in them.
+        changes: the changes from its first closed window to its last. None if there are no two
+            windows to compare, or nothing to compare in them.
         windows: how many closed windows have reports.
         untested: the figures that are not compared, by their statistics.
 
@@ -196,8 +196,8 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
 def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
     """Return label, unit and change of everything that was compared, the clearest first.
 
-    A figure that changed, or may have, is shown by what shows it most clearly, any other by the
-    last window less the first.
+    If a figure changed, or may have changed, its clearest change is listed; otherwise the
+    difference between the last and the first window.
     """
     if changes is None:
         return []
@@ -215,7 +215,7 @@ def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure
 
 
 def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
-    """Return a sentence where there are too few reports to conclude, or None."""
+    """Return a sentence if there are too few reports for a conclusion, otherwise None."""
     needed = precision.reports_needed
     if needed is None:
         return None

@@ -41,7 +41,7 @@ What a row does not prove may still be true: an audit refutes, never confirms.
 """
 
 MOST_WRITTEN_OUT: Final = 10**7
-"""The numbers of inputs below it have a place in their column. Crosses have a product of many."""
+"""Numbers of inputs below this fit in their column. Those of crosses are the product of many."""
 
 PROOF_HEADING: Final = (
     f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>11} {'proved epsilon':>16}\n"
@@ -71,7 +71,7 @@ def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
 
 
 def _ceiling(lifetime: float) -> str:
-    """Return what all reports of a device may reveal together, which no audit of reports proves."""
+    """Return the total that a device's reports may reveal, which no audit of reports proves."""
     return (
         f"All reports of a device: epsilon {lifetime:g} at most, by the ceiling of its ledger,\n"
         "which tests prove: see docs/privacy/proofs.md.\n"
@@ -79,7 +79,7 @@ def _ceiling(lifetime: float) -> str:
 
 
 def verdict_of(audit: Audit) -> str:
-    """Return what an audit says in the end, in words and lines of 80 columns."""
+    """Return the verdict of an audit in words, in lines of 80 columns."""
     refuted = sum(finding.accused for finding in audit.findings)
     compared = plural(len(audit.findings), "comparison")
     sentences = [f"Verdict: REFUTED: {refuted} of {compared} proved more than is claimed (*)."]
@@ -89,7 +89,7 @@ def verdict_of(audit: Audit) -> str:
 
 
 def _weakness(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield how little the number of reports could prove."""
+    """Yield sentences on how little this number of reports could prove."""
     powerless = [each for each in findings if each.provable_epsilon <= each.claimed_epsilon]
     able = [each for each in findings if each.provable_epsilon > each.claimed_epsilon]
     excesses = [
@@ -161,7 +161,7 @@ def refusals(proof: ProvedStep) -> Iterator[str]:
 
 
 def _walked(audit: ProvedAudit) -> str:
-    """Return of how many inputs every path of coins was walked."""
+    """Return a text on the number of inputs for which every path of coins was walked."""
     walked = sum(proof.inputs_walked for proof in audit.proofs)
     every = sum(proof.inputs for proof in audit.proofs)
     of_inputs = f"all {every:,} inputs" if walked == every else f"{walked:,} of {_count(every)} inputs"

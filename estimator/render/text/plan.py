@@ -69,7 +69,7 @@ PLAN_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": plan_as_table, "j
 def allocation_as_table(allocation: Allocation, style: Style = PLAIN) -> str:
     """Return the errors before and after, then the patch.
 
-    The command ``patch`` skips what stands above it.
+    The command ``patch`` skips the text above the patch.
     """
     lines = [f"{'':17} {'epsilon':>10} {'error':>11}   {'epsilon':>10} {'error':>11} {'wanted':>11}"]
     for row in allocation.metrics:
@@ -144,7 +144,7 @@ def _change(plan: MetricPlan, seen: SeenChange) -> str:
 
 
 def _last_lines(plan: MetricPlan) -> Iterator[str]:
-    """Yield what the tally reveals, what a target takes, and what that means."""
+    """Yield what the tally reveals, what a target needs, and what that means."""
     if plan.central is not None:
         label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
         yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
@@ -180,7 +180,7 @@ def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
 
 
 def _text_lines(plan: TextPlan) -> Iterator[str]:
-    """Yield which texts will be found, and that naming them takes fewer devices."""
+    """Yield lines on which texts will be found, and that naming them takes fewer devices."""
     for least in plan.least_shares:
         share = "none" if least.share is None else size_of(least.share)
         label = f"share found, {plural(least.letters, 'letter')}"
@@ -239,7 +239,7 @@ def _device_lines(plan: Plan) -> Iterator[str]:
 
 
 def _own_deltas(plan: Plan) -> str:
-    """Return at which deltas sums of epsilon hold; nothing if they hold at 0."""
+    """Return the deltas at which sums of epsilon are valid; empty if they are valid at 0."""
     if not any(exposure.delta_of_any_two_histories for exposure in plan.device):
         return ""
     deltas = ", ".join(

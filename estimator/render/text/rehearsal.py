@@ -36,7 +36,7 @@ that of the same devices each time.
 
 
 def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
-    """Return the report's rows with the truth, whether the interval holds it, and the seed."""
+    """Return the report's rows with the truth, whether the interval contains it, and the seed."""
     rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
         for _, figure, row in metric_rows(rehearsed, rehearsal.confidence):
@@ -117,7 +117,7 @@ def _figure_lines(rehearsed: Rehearsed, positions: Sequence[int], style: Style) 
 
 
 def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
-    """Yield how many texts were found, those missed, and those that nobody has."""
+    """Yield how many texts were found, which were missed, and which nobody has."""
     texts = rehearsed.texts
     if texts is None:
         return
@@ -135,7 +135,7 @@ def _heading(style: Style) -> str:
 
 
 def _band_line(rehearsed: Rehearsed) -> list[str]:
-    """Return whether the band holds, of which a table shows no point."""
+    """Return whether the band contains the truth; a table does not show the band's points."""
     if rehearsed.band_holds is UNSET:
         return []
     points = [figure for figure in rehearsed.figures(BAND) if isinstance(figure, RehearsedFigure)]

@@ -35,7 +35,7 @@ from estimator.results.report import SHOWN_VALUES, Changes, Effect, EstimateRepo
 from estimator.words import in_unit, plural, shown_of
 
 TOO_FEW = "too few to tell"
-"""Stands for a share within a group that has hardly any members, or none."""
+"""The text in place of a share within a group that has hardly any members, or no members."""
 
 SHOWN_DIFFERENCES = 3
 """How many differences between groups are shown, the clearest first."""
@@ -247,9 +247,9 @@ def _group_rows(
 
 
 def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
-    """Yield the windows of each value one below the other, so that a change is easy to see.
+    """Yield the windows of each value below one another, so that a change is easy to see.
 
-    A window of too few reports lacks the last line of a model, its AUC.
+    A window with too few reports lacks a model's last line, its AUC.
     """
     in_table = ([group for group in estimated.groups if group.about.in_table] for estimated in windows)
     tracks = zip_longest(
@@ -283,12 +283,12 @@ def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = 
 
 
 def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the figures of the values that are shown, or of any other statistic the first ones."""
+    """Return the figures of the shown values, or the first figures if they are not by value."""
     return group.figures.at(positions if group.about.by_value else range(shown_of(len(group.figures), SHOWN_VALUES)))
 
 
 def bar_ends(group: FigureGroup) -> Ends | None:
-    """Return the ends of the bars; of numbers without ends, those of the farthest interval."""
+    """Return the ends of the bars; for numbers without ends, those of the farthest interval."""
     if group.ends is not None or not group.about.by_value:
         return group.ends
     most = float(max(abs(group.figures.lows).max(), abs(group.figures.highs).max()))
@@ -296,7 +296,7 @@ def bar_ends(group: FigureGroup) -> Ends | None:
 
 
 def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield the figures that have a heading of their own, and what is concluded from them."""
+    """Yield the figures that have their own heading, and the conclusions from them."""
     names = [style.cut(name) for name in estimated.names or ()]
     for group in estimated.groups:
         heading = group.about.table_heading
@@ -337,7 +337,7 @@ def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: 
 
 
 def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield how many clusters there are and how sure that is, then each of several clusters."""
+    """Yield how many clusters there are and how certain that is, then each of several clusters."""
     clusters = estimated.clusters
     if clusters is None:
         return
@@ -389,12 +389,12 @@ def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
 
 
 def window_of(estimated: MetricEstimate) -> str:
-    """Return the name of a window, with an asterisk where it is still open."""
+    """Return the name of a window, with an asterisk if it is still open."""
     return estimated.window + ("" if estimated.closed else "*")
 
 
 def central_line(estimated: MetricEstimate) -> str:
-    """Return the line of a tally, or an empty text where there is no central epsilon."""
+    """Return the line on a tally's central epsilon, or an empty text if there is none."""
     if estimated.central is None:
         return ""
     return f"  {estimated.window}: {_central_words(estimated.central)}, if only tallies are public"

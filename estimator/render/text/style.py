@@ -16,16 +16,16 @@ import click
 from estimator.render.rounding import MINUS, UNBROKEN, ShownFigure
 
 LEAST_WIDTH: Final = 80
-"""Of a table with all columns."""
+"""The minimum width of a table with all columns."""
 
 NARROWEST: Final = 60
-"""Of a summary. A terminal that is narrower breaks its lines."""
+"""The minimum width of a summary. A narrower terminal breaks its lines."""
 
 MOST_WIDTH: Final = 160
-"""Nobody reads a longer line at a glance."""
+"""The maximum width. Nobody reads a longer line at a glance."""
 
 VALUE_WIDTH: Final = 17
-"""The least number of columns for a value. A longer value is cut with an ellipsis; JSON and CSV
+"""The minimum number of columns for a value. A longer value is cut with an ellipsis; JSON and CSV
 have all of it.
 """
 
@@ -34,13 +34,13 @@ LIKELIEST_WIDTH: Final = 11
 BAR_WIDTH: Final = 10
 WINDOW_WIDTH: Final = 11
 SHORTEST_BAR: Final = 5
-"""A bar is left out where long figures leave less room than this."""
+"""A bar is left out if long figures leave less room than this."""
 
 WIDE: Final = ("W", "F")
 COMBINING: Final = ("Mn", "Me", "Cf")
 
 FILLER: Final = "\0"
-"""Stands behind a wide character while lines are broken, to count it twice. No value holds it."""
+"""Follows a wide character while lines are broken, to count it twice. No value contains it."""
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 IN_ASCII: Final = str.maketrans(
@@ -112,20 +112,20 @@ class Style:
         """Return one line: a label, its figures and, on a scale between two ends, a bar.
 
         Args:
-            window: the window's name, or an empty text. Without it the label takes the room of
+            window: the window's name, or an empty text. If it is empty, the label takes the room of
                 both.
-            shown: what stands in the line.
-            unknown: stands in place of an estimate that is None.
+            shown: the figure in the line.
+            unknown: the text in place of an estimate that is None.
 
         """
         (line,) = self.rows([(window, shown)], unknown)
         return line
 
     def rows(self, lines: Sequence[tuple[str, ShownFigure]], unknown: str = "no reports") -> Iterator[str]:
-        """Yield lines as `row` returns them, with the points of numbers of one unit in one column.
+        """Yield lines as `row` returns them, with the points of numbers with one unit aligned.
 
         Args:
-            lines: the window of each, and what stands in it.
+            lines: the window and the figure of each line.
             unknown: as in `row`.
 
         """
@@ -143,7 +143,7 @@ class Style:
             for (window, shown), (estimate, error, low, high, likeliest) in zip(alike, cells, strict=True):
                 rounded = shown.rounded
                 known = f"{estimate if rounded.estimate else unknown}{f' ± {error}' if rounded.error else ''}"
-                ends = f"{low} to {high}" if rounded.estimate else rounded.interval  # the unit stands once
+                ends = f"{low} to {high}" if rounded.estimate else rounded.interval  # the unit occurs once
                 yield self._line(window, shown, known, ends, likeliest)
 
     def _line(self, window: str, shown: ShownFigure, estimate: str, ends: str, likeliest: str) -> str:
@@ -170,7 +170,7 @@ class Style:
     def cut(self, text: str | tuple[str, ...], columns: int | None = None) -> str:
         """Return a text that is no wider than a number of columns, by default those of a value.
 
-        Of a pair, the first text is cut first, so that pairs with the same first text can be told
+        In a pair, the first text is cut first, so that pairs with the same first text can be told
         apart.
         """
         if isinstance(text, tuple):
@@ -185,22 +185,22 @@ class Style:
         return padded(self.cut(text, columns), columns)
 
     def colored(self, text: str, color: str) -> str:
-        """Return a text in a color, where colors may be used."""
+        """Return a text in a color, if colors may be used."""
         return click.style(text, fg=color) if self.is_colored else text
 
     def quiet(self, text: str) -> str:
-        """Return a text that steps back, where that may be used."""
+        """Return a text in a subdued style, if styles may be used."""
         return click.style(text, dim=True) if self.is_colored else text
 
     def strong(self, text: str) -> str:
-        """Return a text in bold, where that may be used."""
+        """Return a text in bold, if styles may be used."""
         return click.style(text, bold=True) if self.is_colored else text
 
     def shown(self, text: str) -> str:
         """Return a text in characters that can be shown, with escapes for others.
 
-        So no two values look alike. A no-break space becomes a space: nobody who searches the
-        output would find it.
+        So no two values look alike. A no-break space becomes a space, because a search of the
+        output would not find it.
         """
         text = text.replace(UNBROKEN, " ")
         return text.translate(IN_ASCII).encode("ascii", "backslashreplace").decode() if self.is_ascii else text
@@ -237,12 +237,12 @@ def columns_of(text: str) -> int:
 
 
 def padded(text: str, columns: int) -> str:
-    """Return a text with as many spaces behind it as fill the columns."""
+    """Return a text with spaces after it that fill the columns."""
     return text + " " * (columns - columns_of(text))
 
 
 def cut_to(text: str, columns: int, ellipsis: str) -> str:
-    """Return a text cut to the columns, with an ellipsis where something is left out."""
+    """Return a text cut to the columns, with an ellipsis if something is left out."""
     if columns_of(text) <= columns:
         return text
     taken = accumulate(map(_columns_of_character, text))
@@ -253,8 +253,8 @@ def wrapped(text: str, columns: int, first: str = "", others: str = "") -> list[
     """Return the lines of a text.
 
     Args:
-        text: to be broken where it has spaces.
-        columns: that a line takes at most.
+        text: the text, which is broken at spaces.
+        columns: the maximum width of a line.
         first: what the first line begins with.
         others: what each other line begins with.
 

@@ -1,4 +1,4 @@
-"""The report for a glance: a sentence for each question, a line for each figure of one window."""
+"""The report at a glance: a sentence for each question, a line for each figure of one window."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from estimator.results.report import SHOWN_VALUES, Changes, EstimateReport, High
 from estimator.words import is_yes_or_no, joined, plural, shown_of
 
 SHORTEST_LABEL = 6
-"""The columns that a label keeps, however long the figures are."""
+"""The minimum number of columns of a label, however long the figures are."""
 
 LONGEST_BAR = 20
 
@@ -48,7 +48,7 @@ COMPARED = 2
 """How many windows are compared: the first and the last one."""
 
 SHOWN_WINDOWS = 10
-"""How many other windows a question names: a glance is no history."""
+"""How many other windows are listed for a question: a summary is not a history."""
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
 
@@ -58,7 +58,7 @@ POINT_NOTE = "An interval of one point is not a certainty: no answers make this 
 
 
 def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
-    """Return the report as text for a glance."""
+    """Return the report as a summary at a glance."""
     if not report.metrics:
         return NOTHING_SKIPPED if report.skipped else NOTHING
     report = titled(report)
@@ -78,7 +78,7 @@ def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
 
 
 def _heading(report: EstimateReport, common: str | None, style: Style) -> Iterator[str]:
-    """Yield what every figure is, and the window where it is the same for all."""
+    """Yield what every figure is, and the window if it is the same for all."""
     if report.is_trial:
         yield from _wrapped(TRIAL, style)
     together = ", all of a question together" if report.simultaneous else ""
@@ -105,7 +105,7 @@ def _block(
 
 
 def _figures(shown: MetricEstimate, highlight: Highlight, style: Style) -> Iterator[str]:
-    """Yield the figures of a window that have a line, and what is left out of them."""
+    """Yield the figures of a window that have a line, and how many are left out."""
     groups = [group for group in shown.groups if group.about.line]
     leading = [group for group in groups if not group.about.by_value or group is shown.leading]
     positions = [_positions(group, highlight.positions) for group in leading]
@@ -143,8 +143,8 @@ def _cells(group: FigureGroup, positions: Sequence[int]) -> Iterator[ShownFigure
 def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
     """Return which figures have a line.
 
-    Of yes and no it is yes; of many values the most common ones, or those with the largest figures;
-    of others those that can be told.
+    For yes and no, it is yes; for many values, the most common ones, or those with the largest
+    figures; otherwise, all figures with an estimate.
     """
     figures, most = group.figures, group.about.most_lines
     if is_yes_or_no(figures.labels):
@@ -175,7 +175,7 @@ def figure_lines(rows: Sequence[ShownFigure], style: Style) -> Iterator[str]:
 
 
 def _error(text: str) -> str:
-    """Return an error with its sign, or as many spaces where there is none."""
+    """Return an error with its sign, or as many spaces if there is none."""
     return f"± {text}" if text.strip() else " " * (len("± ") + len(text) if text else 0)
 
 
@@ -194,7 +194,7 @@ def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
 
 
 def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
-    """Return the figure of a window, or of several, that the sentence on another one is about."""
+    """Return the figure of one or several windows that the shown window's sentence is about."""
     group, figure = _headline(estimated, shown)
     if not estimated.reports:
         return "no reports"
@@ -208,7 +208,7 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 
 
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
-    """Return the figure that answers the question where shown, or else here, and its group."""
+    """Return the figure that answers the question in the shown window, or here, and its group."""
     key = shown.headline
     if key is None or estimated.group(key.statistic) is None:
         key = estimated.headline
@@ -216,7 +216,7 @@ def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | 
 
 
 def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield what was asked for besides the figures."""
+    """Yield what was requested besides the figures."""
     if shown.central is not None:
         yield central_line(shown)
     if shown.clusters is not None:
@@ -250,7 +250,7 @@ def _moved_words(shown: MetricEstimate, move: Move) -> str:
 
 
 def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | None, style: Style) -> Iterator[str]:
-    """Yield what several windows say together."""
+    """Yield the results of several windows together."""
     words = []
     if changes is not None:
         words.append(outcome_words(changes))
@@ -275,7 +275,7 @@ def _pooled_words(pooled: Pooled, shown: MetricEstimate) -> str:
 
 
 def _notes(report: EstimateReport, style: Style) -> Iterator[str]:
-    """Yield whom figures describe, what is preliminary, and what looks surer than it is."""
+    """Yield which devices figures describe, what is preliminary, and what looks too certain."""
     yield from _wrapped(participation_of([highlight.shown for highlight in report.highlights]), style)
     if any(highlight.shown.among_all is not None for highlight in report.highlights):
         yield from _wrapped(AMONG_ALL_NOTE, style)
