@@ -74,7 +74,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
 """In the order of the sections."""
 
 MARK: Final = "<!-- {} -->\n"
-"""Stands before the section of a part."""
+"""Marks the beginning of a part's section."""
 
 
 def main(names: list[str]) -> None:
@@ -99,7 +99,7 @@ def section(text: str) -> str:
 
 
 def write(measured: dict[str, str]) -> None:
-    """Put sections into the file, in order, in the place of older ones of the same parts."""
+    """Write sections into the file, in order, replacing older ones of the same parts."""
     sections = read(RESULTS.read_text(encoding="utf-8")) | measured
     head = "# Results\n\nWritten by `make bench`. Clients, servers and the store share the cores.\n\n"
     body = (MARK.format(name) + sections[name].strip("\n") + "\n" for name in PARTS if name in sections)

@@ -1,6 +1,6 @@
 """How wide a change is that allows for people who answer the opposite, and how often it holds.
 
-How long it takes to search many windows of many questions for changes is here, too.
+It also measures the time to search many windows of many questions for changes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def measure_changes() -> str:
 WINDOWS: Final = (10, 30, 90)
 RUNS: Final = 5
 MOST_S: Final = 2.0
-"""Of the processor, for 50 questions in 90 windows."""
+"""The maximum processor time, for 50 questions in 90 windows."""
 
 
 def _search() -> str:

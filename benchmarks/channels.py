@@ -126,7 +126,7 @@ def rehearsed() -> str:
 
 
 def variances() -> str:
-    """Return the exact variance over the least that theory allows."""
+    """Return the exact variance over the minimum that theory allows."""
     rows: list[list[str]] = []
     everything: list[float] = []
     for epsilon in designs.EPSILONS:
@@ -146,7 +146,7 @@ def variances() -> str:
 
 
 def mean_variances() -> str:
-    """Return the worst variance of means over the least that theory allows."""
+    """Return the worst variance of means over the minimum that theory allows."""
     rows, ratios = [], []
     for epsilon in means.EPSILONS:
         channel = channel_for(means.MEAN, requested(str(epsilon)))

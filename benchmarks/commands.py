@@ -18,7 +18,7 @@ ROUNDS: Final = 15
 MOST_RATIO: Final = 1.6
 WANTED_MS: Final = 60
 REFERENCE_S: Final = 0.9
-"""The seconds of 10^7 additions on the machine of which the wanted figure speaks."""
+"""The seconds of 10^7 additions on the machine for which the goal was set."""
 
 ROOT: Final = Path(__file__).parents[1]
 
@@ -55,7 +55,7 @@ class TelemetryCommands:
     def click_group(self): return click.Group("telemetry")
 """,
 }
-"""Stands in place of the SDK: the app as it would be without it."""
+"""Replaces the SDK: the app as it would be without it."""
 
 
 def measure_commands() -> str:

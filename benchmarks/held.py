@@ -135,7 +135,7 @@ def buckets(server: Any) -> list[bytes]:
 
 
 def tallies_bytes(server: Any) -> int:
-    """Return the memory of all keys that hold no ids."""
+    """Return the memory of all keys that do not contain ids."""
     keys = set(server.scan_iter("*", count=10_000)) - set(buckets(server))
     return sum(server.memory_usage(key, samples=0) for key in keys)
 

@@ -151,8 +151,8 @@ def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[
     """Send requests when they are due, each on a free connection, and return the seconds from then
     to each answer.
 
-    One process does it all, and wakes up for what is due and for what is answered: a process for
-    each connection would take the server's cores from it.
+    A single process does it all, and wakes up when a request is due or an answer arrives: a process
+    for each connection would take cores from the server.
 
     Args:
         port: where the server listens.

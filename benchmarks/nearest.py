@@ -16,7 +16,7 @@ SIZES = ((16, 64), (128, 64), (256, 256), (1024, 64))
 SEED = 1
 SEARCHES, READINGS = 50, 5
 LIMIT_MS = 20.0
-"""A fifth of what `Telemetry.record` has."""
+"""A fifth of the time allowed for `Telemetry.record`."""
 
 
 def measure_nearest() -> str:

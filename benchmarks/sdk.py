@@ -153,7 +153,7 @@ def first_times() -> tuple[list[float], list[float], list[float]]:
 
 
 def loop_times() -> tuple[list[float], list[float]]:
-    """Return milliseconds for which an event loop stands still: by `record`, and by `arecord`."""
+    """Return the milliseconds for which an event loop is blocked by `record`, and by `arecord`."""
     now = [1_795_176_000.0]
     with _device(now) as telemetry:
         telemetry.record("dark_mode", value=True)

@@ -42,7 +42,7 @@ more.
 
 
 class Source(NamedTuple):
-    """Where a figure stands in RESULTS.md.
+    """The position of a figure in RESULTS.md.
 
     Attributes:
         section: the heading.
@@ -126,7 +126,7 @@ def needs_by(figures: Figures) -> str:
 
 
 def _needs(devices: int, figures: Figures) -> dict[str, str]:
-    """Return what a number of devices needs that send one upload of 4 reports a day."""
+    """Return the needs of a number of devices that send one upload of 4 reports a day."""
     peak = devices / DAY_S * PEAK
     ids = {kind: devices * days * figures.id_bytes for kind, days in REMEMBERED_DAYS.items()}
     return {

@@ -14,7 +14,7 @@ from estimator.statistics.arrays import Counts, Floats
 Held = NDArray[np.bool_]
 
 ROUNDED: Final = 2.0**-40
-"""Of the range: truths at its ends are sums of floats."""
+"""A tolerance as a fraction of the range: truths at its ends are sums of floats."""
 
 
 class Cell(NamedTuple):
@@ -23,8 +23,8 @@ class Cell(NamedTuple):
     Attributes:
         setting: mechanism, epsilon and reports, in words.
         population: its name.
-        held: from a number of draws and a generator to whether each interval held its truth, shape
-            (draws, intervals).
+        held: maps a number of draws and a generator to whether each interval contained its truth,
+            shape (draws, intervals).
 
     """
 
@@ -40,7 +40,7 @@ class Figure:
     Attributes:
         name: in words.
         method: the interval, and its source.
-        basis: what says that it covers: a proof, exact sums, or this measurement.
+        basis: the evidence that it covers: a proof, exact sums, or this measurement.
         cells: what is measured.
         draws: of each cell, the first time.
 
@@ -60,6 +60,6 @@ def tallies(law: Floats, reports: int, draws: int, generator: np.random.Generato
 
 
 def holds(lows: Floats, highs: Floats, truths: Floats | float) -> Held:
-    """Return whether intervals hold truths."""
+    """Return whether intervals contain truths."""
     held: Held = np.logical_and(lows - ROUNDED <= truths, truths <= highs + ROUNDED)
     return held

@@ -38,7 +38,7 @@ TIMES_AGAIN: Final = 10
 TIMES_AT_LAST: Final = 100
 """How many times as many are drawn of a lowest interval that seems to hold too seldom.
 
-The lowest of many is so by chance, and tallies that did not choose it tell.
+The lowest of many may be low by chance; tallies that did not choose it show whether it is.
 """
 
 WANTED: Final = 0.93
@@ -81,7 +81,7 @@ class Lowest(NamedTuple):
         return cls(float(coverages[place]), cell, place)
 
     def drawn_anew(self, draws: int, generator: np.random.Generator) -> Lowest:
-        """Return the same interval, held by tallies that did not choose it."""
+        """Return the same interval, measured with tallies that did not choose it."""
         held = self.cell.held(draws, generator)
         return self._replace(coverage=float(held[:, self.place].mean()))
 

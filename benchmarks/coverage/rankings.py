@@ -32,7 +32,7 @@ PEOPLE: Final[dict[str, tuple[float, Callable[[Floats], Floats]]]] = {
     "5% say yes": (0.05, lambda of_yes: of_yes[::-1]),
     "5% say yes, no at the lowest step": (0.05, lambda _: LOWEST),
 }
-"""How many say yes, and from their steps to those of who says no: mostly the mirror image."""
+"""How many say yes, and a map from their steps to those of people who say no: mostly mirrored."""
 
 
 def of_rankings(*, points: bool) -> Iterator[Cell]:

@@ -53,8 +53,8 @@ class Survey:
         metric: the question.
         people: the population.
         reports: of each window.
-        who: answers in the windows: other people in each, the same, or the same the other way round
-            in every second.
+        who: who answers: other people in each window, the same people, or the same with opposite
+            answers in every second window.
 
     """
 
@@ -65,12 +65,12 @@ class Survey:
 
     @property
     def width(self) -> float:
-        """Of the range of the figures."""
+        """The width of the range of the figures."""
         return 9.0 if isinstance(self.metric.kind, Number) else 1.0
 
     @property
     def true_changes(self) -> Floats:
-        """From the first window to the second: of each share, or of the mean."""
+        """The true change of each share, or of the mean, from the first window to the second."""
         shares = self.people.on_grid(self.metric.channel.inputs)
         mean = 1 - 2 * self.people.mean if self.who == OPPOSITE else 0.0
         if isinstance(self.metric.kind, Number):

@@ -41,7 +41,7 @@ def _same(value: int) -> int:
 
 
 def pair(channel: str, inputs: int, epsilon: float) -> tuple[Any, Callable[[], Any]]:
-    """Return a client and what makes its server."""
+    """Return a client and a function that makes its server."""
     oracles = import_module("pure_ldp.frequency_oracles")
     same: dict[str, Any] = {"epsilon": epsilon, "d": inputs, "index_mapper": _same}
     if channel == "HR":

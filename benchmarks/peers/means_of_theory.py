@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 ONE_BIT_UP_TO: Final = 0.61
-"""Up to here hybrid is one-bit alone (section III.C)."""
+"""Up to this epsilon, hybrid is one-bit alone (section III.C)."""
 
 
 def one_bit(epsilon: float) -> float:
@@ -41,5 +41,5 @@ OF_MEANS: Final[Mapping[str, Callable[[float], float]]] = {
 
 
 def least(epsilon: float) -> float:
-    """Return the least worst variance of the three."""
+    """Return the smallest worst variance of the three."""
     return min(variance(epsilon) for variance in OF_MEANS.values())

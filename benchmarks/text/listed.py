@@ -1,6 +1,6 @@
 """How often the intervals of listed strings hold their shares.
 
-The lists are enough to tell 93% from 95%.
+There are enough lists to distinguish 93% from 95%.
 """
 
 from __future__ import annotations

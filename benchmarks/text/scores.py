@@ -14,12 +14,12 @@ from client_sdk.protocol.text import CUT, Text
 from estimator.discovery.texts import Texts, discover
 
 TOP: Final = 32
-"""The most frequent strings, which are to be found."""
+"""The number of most frequent strings that should be found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one tally told.
+    """The scores of one tally.
 
     Attributes:
         f1: of the first 32 found strings and the 32 most frequent ones. A place of the list that is
@@ -28,7 +28,7 @@ class Score:
             frequent string is worth 32, the next 31, and so on, over the worth of all.
         proved: the found strings, every one of which is said to exist.
         false: those of them that no device had.
-        held: how many of the true ones have their share within their interval.
+        held: how many of the true ones have an interval that contains their share.
         unclear: strings of the population that are called unclear.
 
     """

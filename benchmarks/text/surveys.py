@@ -63,7 +63,7 @@ class Survey:
         return np.concatenate([self.sample(inputs, generator) for inputs in self._inputs(devices, generator)])
 
     def tables(self, devices: int, generator: np.random.Generator) -> GroupTables:
-        """Return what the groups of a random sample of devices say.
+        """Return the group tables of a random sample of devices.
 
         Up to `WHOLE` devices a tally is drawn and inverted; for more, see `by_cell`.
         """

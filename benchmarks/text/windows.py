@@ -20,7 +20,7 @@ from estimator.statistics.arrays import Counts
 from tests.support.devices.definitions import registry_text
 
 EPSILON: Final = 4
-"""Of the measured epsilons, that of the most symbols."""
+"""The measured epsilon with the most symbols."""
 
 SIZES: Final = (10**4, 10**7)
 PROCESSES: Final = 5

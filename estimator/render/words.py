@@ -244,8 +244,8 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
     """Return thresholds that would bracket the median more closely with as many reports, if any.
 
     One lies on each side of the median, as near as its share can still be distinguished from a
-    half. The third lies beyond, toward the farther end of the range, and ends the bracket if the
-    one before is uncertain. Answers are assumed to be uniform between the thresholds of the report.
+    half. The third lies beyond, toward the farther end of the range, and ends the bracket if that
+    one is uncertain. Answers are assumed to be uniform between the thresholds of the report.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:
