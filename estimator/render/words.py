@@ -46,8 +46,7 @@ MOVED: Final = {
 REACH: Final = 3.9
 """How far suggested thresholds lie from the median, in errors of a share: about 2 for the interval,
 and as many again so that it seldom fails. Of distances from 3 to 4.2, tried on uniform, normal and
-exponential populations, those from 3.6 on gave about the same mean bracket.
-"""
+exponential populations, those from 3.6 on gave about the same mean bracket."""
 
 FARTHEST: Final = 0.45
 """The maximum difference between a suggested threshold's share and a half."""
@@ -243,9 +242,9 @@ def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
 def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
     """Return thresholds that would bracket the median more closely with as many reports, if any.
 
-    One lies on each side of the median, as near as its share can still be distinguished from a
-    half. The third lies beyond, toward the farther end of the range, and ends the bracket if that
-    one is uncertain. Answers are assumed to be uniform between the thresholds of the report.
+    One lies on each side of the median, as near as its share still differs clearly from a half. The
+    third lies beyond, toward the farther end of the range, and ends the bracket if that one is
+    uncertain. Answers are assumed uniform between the report's thresholds.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:
