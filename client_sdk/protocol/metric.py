@@ -40,7 +40,7 @@ class Metric:
         fill: the answer that is reported if nothing was recorded in a window; None for no report.
         has_no_answer: whether the last input stands for no answer, which is reported for silence.
         persist: whether the count of a window, or the days of use, are kept on disk.
-        retention_days: for how many days the collector keeps a closed tally; None for ever.
+        retention_days: for how many days the collector keeps a closed tally; None forever.
         unit: what its numbers count or measure, such as ms; empty if nothing is named.
         consent: the purposes, all of which the user must have agreed to; empty if only an agreement
             to everything is sufficient.

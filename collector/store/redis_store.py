@@ -95,7 +95,7 @@ class RedisStore:
 
         If a shard cannot be reached, the other shards close the window; as a whole it stays open.
         """
-        # whoever closed it earlier may not have waited for the replicas
+        # anyone who closed it earlier may not have waited for the replicas
         answered: Answered = {}
         self.shards.ask_own(
             lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text), answered

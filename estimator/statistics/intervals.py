@@ -55,7 +55,7 @@ fractions of half the span.
 """
 
 MOST_STAKED: Final = 0.999
-"""The maximum stake as a fraction of the wealth. Whoever stakes everything may lose it for good."""
+"""The maximum stake as a fraction of the wealth. Staking everything may lose it for good."""
 
 HALVINGS: Final = 24
 """Bisection steps, which locate an end to one part in 10**7 of the range, on the safe side."""
