@@ -9,9 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mutants.promises import REFUSALS, WRONG_PRODUCTS, environment
+from tests.support.mutants.promises import REFUSALS, ROOT, WRONG_PRODUCTS, environment
 
 TIMEOUT_S = 600
+
+
+@pytest.mark.parametrize("name", WRONG_PRODUCTS)
+def test_each_wrong_product_differs_from_the_product_in_one_place(name: str, tmp_path: Path) -> None:
+    _, product = WRONG_PRODUCTS[name]
+    product.plant(tmp_path)
+    assert (tmp_path / product.file).read_text(encoding="utf-8") != (ROOT / product.file).read_text(encoding="utf-8")
 
 
 @pytest.mark.long

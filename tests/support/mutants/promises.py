@@ -145,7 +145,7 @@ METRIC, TELEMETRY = "client_sdk/protocol/metric.py", "client_sdk/telemetry.py"
 CHARGES = "client_sdk/ledger/charges.py"
 AXES = "client_sdk/protocol/mechanisms/rotated_axes.py"
 
-FORGETS_ANSWER = "        del encode  # no frame of anything that fails from here on holds the answer\n"
+FORGETS_ANSWER = "        del encode  # "
 """Where `record` holds an answer last, as the second argument of `encode`."""
 
 ANSWER = "encode.args[1]"
