@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -42,16 +41,17 @@ LEDGER_DEADLINE_S = 1.0
 and to close. Only a hanging disk takes so long."""
 
 
-@dataclass(slots=True)
 class Process:
     """The ledger thread and the uploader of one process; they start with their first work."""
 
-    ledger_thread: LedgerThread
-    uploader: Uploader
-    losses: Losses
-    mistakes: Mistakes
-    provider: Provider | None = None
-    is_finished: bool = False
+    def __init__(self, ledger_thread: LedgerThread, uploader: Uploader) -> None:
+        """Begin without losses, mistakes and a provider."""
+        self.ledger_thread = ledger_thread
+        self.uploader = uploader
+        self.losses = Losses()
+        self.mistakes = Mistakes()
+        self.provider: Provider | None = None
+        self.is_finished = False
 
 
 class Processes:
@@ -150,7 +150,7 @@ class Processes:
             clock=self._clock,
             watch=self._watch,
         )
-        return Process(ledger_thread, uploader, Losses(), Mistakes())
+        return Process(ledger_thread, uploader)
 
 
 def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[float]) -> BudgetWatch | None:

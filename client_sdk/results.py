@@ -1,7 +1,5 @@
 """The types that the SDK and its host exchange: decisions, results, errors and warnings."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 No answer affects these decisions. `client_sdk.answers.schedule` carries them out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple

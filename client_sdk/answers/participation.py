@@ -16,10 +16,10 @@ from client_sdk.ledger import charges, registries
 from client_sdk.ledger.charges import Periods
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.errors import WindowError
-from client_sdk.protocol.horizon import later, windows_until
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import LATEST_YEAR, Window
+from client_sdk.protocol.window_steps import later, windows_until
 
 if TYPE_CHECKING:
     import sqlite3

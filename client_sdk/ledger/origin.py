@@ -10,8 +10,6 @@ Windows in the value ``MachineGuid`` that its set-up writes. A ledger that was m
 belongs to any machine; one that was made with an id does not belong to a machine without one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
@@ -53,7 +51,7 @@ class Origin(NamedTuple):
     birth: str | None
     file_system: str | None
 
-    def contradicts(self, other: Origin) -> bool:
+    def contradicts(self, other: "Origin") -> bool:
         """Whether the two origins cannot belong to one file."""
         return any(None not in pair and pair[0] != pair[1] for pair in zip(self, other, strict=True))
 

@@ -8,8 +8,8 @@ from client_sdk.ledger.charges import Periods, latest_s, spent_nanos
 from client_sdk.protocol.budget import Budget
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.errors import WindowError
-from client_sdk.protocol.horizon import later
 from client_sdk.protocol.window import Window
+from client_sdk.protocol.window_steps import later
 from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, outcome_named
 
 if TYPE_CHECKING:

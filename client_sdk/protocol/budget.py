@@ -1,7 +1,5 @@
 """The ceilings that a device keeps, and how it spreads its budget over questions and time."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from fractions import Fraction
 from typing import Final, NamedTuple, Protocol
 
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.epsilon import PURE
-from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
+from client_sdk.protocol.window_steps import windows_until
 
 
 class Asked(Protocol):
@@ -232,33 +232,3 @@ def paid_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date 
     paid = ceiling(registry, horizon, today) // metric.epsilon_nanos
     reports = most_reports(registry, metric, horizon, today)
     return paid if reports is None else min(paid, reports)
-
-
-MONTHS = 12
-
-
-def later(window: Window, windows: int) -> Window:
-    """Return the window that begins ``windows`` windows after another one, for at least 0.
-
-    Raises:
-        WindowError: if that is beyond the last date.
-
-    """
-    try:
-        if window.kind is WindowKind.MONTH:
-            years, month = divmod(window.first_day.month - 1 + windows, MONTHS)
-            first_day = date(window.first_day.year + years, month + 1, 1)
-        else:
-            first_day = window.first_day + windows * (window.last_day - window.first_day + timedelta(days=1))
-        return Window.parse(Window.on(window.kind, first_day).text)
-    except (ValueError, OverflowError, WindowError):
-        raise WindowError(f"there is no window {windows} windows after {window}") from None
-
-
-def windows_until(window: Window, last_day: date) -> int:
-    """Return how many windows begin from a window to a last day, both included."""
-    if window.kind is WindowKind.MONTH:
-        months = (last_day.year - window.first_day.year) * MONTHS + last_day.month - window.first_day.month
-        return max(0, months + 1)
-    days = 7 if window.kind is WindowKind.WEEK else 1
-    return max(0, (last_day - window.first_day).days // days + 1)

@@ -1,7 +1,5 @@
 """One question: its purpose, its possible answers, and how the answer is perturbed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -113,7 +111,7 @@ class Metric:
         """Whether a window begins after the metric's last day; the one containing it does not."""
         return self.expires is not None and window.first_day > self.expires
 
-    def for_strata(self, strata: Mapping[str, str]) -> Metric:
+    def for_strata(self, strata: Mapping[str, str]) -> "Metric":
         """Return the definition for a device with these values of public variables.
 
         A device whose value is not in the registry belongs to the others.

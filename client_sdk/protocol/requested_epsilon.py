@@ -4,8 +4,6 @@ It affects only the choice of a channel's integers. The charge follows from thos
 (`client_sdk.protocol.epsilon`).
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -39,7 +37,7 @@ class RequestedEpsilon(NamedTuple):
     text: str
 
     @classmethod
-    def parse(cls, raw: object) -> RequestedEpsilon:
+    def parse(cls, raw: object) -> "RequestedEpsilon":
         """Read a number, or a text ``ln NUMBER``.
 
         Raises:
@@ -60,7 +58,7 @@ class RequestedEpsilon(NamedTuple):
         return cls(odds=exp_floor(Fraction(epsilon)), text=str(raw))
 
     @classmethod
-    def _parse_logarithm(cls, raw: str) -> RequestedEpsilon:
+    def _parse_logarithm(cls, raw: str) -> "RequestedEpsilon":
         match = _LOGARITHM.fullmatch(raw)
         if match is None:
             raise ValueError(f'must be a number such as 1.0, or a text such as "ln 3", not {raw!r}')

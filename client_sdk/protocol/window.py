@@ -1,7 +1,5 @@
 """The UTC day, ISO week or month to which a report belongs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
@@ -59,13 +57,13 @@ class Window:
         return self.text
 
     @classmethod
-    def at(cls, kind: WindowKind, instant_s: float) -> Window:
+    def at(cls, kind: WindowKind, instant_s: float) -> "Window":
         """Return the window of a kind that contains an instant, given in Unix seconds."""
         # fromtimestamp would round up into the next day
         return cls.on(kind, datetime.fromtimestamp(instant_s // 1, UTC).date())
 
     @classmethod
-    def on(cls, kind: WindowKind, day: date) -> Window:
+    def on(cls, kind: WindowKind, day: date) -> "Window":
         """Return the window of a kind that contains a UTC day."""
         if kind is WindowKind.WEEK:
             day -= timedelta(days=day.weekday())
@@ -80,7 +78,7 @@ class Window:
 
     @staticmethod
     @lru_cache(maxsize=4096)
-    def parse(text: str) -> Window:
+    def parse(text: str) -> "Window":
         """Return the window that a text names. It ends after Unix time 0.
 
         Raises:

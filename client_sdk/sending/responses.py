@@ -5,8 +5,6 @@ come from an intermediary (a captive portal, a proxy that requires a login, a wr
 temporary.
 """
 
-from __future__ import annotations
-
 import json
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@ An upload that was sent before has its own time, stored by `client_sdk.ledger.re
 are independent: no answer to one upload decides when another leaves, or what it contains.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

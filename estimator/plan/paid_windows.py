@@ -18,10 +18,11 @@ from typing import Annotated, Final, NamedTuple
 
 from client_sdk.protocol.budget import Budget, Ceiling, Cost, Spent, Strategy
 from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.horizon import IN_WINDOW, later, windows_left, windows_until
+from client_sdk.protocol.horizon import IN_WINDOW, windows_left
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import LATEST_YEAR, Window, WindowKind
+from client_sdk.protocol.window_steps import later, windows_until
 from estimator.results.estimate import Record, says
 from estimator.words import plural
 

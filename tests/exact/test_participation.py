@@ -14,7 +14,7 @@ import pytest
 from client_sdk.answers import participation
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
-from client_sdk.protocol.horizon import windows_until
+from client_sdk.protocol.window_steps import windows_until
 from tests.support.core.tables import for_each
 from tests.support.devices.clients import ask
 from tests.support.devices.cohort import Charge, always, day_of, exceeded, live, on_random_days, secret_of

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Window, WindowKind
-from client_sdk.protocol.horizon import later
+from client_sdk.protocol.window_steps import later
 from tests.support.estimates.tallies import REGISTRY_TEXT, line
 from tests.support.services.endless import EndlessAnswer, endless_server
 from tests.support.services.limits import limited

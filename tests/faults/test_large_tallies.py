@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
-from client_sdk.protocol.horizon import later
+from client_sdk.protocol.window_steps import later
 from estimator.tallies import MOST_REPORTS
 from tests.support.devices.definitions import (
     ACTIVITY,

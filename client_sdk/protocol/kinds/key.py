@@ -3,8 +3,6 @@
 The keys ``values`` and ``other`` are here, which categories, ordinals, sets and texts share.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -43,7 +41,7 @@ NUMBER: Final[Schema] = {"type": "number"}
 FLAG: Final[Schema] = {"type": "boolean"}
 
 
-def read_by_schema(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Any:  # noqa: ANN401 what TOML holds
+def read_by_schema(table: TomlTable, key: "Key", _: Mapping[str, Any]) -> Any:  # noqa: ANN401 what TOML holds
     """Return the value of a key of a simple type; None if it is missing or mistaken."""
     if "enum" in key.own:
         return _read_choice(table, key)
@@ -58,7 +56,7 @@ def read_by_schema(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Any:  # 
             return table.text(key.name, required=key.required, most=key.own["maxLength"]) or None
 
 
-def _read_flag(table: TomlTable, key: Key) -> bool | None:
+def _read_flag(table: TomlTable, key: "Key") -> bool | None:
     value = table.take(key.name, required=key.required)
     if value is not None and not isinstance(value, bool):
         table.mistake(key.name, "must be true or false")
@@ -66,7 +64,7 @@ def _read_flag(table: TomlTable, key: Key) -> bool | None:
     return value
 
 
-def _read_choice(table: TomlTable, key: Key) -> Any:  # noqa: ANN401 what TOML holds
+def _read_choice(table: TomlTable, key: "Key") -> Any:  # noqa: ANN401 what TOML holds
     value, choices = table.take(key.name, required=key.required), key.own["enum"]
     if value is None or (type(value) is type(choices[0]) and value in choices):
         return value
@@ -98,7 +96,7 @@ class Key(NamedTuple):
     schema: Schema
     description: str
     required: bool = True
-    read: Callable[[TomlTable, Key, Mapping[str, Any]], Any] = read_by_schema
+    read: Callable[[TomlTable, "Key", Mapping[str, Any]], Any] = read_by_schema
     narrower: Schema | None = None
 
     @property

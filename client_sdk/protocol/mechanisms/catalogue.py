@@ -10,8 +10,6 @@ variance of any channel, or almost. Another mechanism is chosen if it has fewer 
 variance within .5% of the minimum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from importlib import import_module
@@ -335,7 +333,7 @@ def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
     return designs.K_ARY if favoring_all <= GOOD_ENOUGH * favoring_one else category_mechanism(values + 1, odds)
 
 
-def _balanced(inputs: int, odds: Fraction) -> Iterator[Candidate]:
+def _balanced(inputs: int, odds: Fraction) -> Iterator["Candidate"]:
     from client_sdk.protocol.mechanisms.balanced_design import UNIT, balanced_choice  # noqa: PLC0415 2 ms
     from client_sdk.protocol.mechanisms.designs import Candidate  # noqa: PLC0415 2 ms
 

@@ -4,8 +4,6 @@ It is the only source of definitions: no server can change what a device does. I
 and every mistake is reported with its metric and key.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
@@ -123,7 +121,7 @@ class Registry:
         """Make the metrics immutable."""
         object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
 
-    def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type["Registry"], tuple[object, ...]]:
         """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
         fields = self.app, self.owner, self.budget, dict(self.metrics), self.source, self.stopped
         named = dict(self.strata), dict(self.own_sentences)
@@ -153,7 +151,7 @@ class Registry:
         """The questions whose reports a collector counts: the former ones, then those of today."""
         return (*(each.metric for each in self.former), *self.metrics.values())
 
-    def for_strata(self, strata: Mapping[str, str]) -> Registry:
+    def for_strata(self, strata: Mapping[str, str]) -> "Registry":
         """Return the registry for a device with these values of public variables.
 
         Raises:
@@ -206,7 +204,7 @@ class Registry:
         return shortages(self.budget, self.metrics, today)
 
     @classmethod
-    def load(cls, path: str | Path, *, today: date | None = None) -> Registry:
+    def load(cls, path: str | Path, *, today: date | None = None) -> "Registry":
         """Read a registry from its file, and log what `check` would refuse, once per process.
 
         Nothing is logged without a log handler, because the users of a command are not developers.
@@ -232,7 +230,7 @@ class Registry:
         return registry
 
     @classmethod
-    def read(cls, path: str | Path) -> Registry:
+    def read(cls, path: str | Path) -> "Registry":
         """Read a registry from its file as `load` does, but log nothing.
 
         Raises:
@@ -255,7 +253,7 @@ class Registry:
         return _parsed_once(text, name)
 
     @classmethod
-    def parse_file(cls, text: str, name: str) -> Registry:
+    def parse_file(cls, text: str, name: str) -> "Registry":
         """Read a registry from the text of a file with this name.
 
         Raises:
@@ -268,7 +266,7 @@ class Registry:
             raise _located(error, name, text) from None
 
     @classmethod
-    def parse(cls, text: str) -> Registry:
+    def parse(cls, text: str) -> "Registry":
         """Read a registry from its TOML text.
 
         Raises:

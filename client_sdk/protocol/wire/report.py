@@ -1,7 +1,5 @@
 """The wire: a report, and the upload in which reports travel."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import NamedTuple

@@ -9,8 +9,6 @@ because two metrics with equal definitions have the same edition. A forged heade
 questions. Malformed entries are therefore left out without an error.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable
@@ -87,7 +85,7 @@ class Verdict(NamedTuple):
         return json.dumps({"accepted": self.accepted, "refused": refused}, separators=(",", ":")).encode()
 
     @classmethod
-    def decode(cls, body: bytes, reports: int) -> Verdict:
+    def decode(cls, body: bytes, reports: int) -> "Verdict":
         """Read the response to an upload of ``reports`` reports.
 
         Raises:

@@ -38,9 +38,29 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 @pytest.mark.parametrize("code", ["import client_sdk", "from client_sdk import Registry, Telemetry"])
 def test_importing_loads_nothing_heavy(code: str) -> None:
     heavy = {"requests", "urllib3", "sqlite3", "tomllib", "socket", "numpy", "redis", "click", "secrets", "email"}
+    heavy.add("client_sdk.protocol.horizon")
     loaded = run_python(f"{code}\nimport sys\nprint(*sys.modules)").split()
     assert heavy.isdisjoint(loaded)
     assert "client_sdk" in loaded
+
+
+COMPILED = """
+import sys
+from typing import ForwardRef
+from client_sdk import Registry, Telemetry
+for name, module in sys.modules.items():
+    if name.startswith("client_sdk") and not hasattr(module, "TYPE_CHECKING"):
+        own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == name]
+        fields = [kind for each in own if hasattr(each, "_fields") for kind in each.__annotations__.values()]
+        print(name, any(isinstance(kind, ForwardRef) for kind in fields), len(fields))
+"""
+
+
+def test_importing_compiles_no_field_of_a_named_tuple_whose_type_can_be_evaluated() -> None:
+    """With ``from __future__ import annotations``, `typing` compiles the text of each field."""
+    modules = [line.split() for line in run_python(COMPILED).splitlines()]
+    assert sum(int(fields) for _, _, fields in modules) > 50
+    assert [name for name, is_compiled, _ in modules if is_compiled == "True"] == []
 
 
 MISTAKEN = """

@@ -6,8 +6,8 @@ from datetime import date
 import pytest
 
 from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, MAX_REPORTS, Refusal, Registry, Report, Upload, Window
-from client_sdk.protocol.horizon import later
 from client_sdk.protocol.registry.history import Release, with_former
+from client_sdk.protocol.window_steps import later
 from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Judgement, TallyLabel, judge, judge_all
 from tests.support.core.tables import for_each
 from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT, TODAY, report, upload

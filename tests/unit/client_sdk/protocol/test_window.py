@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol import Window, WindowError, WindowKind
-from client_sdk.protocol.horizon import later
+from client_sdk.protocol.window_steps import later
 
 LAST_INSTANT_S = int(datetime(9998, 12, 28, tzinfo=UTC).timestamp())
 """The last Monday that begins a week wholly within the last year that has windows."""

@@ -12,9 +12,9 @@ import pytest
 
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.ledger import file as ledger_file
-from client_sdk.protocol.horizon import later, windows_until
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
+from client_sdk.protocol.window_steps import later, windows_until
 from client_sdk.testing import FakeClock, KeptUploads
 from estimator.plan.paid_windows import PaidWindows, ceiling_notes
 from estimator.plan.plan import Plan, PlanRequest, make_plan
