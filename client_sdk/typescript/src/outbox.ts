@@ -15,6 +15,12 @@ const MOST_WAITING = 1000;
 /** Reports that wait for the end of their window leave within six hours after it, at random. */
 const RELEASE_SPREAD_S = 6 * 3600;
 
+/** How long a request may take, in seconds. */
+export const TIMEOUT_S = 20;
+
+/** Without a flush, an upload leaves again within a quarter of an hour after another one, which a resend would link to it. */
+const APART_S = 900;
+
 const HOUR_S = 3600;
 
 /**
@@ -40,11 +46,7 @@ export type Outcome = "sent" | "refused" | "waiting" | "noted";
 
 /** Put a report into the queue. */
 export function enqueue(state: State, report: Waiting): void {
-  state.queue.push(report);
-  if (state.queue.length > MOST_WAITING) {
-    state.queue.shift();
-    drop(state, "queue_full");
-  }
+  if (state.queue.push(report) > MOST_WAITING) drop(state, "queue_full", state.queue.splice(0, 1).length);
 }
 
 /** Return an instant within the hours after the end of a window. */
@@ -53,36 +55,40 @@ export function afterWindow(endDay: number, coins: Coins): number {
 }
 
 /**
- * Return the upload that is to be sent now, which is a new one only if none waits for its answer.
+ * Return the upload that is to be sent now: a new one, or else one whose answer never came.
  *
- * Reports of one group travel together: those of questions with the same purposes, so that withdrawing one of them
- * takes no other report along.
+ * No answer to an upload decides when another one leaves. Reports of one group travel together: those of questions with
+ * the same purposes, so that withdrawing one of them takes no other report along.
  */
 export function nextUpload(state: State, nowS: number, coins: Coins, hurried: boolean): Sent | undefined {
-  if (state.sent) return nowS >= (hurried ? state.sent.pausedS : state.sent.retryS) ? state.sent : undefined;
-  const isTaken = ({ window }: Waiting) => nowS < parseWindow(window)!.endDay * DAY_S + GRACE_S;
-  keep(state, isTaken, "window_closed");
-  const due = state.queue.filter((report) => (report.releaseS ?? 0) <= nowS);
+  keep(state, ({ window }) => nowS < endS(window) + GRACE_S, "window_closed");
+  const due = state.queue.filter((report) => !(report.releaseS! > nowS)); // or whenever it may
   const fit = shuffled(due.filter((report) => !report.refused), coins);
   const together = fit.filter(({ consent }) => String(consent) === String(fit[0]!.consent));
-  const taken = fit.length ? together.slice(0, MOST_REPORTS) : due.slice(0, 1); // what was refused travels alone
-  if (!taken.length) return undefined;
+  const taken = fit[0] ? together.slice(0, MOST_REPORTS) : due.slice(0, 1); // what was refused travels alone
+  let sent = state.sent.find(({ pausedS, releaseS }) => nowS >= (hurried ? pausedS : releaseS));
   state.queue = state.queue.filter((report) => !taken.includes(report));
   for (const each of taken) {
     if (!each.refused) state.history.push({ ...reportOf(each), consent: each.consent, outcome: "unanswered" });
   }
   const word = () => coins.below(COIN_SCALE).toString(16).padStart(16, "0");
-  return (state.sent = { id: word() + word(), reports: taken, failures: 0, pausedS: 0, retryS: 0 });
+  if (taken[0]) state.sent.push((sent = { id: word() + word(), reports: taken, failures: 0, pausedS: 0, releaseS: 0 }));
+  if (sent) sent.releaseS = nowS + TIMEOUT_S;
+  return sent;
+}
+
+function endS(window: string): number {
+  return parseWindow(window)!.endDay * DAY_S;
 }
 
 /** Whether something that is not due waits for another time than the end of its window. */
 export function isHeld({ sent, queue }: State): boolean {
-  return !!sent || queue.some(({ refused, releaseS = 0, window }) => refused || releaseS < parseWindow(window)!.endDay * DAY_S);
+  return sent.length > 0 || queue.some(({ refused, releaseS = 0, window }) => refused || releaseS < endS(window));
 }
 
 /** Return the instant from which something is to be sent; in a day at the latest, for counts and what other tabs leave. */
 export function dueS({ sent, queue }: State, nowS: number): number {
-  const leaving = sent ? [sent.retryS] : queue.map(({ releaseS = 0 }) => releaseS);
+  const leaving = [...sent, ...queue].map(({ releaseS = 0 }) => releaseS);
   return Math.max(nowS, Math.min(nowS + DAY_S, ...leaving));
 }
 
@@ -97,52 +103,49 @@ export function conclude(
   reply: Reply,
   nowS: number,
   coins: Coins,
-): readonly [Outcome, string | undefined] {
-  const sent = state.sent;
-  if (sent?.id !== id) return ["noted", undefined];
+): readonly [Outcome, string?] {
+  const sent = state.sent.find((each) => each.id === id);
+  if (!sent) return ["noted"];
+  state.sent = state.sent.filter((each) => each !== sent);
+  for (const each of state.sent) each.releaseS = Math.max(each.releaseS, nowS + pick(coins, APART_S));
   const refused = reply?.status === 200 ? attempt(() => decodeVerdict(reply.body, sent.reports.length)) : undefined;
-  const isRejected = reply && FINAL.includes(reply.status) && isProblem(reply);
+  const isRejected =
+    reply &&
+    FINAL.includes(reply.status) &&
+    attempt(() => {
+      const { status, code } = JSON.parse(reply.body) as { status?: unknown; code?: unknown };
+      return status === reply.status && typeof code === "string"; // a problem document (RFC 9457), as only a collector sends
+    });
   if (refused || isRejected) {
-    delete state.sent;
-    const codes = new Map(refused?.map(({ index, code }) => [index, code]));
     const others = refused ? "accepted" : "rejected";
-    sent.reports.forEach((report, index) => settle(state, report, codes.get(index) ?? others, nowS, coins));
-    if (refused) stop(state, decodeStopped(reply!.headers.get(STOPPED)));
+    sent.reports.forEach((report, index) => {
+      settle(state, report, refused?.find((each) => each.index === index)?.code ?? others, nowS, coins);
+    });
     if (!refused) return ["refused", `the collector rejected an upload with status ${reply!.status}, and its reports are lost: is it older than this SDK?`];
-    return refused[0] ? ["refused", `the collector refused a report: ${refused[0].code}`] : ["sent", undefined];
+    stop(state, decodeStopped(reply!.headers.get(STOPPED)));
+    return refused[0] ? ["refused", `the collector refused a report: ${refused[0].code}`] : ["sent"];
   }
-  const backoffS = pick(coins, 1 + Math.min(HOUR_S, 2 ** sent.failures));
-  sent.failures += 1;
-  sent.retryS = backoffS + (sent.pausedS = nowS + retryAfterS(reply));
-  return ["waiting", undefined];
+  sent.pausedS = nowS + retryAfterS(reply);
+  sent.releaseS = sent.pausedS + pick(coins, 1 + Math.min(HOUR_S, 2 ** sent.failures++));
+  state.sent.push(sent);
+  return ["waiting"];
 }
 
 /** Note what became of a report; one that may be accepted later waits again, for a day at most. */
 function settle(state: State, report: Waiting, outcome: string, nowS: number, coins: Coins): void {
-  note(state, report, outcome);
+  const entry = state.history.find((each) => keyOf(each) === keyOf(report));
+  if (entry) entry.outcome = outcome;
   if (outcome === "accepted") return;
   const { refused = 0 } = report;
   if (!REFUSALS[outcome] || refused === MOST_ALONE) return drop(state, outcome);
   enqueue(state, { ...report, refused: refused + 1, releaseS: nowS + pick(coins, DAY_S) });
 }
 
-function note(state: State, report: Waiting, outcome: string): void {
-  const entry = state.history.find((each) => keyOf(each) === keyOf(report));
-  if (entry) entry.outcome = outcome;
-}
-
-function shuffled<T>(items: readonly T[], coins: Coins): T[] {
-  const [left, drawn] = [[...items], [] as T[]];
+/** Take all items out, in random order. */
+function shuffled<T>(left: T[], coins: Coins): T[] {
+  const drawn: T[] = [];
   while (left.length) drawn.push(...left.splice(pick(coins, left.length), 1));
   return drawn;
-}
-
-/** Whether an error is a problem document (RFC 9457) with a code, as only a collector sends. */
-function isProblem({ status, body }: NonNullable<Reply>): boolean | undefined {
-  return attempt(() => {
-    const problem = JSON.parse(body) as { status?: unknown; code?: unknown };
-    return problem.status === status && typeof problem.code === "string";
-  });
 }
 
 /** Return what reading a body gives; undefined if it cannot be read: somebody in between may have answered. */
@@ -156,6 +159,6 @@ function attempt<T>(read: () => T): T | undefined {
 
 /** Return the seconds that a reply asks to wait, at most an hour; a date counts as nothing. */
 function retryAfterS(reply: Reply): number {
-  const text = reply?.headers.get("Retry-After") ?? "";
-  return /^\d+$/.test(text) ? Math.min(+text, HOUR_S) : 0;
+  const text = reply?.headers.get("Retry-After");
+  return /^\d+$/.test(text!) ? Math.min(+text!, HOUR_S) : 0; // neither undefined nor null is digits
 }

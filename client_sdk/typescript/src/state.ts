@@ -24,7 +24,7 @@ export interface Sent {
   /** Unix seconds before which it is not sent again, because the collector asked for a pause. */
   pausedS: number;
   /** Unix seconds before which it is not sent again by itself. */
-  retryS: number;
+  releaseS: number;
 }
 
 /** A report that left the device, and what became of it: sent, accepted, rejected or the code of a refusal. */
@@ -58,7 +58,8 @@ export interface State {
   queue: Waiting[];
   /** Whether a collector has stopped each edition that a registry has named, as `metric:edition`. */
   editions: Record<string, boolean>;
-  sent?: Sent | undefined;
+  /** Uploads without an answer. Like the history, they are limited by the lifetime budget. */
+  sent: Sent[];
   /** Everything that has left: the budget's lifetime limits it. */
   history: Left[];
   dropped: Record<string, number>;
@@ -94,7 +95,7 @@ export function fresh(day: number): State {
 
 /** Return what opting out leaves of everything but the budget. */
 export function nothing(): Pick<State, "counts" | "queue" | "sent" | "editions" | "history" | "dropped"> {
-  return { counts: [], queue: [], sent: undefined, editions: {}, history: [], dropped: {} };
+  return { counts: [], queue: [], sent: [], editions: {}, history: [], dropped: {} };
 }
 
 /** Return the key of the one report that a question has of a window. */

@@ -38,11 +38,9 @@ export function name(state: State, { metrics, stopped = [] }: CompiledRegistry<u
  */
 export function stop(state: State, metrics: readonly string[]): void {
   for (const metric of metrics) if (metric in state.editions) state.editions[metric] = true;
-  keep(state, (report) => !isStopped(state, report), "stopped");
-  if (state.sent?.reports.every((report) => isStopped(state, report))) {
-    drop(state, "stopped", state.sent.reports.length);
-    delete state.sent;
-  }
+  const goesOn = (report: Report) => !isStopped(state, report);
+  keep(state, goesOn, "stopped");
+  state.sent = state.sent.filter(({ reports }) => reports.some(goesOn) || drop(state, "stopped", reports.length));
 }
 
 /** Whether a collector has stopped an edition of a metric. */

@@ -8,7 +8,7 @@ import { explain } from "./failure.js";
 import type { HistoryEntry } from "./history.js";
 import { advance, charge, spentIn } from "./ledger.js";
 import { Metric, type Strata } from "./metric.js";
-import { afterWindow, conclude, dueS, enqueue, isHeld, nextUpload, type Reply } from "./outbox.js";
+import { TIMEOUT_S, afterWindow, conclude, dueS, enqueue, isHeld, nextUpload, type Reply } from "./outbox.js";
 import { sentencesIn, type Say } from "./sentences.js";
 import { drop, fresh, keyOf, nothing, type Purposed, type State, type Store } from "./state.js";
 import { isStopped, name } from "./stops.js";
@@ -90,8 +90,6 @@ export interface Options {
   /** Runs a task unless the same task runs in another tab. */
   readonly alone?: (task: () => Promise<Flushed>) => Promise<Flushed>;
 }
-
-const TIMEOUT_MS = 20_000;
 
 /** Reports leave at a random instant within a minute, so that it does not tell when the user did something. */
 const SPREAD_MS = 60_000;
@@ -468,7 +466,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     state.counts = state.counts.filter(isCovered);
     state.queue = state.queue.filter(isCovered);
     state.history = state.history.filter(isCovered);
-    if (!state.sent?.reports.every(isCovered)) delete state.sent;
+    state.sent = state.sent.filter(({ reports }) => reports.every(isCovered));
   }
 
   readonly #coveredBy = (agreed: Consent) => ({ metric, consent }: Purposed) =>
@@ -540,7 +538,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         referrerPolicy: "no-referrer",
         cache: "no-store",
         redirect: "error",
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.timeout(TIMEOUT_S * 1000),
       });
       const { status, headers } = response;
       return { status, headers, body: await textOf(response) };

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HearsayError, OutsideDomainError, UnknownMetricError } from "../src/errors.js";
+import { conclude, enqueue, nextUpload } from "../src/outbox.js";
+import { fresh } from "../src/state.js";
 import { stop } from "../src/stops.js";
 import { Telemetry, type State, type Store } from "../src/testing.js";
 import { DAY_S, Device, NOW_S, registry, registryOf } from "./devices.js";
@@ -142,6 +144,33 @@ test("a flush skips a back-off, and waits as long as the collector asks", async 
   assert.equal(await device.telemetry.flush(), "sent");
 });
 
+test("a flush sends what is new before what was not answered, and each is counted once", async () => {
+  const device = new Device(registry(NAMES));
+  for (const name of NAMES) {
+    await device.telemetry.record(name, true);
+    device.collector.script.push("answer lost");
+    assert.equal(await device.telemetry.flush(), "offline");
+  }
+  assert.equal(await device.telemetry.flush(), "sent");
+  const sent = device.collector.bodies.map((body) => (JSON.parse(body) as { reports: { metric: string }[] }).reports[0]!.metric);
+  assert.deepEqual(sent, [...NAMES, ...NAMES]);
+  assert.equal(new Set(device.collector.bodies).size, NAMES.length);
+  assert.deepEqual(device.collector.reports.map(({ metric }) => metric), NAMES);
+});
+
+test("what was not answered leaves again apart from another upload, except in a flush", () => {
+  const [state, coins] = [fresh(0), seeded(3n)];
+  for (const metric of ["a", "b"]) {
+    enqueue(state, { metric, edition: "0".repeat(12), window: "2026-11-20", symbol: 0 });
+    const { id } = nextUpload(state, NOW_S, coins, false)!;
+    if (metric === "a") conclude(state, id, undefined, NOW_S, coins);
+    else conclude(state, id, { status: 200, headers: new Headers(), body: '{"accepted":1,"refused":[]}' }, NOW_S + 60, coins);
+  }
+  assert.equal(nextUpload(state, NOW_S + 60, coins, false), undefined);
+  assert.equal(nextUpload(state, NOW_S + 60, coins, true)?.reports[0]!.metric, "a");
+  assert.equal(nextUpload(state, NOW_S + 60 + 900, coins, false)?.reports[0]!.metric, "a");
+});
+
 test("two tabs that flush at once deliver every report once", async () => {
   const device = new Device(registry(NAMES));
   const other = device.open();
@@ -231,7 +260,7 @@ test("forget erases everything but what was spent, in every tab, until the user 
   await device.telemetry.forget();
   assert.equal(await other.record("c", true), "no_consent");
   const { history, queue, counts, sent, lifeNanos } = device.store.state!;
-  assert.deepEqual([history, queue, counts, sent, lifeNanos], [[], [], [], undefined, "2000000000"]);
+  assert.deepEqual([history, queue, counts, sent, lifeNanos], [[], [], [], [], "2000000000"]);
   device.telemetry.consent = true;
   assert.equal(await device.telemetry.record("a", true), "already_recorded");
   assert.equal(await other.record("c", true), "queued");
@@ -580,7 +609,7 @@ test("an upload that is about to leave stays if the user takes the agreement bac
       exists: () => device.store.exists(),
       transact: async (work) => {
         const result = await device.store.transact(work);
-        if (device.store.state!.sent) tab.consent = consent; // while the tab waits for the storage
+        if (device.store.state!.sent.length) tab.consent = consent; // while the tab waits for the storage
         return result;
       },
     };

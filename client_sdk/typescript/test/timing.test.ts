@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { State } from "../src/testing.js";
-import { DAY_S, Device, registry } from "./devices.js";
+import { DAY_S, Device, FakeCollector, registry } from "./devices.js";
 
 /** The timers of one test. Time passes for a device only as they say. */
 class Timers {
@@ -48,6 +48,26 @@ test("a new report leaves within a minute, whatever else waits for a later time"
   await device.telemetry.record("b", true);
   await timers.pass(device, 61);
   assert.deepEqual(device.collector.reports.map(({ metric }) => metric), ["a", "b"]);
+});
+
+test("a collector that never answers one upload holds no later report up", async (context) => {
+  const timers = new Timers(context);
+  const collector = new FakeCollector();
+  const sent: string[] = [];
+  const fetch = async (url: unknown, request?: RequestInit): Promise<Response> => {
+    const body = request!.body as string;
+    sent.push(body);
+    return body.includes('"a"') ? new Promise(() => undefined) : collector.fetch(url, request);
+  };
+  const device = new Device(registry(["a", "b"]), { sends: true, fetch: fetch as typeof globalThis.fetch });
+  await device.telemetry.record("a", true);
+  await timers.pass(device, 61);
+  await device.telemetry.record("b", true);
+  await timers.pass(device, 61);
+  assert.deepEqual(collector.reports.map(({ metric }) => metric), ["b"]);
+  await timers.pass(device, DAY_S);
+  assert.ok(sent.length > 2);
+  assert.equal(new Set(sent).size, 2);
 });
 
 test("an app that stays open sends again after each back-off", async (context) => {
