@@ -346,8 +346,8 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
 ) -> Decision:
     """Return the decision, after asking the user about everything that is still undecided.
 
-    The user is asked once, on a terminal, and never without one. Yes and no are typed in full, and
-    there is no default. The choice is stored.
+    The user is asked once, on a terminal, and never without one. Yes and no are typed as words or
+    as their first letters, and there is no default. The choice is stored.
 
     Args:
         registry: as `current` takes it.
@@ -431,12 +431,12 @@ def _on_terminal(
     """Ask on the terminal until the user says yes or no; None if they end the input."""
     text = "\n".join([*lines, f"{say('consent.more')}: {say('consent.reveals')}"])
     sys.stderr.write(f"{text}\n")
-    answers = {say(f"consent.{answer}"): answer for answer in ("yes", "no", "more")}
+    words = {answer: say(f"consent.{answer}") for answer in ("yes", "no", "more")}
     while True:
-        sys.stderr.write(f"{say('consent.may')} [{'/'.join(answers)}] ")
+        sys.stderr.write(f"{say('consent.may')} [{'/'.join(words.values())}] ")
         sys.stderr.flush()
         line = sys.stdin.readline()
-        match answers.get(line.strip().lower()):
+        match typed_answer(line, words):
             case "yes":
                 return True
             case "no":
@@ -450,6 +450,19 @@ def _on_terminal(
                 return None
             case _:
                 sys.stderr.write(f"{say('consent.type')}\n")
+
+
+def typed_answer(line: str, words: Mapping[str, str]) -> str | None:
+    """Return the answer whose word a user typed, or whose first letter no other word begins with.
+
+    None if it is neither, so that no answer is easier to give than another.
+
+    >>> typed_answer("N", {"yes": "yes", "no": "no"})
+    'no'
+    """
+    typed = line.strip().lower()
+    chosen = [answer for answer, word in words.items() if typed in (word, word[0])]
+    return chosen[0] if len(chosen) == 1 else None
 
 
 def _is_terminal(answers: TextIO | None, metrics: TextIO | None) -> bool:

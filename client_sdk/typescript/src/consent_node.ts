@@ -70,7 +70,7 @@ function replace(folder: string, text: string): void {
 }
 
 /**
- * Return a prompt that asks on the terminal until the user types yes or no in full, and not at all without one.
+ * Return a prompt that asks on the terminal until the user types yes or no, and not at all without one.
  *
  * A user who ends the input has not decided. It names the address of the app's `statement`, if there is one.
  */
@@ -79,20 +79,31 @@ export function terminal(statement?: string): Prompt {
     const { stdin, stderr } = process;
     if (!stdin.isTTY || !stderr.isTTY || !isInForeground()) return undefined;
     const link = statement === undefined ? [] : [`${say("consent.reveals")}: ${statement}`];
-    const [yes, no] = [say("consent.yes"), say("consent.no")];
-    const may = `${say("consent.may")} [${yes}/${no}] `;
+    const words = { yes: say("consent.yes"), no: say("consent.no") };
+    const may = `${say("consent.may")} [${words.yes}/${words.no}] `;
     stderr.write([...lines, ...link, may].join("\n"));
     const input = createInterface({ input: stdin });
     return new Promise((resolve) => {
       input.on("line", (line) => {
-        const typed = line.trim().toLowerCase();
-        if (typed !== yes && typed !== no) return void stderr.write(`${say("consent.type")}\n${may}`);
-        resolve(typed === yes);
+        const answer = typedAnswer(line, words);
+        if (!answer) return void stderr.write(`${say("consent.type")}\n${may}`);
+        resolve(answer === "yes");
         input.close();
       });
       input.on("close", () => resolve(undefined));
     });
   };
+}
+
+/**
+ * Return the answer whose word a user typed, or whose first letter no other word begins with.
+ *
+ * It is undefined if it is neither, so that no answer is easier to give than another.
+ */
+export function typedAnswer<Answer extends string>(line: string, words: Readonly<Record<Answer, string>>): Answer | undefined {
+  const typed = line.trim().toLowerCase();
+  const chosen = (Object.keys(words) as Answer[]).filter((each) => [words[each], words[each][0]].includes(typed));
+  return chosen.length === 1 ? chosen[0] : undefined;
 }
 
 /** Whether this program may read from its terminal; in the background, the system would stop it. Only Linux tells. */

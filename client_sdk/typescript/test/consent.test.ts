@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { typedAnswer } from "../src/consent_node.js";
 import { SUPPRESSED, covers, type Decision } from "../src/decision.js";
 import { decide } from "../src/deciding.js";
 import { Telemetry, consent } from "../src/node.js";
@@ -235,7 +236,7 @@ async function shown(dataDir: string, typed: string, { language = "en", hasTermi
 
 test("it asks on a terminal once, and takes yes and no alone", async () => {
   const [{ dataDir }, other] = [settings(), settings()];
-  const text = await shown(dataDir, "\ny\nmaybe\nyes\n");
+  const text = await shown(dataDir, "\nok\nmaybe\nY\n");
   assert.ok(text.includes("acme would like to report your answers to these questions:\n  a: Is it used?\n"), text);
   assert.ok(text.includes("What a year of answers can reveal: https://acme.example/statement\n"), text);
   assert.equal(text.split("Do you agree? [yes/no]").length, 5, text);
@@ -243,6 +244,12 @@ test("it asks on a terminal once, and takes yes and no alone", async () => {
   assert.equal(await shown(dataDir, ""), "-> true choice\n");
   assert.ok((await shown(other.dataDir, "NEIN\n", { language: "de" })).endsWith("-> false choice\n"));
   assert.equal(await shown(other.dataDir, ""), "-> false choice\n");
+});
+
+test("a word or its first letter answers, and nothing else does", () => {
+  const rows = VECTORS.consent.typed as { words: Record<string, string>; typed: string; answer: string | null }[];
+  assert.ok(rows.length > 20);
+  for (const { words, typed, answer } of rows) assert.equal(typedAnswer(typed, words) ?? null, answer, JSON.stringify([words, typed]));
 });
 
 test("a user who ends the input has not decided", async () => {

@@ -350,7 +350,7 @@ def read_all(screen: int) -> Iterator[str]:
 
 @pytest.mark.slow
 def test_it_asks_on_a_terminal_once_and_takes_yes_and_no_alone(tmp_path: Path) -> None:
-    shown = on_a_terminal(tmp_path, "\ny\nmaybe\nyes\n")
+    shown = on_a_terminal(tmp_path, "\nok\nmaybe\nY\n")
     assert "acme would like to report your answers to these questions:\n  used: Is it used?\n" in shown
     assert shown.count("Do you agree? [yes/no/more]") == 4
     assert shown.count("Please type one of these words.") == 3
@@ -359,6 +359,13 @@ def test_it_asks_on_a_terminal_once_and_takes_yes_and_no_alone(tmp_path: Path) -
     other = tmp_path / "other"
     assert on_a_terminal(other, "NO\n").endswith("-> False choice\n")
     assert on_a_terminal(other, "") == "-> False choice\n"
+
+
+@pytest.mark.parametrize(
+    "row", VECTORS["typed"], ids=lambda row: f"{row['typed']!r} of {'/'.join(row['words'].values())}"
+)
+def test_a_word_or_its_first_letter_answers_and_nothing_else_does(row: dict[str, Any]) -> None:
+    assert consent.typed_answer(f"{row['typed']}\n", row["words"]) == row["answer"]
 
 
 def test_it_shows_the_statement_and_asks_in_the_language_of_the_app(tmp_path: Path) -> None:
