@@ -323,7 +323,8 @@ def open_copy(path: Path) -> sqlite3.Connection:
 
     """
     if not ledger_file.exists(path):
-        raise explanations.missing(path)
+        is_of_node = any(path.parent.glob("state.[0-9]*"))  # as typescript/src/file.ts names them
+        raise explanations.of_node(path.parent) if is_of_node else explanations.missing(path)
     copy = ledger_file.connect(":memory:")
     try:
         with contextlib.closing(ledger_file.connect(f"{path.as_uri()}?mode=rw")) as connection:

@@ -33,6 +33,14 @@ def missing(path: Path) -> LedgerError:
     return LedgerError(f"there is no ledger at {path}; nothing has been recorded there")
 
 
+def of_node(folder: Path) -> LedgerError:
+    """Return the error of a folder that has the ledger of an app for Node instead."""
+    return LedgerError(
+        f"{folder} has the ledger of an app for Node, which only that app can read: let it print history() and "
+        "budget() of its Telemetry, or call forget()"
+    )
+
+
 def damaged(path: Path | None) -> LedgerError:
     """Return the error of a file that is not a valid ledger."""
     return LedgerError(

@@ -186,6 +186,19 @@ def test_where_there_is_no_ledger_none_is_made(
 
 
 @pytest.mark.parametrize("command", ["show", "forget"])
+def test_a_ledger_of_node_is_known_and_left_to_its_app(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "state.12").write_text("{}")
+    assert main([command, "--data-dir", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == (
+        f"Error: {tmp_path} has the ledger of an app for Node, which only that app can read: "
+        "let it print history() and budget() of its Telemetry, or call forget()\n"
+    )
+    assert (tmp_path / "state.12").read_text() == "{}"
+
+
+@pytest.mark.parametrize("command", ["show", "forget"])
 def test_a_damaged_ledger_is_said_and_left_as_it_is(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
