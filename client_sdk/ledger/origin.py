@@ -30,6 +30,9 @@ _DEVICE_BITS = 32
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 """Where systemd and D-Bus keep the id of an installation. Containers have none."""
 
+_UNINITIALIZED = b"uninitialized"
+"""The file's text during the first boot, until systemd draws an id: machine-id(5)."""
+
 WINDOWS_KEY = r"SOFTWARE\Microsoft\Cryptography"
 
 _UUID_BYTES = 16
@@ -123,7 +126,7 @@ def _of_files(places: tuple[Path, ...]) -> bytes:
             machine = place.read_bytes().strip()
         except OSError:
             continue
-        if machine:
+        if machine and machine != _UNINITIALIZED:
             return machine
     return b""
 

@@ -50,7 +50,10 @@ _RETRYABLE = frozenset({Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION, Refusal
 
 _SENTENCES = {
     Refusal.UNKNOWN_METRIC: "The collector's registry has no such metric: deploy the registry of the app first.",
-    Refusal.UNKNOWN_EDITION: "The collector's registry has another edition: deploy the newer one, with its history.",
+    Refusal.UNKNOWN_EDITION: (
+        "The collector's registry has another edition, or it runs with --trial and counts trials only: deploy the "
+        "app's registry with its history, or serve without --trial."
+    ),
     Refusal.FORMER_EDITION: "The collector's registry is newer than the app's: put that of the app into its history.",
     Refusal.WRONG_WINDOW: "The window is not of the kind that the metric's definition names.",
     Refusal.WINDOW_IN_FUTURE: "The window has not begun yet by the collector's clock: check the device's clock.",

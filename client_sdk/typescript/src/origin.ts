@@ -20,6 +20,9 @@ export interface Origin {
 /** Where systemd and D-Bus keep the id of an installation. Containers have none. */
 const MACHINE_IDS = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
+/** The file's text during the first boot, until systemd draws an id: machine-id(5). */
+const UNINITIALIZED = "uninitialized";
+
 /** Systems that state the birth of a file; elsewhere it may be the time of another change. */
 const STATE_BIRTHS = ["linux", "darwin"];
 
@@ -53,10 +56,11 @@ export function contradicts(noted: Origin, found: Origin): boolean {
   return differ(noted.inode, found.inode) || differ(noted.birth, found.birth) || isElsewhere;
 }
 
-async function machine(): Promise<string | null> {
-  for (const path of MACHINE_IDS) {
+/** Return a digest of the id in the first file that has one. */
+export async function machine(paths: readonly string[] = MACHINE_IDS): Promise<string | null> {
+  for (const path of paths) {
     const id = (await readFile(path, "utf8").catch(() => "")).trim();
-    if (id) return createHash("sha256").update(`hearsay host 1\0${id}`).digest("hex");
+    if (id && id !== UNINITIALIZED) return createHash("sha256").update(`hearsay host 1\0${id}`).digest("hex");
   }
   return null;
 }

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
-import { fork } from "node:child_process";
+import { fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { FileStore } from "../src/file.js";
 import { Telemetry } from "../src/node.js";
+import { machine } from "../src/origin.js";
 import { fresh, type State } from "../src/state.js";
 import { DAY_S, NOW_S, registry, registryOf } from "./devices.js";
 
@@ -50,6 +52,24 @@ test("a process that slept while others went on commits on their state", async (
   const all = [1, seen, ...(await wentOn!)].sort((left, right) => left - right);
   assert.deepEqual(all, Array.from({ length: 42 }, (_, turn) => turn + 1));
   assert.ok(attempts >= 1);
+});
+
+const BIN = process.env["HEARSAY_BIN"] ?? fileURLToPath(new URL("../../../../.venv/bin", import.meta.url));
+
+test("the first place that has a machine's id counts, and none before the first boot has ended", async () => {
+  const texts = { empty: "\n", "first boot": "uninitialized\n", first: "1\n", second: "2\n" };
+  const paths = Object.keys({ missing: "", ...texts }).map((name) => join(folder, `${name} id`));
+  for (const [name, text] of Object.entries(texts)) await writeFile(join(folder, `${name} id`), text);
+  assert.equal(await machine(paths), await machine(paths.slice(3, 4)));
+  assert.notEqual(await machine(paths), await machine(paths.slice(4)));
+  assert.equal(await machine(paths.slice(0, 3)), null);
+});
+
+test("hearsay-client knows the folder, and leaves it to the app", async () => {
+  const path = join(folder, "shown");
+  await new FileStore(path).transact(up);
+  const { status, stderr } = spawnSync(join(BIN, "hearsay-client"), ["show", "--data-dir", path], { encoding: "utf8" });
+  assert.deepEqual([status, stderr.split(", ")[0]], [1, `Error: ${path} has the ledger of an app for Node`]);
 });
 
 const OPTIONS = { collector: "http://127.0.0.1:9", consent: true, sends: false };

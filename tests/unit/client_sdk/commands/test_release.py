@@ -110,15 +110,22 @@ def test_check_compares_with_the_last_release_or_with_the_file_that_is_named(
     assert "metric.theme: is a new question" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("old", "problem"),
+    [
+        ("nothing.toml", "nothing.toml: cannot be read"),
+        ("nowhere:metrics.toml", "nowhere:metrics.toml: is neither a file nor a revision in git"),
+    ],
+)
 def test_what_cannot_be_compared_with_is_an_error_of_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    old: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "metrics.toml"
-    path.write_text(registry_text(theme=THEME))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "metrics.toml").write_text(registry_text(theme=THEME))
     with pytest.raises(SystemExit) as ended:
-        main(["check", "--registry", str(path), "--against", str(tmp_path / "nothing.toml")])
+        main(["check", "--against", old])
     assert ended.value.code == 2
-    assert "nothing.toml: cannot be read" in capsys.readouterr().err
+    assert problem in capsys.readouterr().err
 
 
 def test_a_bad_history_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,16 +33,17 @@ def test_the_id_is_of_no_use_to_another_app_and_is_not_the_machines(machine: Pat
 
 
 def test_the_first_place_that_has_an_id_counts(tmp_path: Path) -> None:
-    places = tuple(tmp_path / name for name in ("missing", "empty", "first", "second"))
+    places = tuple(tmp_path / name for name in ("missing", "empty", "first boot", "first", "second"))
     places[1].write_text("\n")
-    places[2].write_text("1")
-    places[3].write_text("2")
+    places[2].write_text("uninitialized\n")
+    places[3].write_text("1")
+    places[4].write_text("2")
     assert (
         origin.machine_id("acme", places)
-        == origin.machine_id("acme", places[2:3])
-        != origin.machine_id("acme", places[3:])
+        == origin.machine_id("acme", places[3:4])
+        != origin.machine_id("acme", places[4:])
     )
-    assert origin.machine_id("acme", places[:2]) is None
+    assert origin.machine_id("acme", places[:3]) is None
 
 
 def test_a_ledger_that_was_carried_to_another_machine_spends_nothing(tmp_path: Path, machine: Path) -> None:
