@@ -39,6 +39,11 @@ START_S = 10.0
 
 AGAIN_S: Final = 0.2
 
+_CONSENT_HINTS: Final = {
+    Recorded.NO_CONSENT: ": the user has not agreed to this question; to try it anyway, pass consent=True",
+    Recorded.SUPPRESSED: ": consent.current(…).rule says why; to try it anyway, pass consent=True",
+}
+
 _NOTHING: Final = object()
 """An answer to no question."""
 
@@ -100,6 +105,8 @@ class Trial(Gathering, Consenting):
         entry = self._latest(metric) if recorded in (Recorded.QUEUED, Recorded.WAITING) else None
         if entry is None:
             _say(f"{metric}: {recorded}{self._hint(recorded)}")
+            if recorded is Recorded.ALREADY_RECORDED:  # perhaps while no collector was running
+                self.flush(ANSWER_S)
             return recorded
         epsilon = as_float(self._registry.metric(metric).epsilon_nanos)
         shown = _shown(value) if mistake is None else "a random answer instead"
@@ -184,7 +191,9 @@ class Trial(Gathering, Consenting):
         if recorded is Recorded.ALREADY_RECORDED:
             place = "create another Telemetry" if self._folder is None else f"delete {self._folder}"
             return f": one report per window; to start over, {place}"
-        return f": {self.problem}" if recorded is Recorded.UNAVAILABLE else ""
+        if recorded is Recorded.UNAVAILABLE:
+            return f": {self.problem}"
+        return _CONSENT_HINTS.get(recorded, "")
 
 
 def _shown(value: object) -> str:

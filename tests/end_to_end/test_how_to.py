@@ -35,6 +35,9 @@ WITH_SAMPLES = [
 ]
 
 
+OWN_HOME = "export HOME=$PWD XDG_CONFIG_HOME=$PWD/.config\n"
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A reader's folder."""
@@ -53,6 +56,7 @@ def test_the_samples_of_a_page_work_in_order(name: str, folder: Path) -> None:
     if name == "ci-gate":
         commit_on_base_branch(folder)
     with reading(folder) as reader:
+        reader.run(OWN_HOME)
         if name == "asked-by-a-user":
             reader.save("device.py", DEVICE)
             reader.run("python device.py\n")
@@ -103,6 +107,18 @@ def test_a_better_allocation_is_a_patch_of_the_registry_and_the_statement_is_for
     assert "hearsay-client forget" in (folder / "PRIVACY.md").read_text(encoding="utf-8")
 
 
+def test_the_first_report_of_an_app_is_accepted(folder: Path) -> None:
+    start, program, trial = (PAGES["python-app"])[:3]
+    with reading(folder) as reader:
+        reader.run(OWN_HOME)
+        reader.run(start.text)
+        reader.save(program.file, program.text)
+        *_, last = reader.run(f"{trial.text.rstrip()} 2>&1\n").splitlines()
+    page = (FOLDER / "python-app.md").read_text(encoding="utf-8")
+    _, accepted, outcome = last.rpartition("; the collector's answer: ")
+    assert f"{accepted}{outcome}\n```" in page
+
+
 DEVICE = """\
 from client_sdk import Telemetry
 
@@ -112,16 +128,22 @@ with Telemetry("metrics.toml", collector="https://a.example", data_dir="app-data
 
 
 def test_the_command_has_one_ledger_wherever_it_is_started_and_on_whatever_system(folder: Path) -> None:
-    (program,) = (block.text for block in PAGES["python-app"] if block.file == "tool.py")
+    *_, program = (block.text for block in PAGES["python-app"] if block.file == "tool.py")
     (folder / "tool.py").write_text(program.replace('"process"', '"thread"'))
     shutil.copy(STARTER, folder / "metrics.toml")
     unsuppressed = {name: value for name, value in os.environ.items() if name not in ("DO_NOT_TRACK", *CI_VARIABLES)}
     for name in ("here", "there"):
         (folder / name).mkdir()
         subprocess.run(
-            [sys.executable, "-c", "import sys; sys.platform = 'freebsd14'; import tool; tool.main()"],
+            [sys.executable, "-c", "import sys; sys.platform = 'freebsd14'; import tool; tool.main(['build'])"],
             cwd=folder / name,
-            env=unsuppressed | {"TOOL_TELEMETRY": "1", "HOME": str(folder), "PYTHONPATH": str(folder)},
+            env=unsuppressed
+            | {
+                "TOOL_TELEMETRY": "1",
+                "HOME": str(folder),
+                "XDG_CONFIG_HOME": f"{folder}/.config",
+                "PYTHONPATH": str(folder),
+            },
             check=True,
         )
     assert len(list(folder.rglob("*.sqlite3"))) == 1

@@ -11,6 +11,7 @@ from client_sdk import FlushOutcome, Recorded, Registry, Telemetry, cli, show
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Refusal
 from client_sdk.protocol.registry.registry import in_trial
+from client_sdk.results import SUPPRESSED
 from client_sdk.testing import Answer, FakeClock, KeptUploads, answers
 from tests.support.devices.clients import ScriptedTransport, accept, refuse
 
@@ -61,7 +62,7 @@ def test_each_step_is_told_on_standard_error_while_it_happens(capsys: pytest.Cap
     assert sent == "dark_mode: sent for 2026-W27; the collector's answer: accepted"
     assert again.startswith("dark_mode: already_recorded: one report per window")
     assert "it defines: dark_mode, taps" in unknown
-    assert silent == "dark_mode: no_consent"
+    assert silent.startswith("dark_mode: no_consent: the user has not agreed")
 
 
 @pytest.mark.parametrize(
@@ -88,6 +89,27 @@ def test_a_collector_that_is_starting_is_waited_for() -> None:
     with trial(transport=transport) as telemetry:
         telemetry.record("dark_mode", value=True)
         assert [entry.outcome for entry in telemetry.history()] == ["accepted"]
+
+
+def test_an_answer_of_a_run_without_collector_is_sent_by_the_next_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("client_sdk.trial.START_S", 0.0)
+    transport = ScriptedTransport()
+    transport.answer(lambda _: None)
+    with trial(tmp_path, transport=transport) as telemetry:
+        telemetry.record("dark_mode", value=True)
+    assert "accepted" not in capsys.readouterr().err
+    transport.answer(accept)
+    with trial(tmp_path, transport=transport) as telemetry:
+        assert telemetry.record("dark_mode", value=True) is Recorded.ALREADY_RECORDED
+    assert told(capsys)[-1] == "dark_mode: sent for 2026-W27; the collector's answer: accepted"
+
+
+def test_a_suppressed_run_says_how_to_try_the_app_anyway(capsys: pytest.CaptureFixture[str]) -> None:
+    with trial(consent=SUPPRESSED) as telemetry:
+        telemetry.record("dark_mode", value=True)
+    assert told(capsys)[-1].endswith("to try it anyway, pass consent=True")
 
 
 def test_every_window_is_asked_and_counts_are_reported_at_once(tmp_path: Path) -> None:
