@@ -220,7 +220,7 @@ class Extent:
         if self._counts > MOST_COUNTS:
             raise TalliesError(f"the tallies have more than {MOST_COUNTS:,} counts; {FEWER}")
         if self._reports > MOST_REPORTS:
-            raise TalliesError("the tallies hold 2^53 reports or more, so their sums would not be exact")
+            raise TalliesError("the tallies contain 2^53 reports or more, so their sums would not be exact")
 
 
 EVERYTHING: Final = Bounds()
@@ -332,7 +332,7 @@ def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 what JSON holds
     therefore read separately. An object replaces them, because the line has no other one.
     """
     if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # few bytes, but large objects or deep nesting
-        raise ValueError("it must be one object that holds names, numbers and at most two lists")
+        raise ValueError("it must be one object that contains names, numbers and at most two lists")
     rest, arrays, end = b"", list[Counts](), 0
     while (start := line.find(b"[", end)) >= 0 and (stop := line.find(b"]", start)) >= 0:
         numbers = _numbers(bytes(memoryview(line)[start + 1 : stop]))
@@ -341,7 +341,7 @@ def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 what JSON holds
         rest, end = rest + line[end:start] + b'{"list":%d}' % len(arrays), stop + 1
         arrays.append(numbers)
     if len(rest) + len(line) - end > MOST_OTHER_BYTES:
-        raise ValueError('it must hold two lists of integers from 0, separated by "," or ", ", and little else')
+        raise ValueError('it must contain two lists of integers from 0, separated by "," or ", ", and little else')
     try:
         document = strict_json.load(rest + line[end:])
     except MalformedError as error:

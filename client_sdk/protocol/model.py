@@ -275,8 +275,8 @@ class _OfFeatures(Kind):
     __slots__ = ()
 
     refused: ClassVar[Mapping[str, str]] = refused(
-        permanent_epsilon="is not for a model, of which each report may tell something else",
-        fill_in="is not for this model; record an answer in every window instead",
+        permanent_epsilon="does not apply to a model, because each report may reveal something else",
+        fill_in="does not apply to this model; record an answer in every window instead",
     )
     is_named: ClassVar[bool] = False
     has_samples: ClassVar[bool] = False

@@ -90,7 +90,7 @@ def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | Non
         return PRESETS.get(preset)
     if not is_text(letters, MAX_LETTERS) or not 1 < len(letters) == len(set(letters)) or CUT in letters:
         what = f"must be a text of 2 to {MAX_LETTERS} different printable characters"
-        table.mistake("letters", f"{what} without {CUT!r}, which stands behind a text that was cut")
+        table.mistake("letters", f"{what} without {CUT!r}, which marks a text that was cut")
         return None
     return letters
 
@@ -167,9 +167,9 @@ class Text(Kind):
     )
     rule: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["letters"]}, {"required": ["preset"]}]}
     refused: ClassVar[Mapping[str, str]] = refused(
-        permanent_epsilon="is not for a text: a permanent answer about many cells would be too noisy",
-        fill_in="is not for this text; record an answer in every window instead",
-        strata="is not for a text: each stratum would have its own tallies, and find fewer texts",
+        permanent_epsilon="does not apply to a text: a permanent answer about many cells would be too noisy",
+        fill_in="does not apply to this text; record an answer in every window instead",
+        strata="does not apply to a text: each stratum would have its own tallies, and find fewer texts",
     )
     is_named: ClassVar[bool] = False
     shapes: ClassVar[tuple[str, ...]] = ("cells",)
@@ -203,7 +203,7 @@ class Text(Kind):
         """Return the text kind, unless its letters or their number make no sense."""
         letters, other, cells = values["letters"], values["other"], values["cells"] or CELLS
         if other and letters == BYTES:
-            table.mistake("other", "is not for bytes, which can spell every text; remove it")
+            table.mistake("other", "does not apply to bytes, which can spell every text; remove it")
             return None
         if other and other not in letters:
             table.mistake("other", "must be one of letters")

@@ -123,8 +123,8 @@ class Vector(Ball):
         NORM,
     )
     refused: ClassVar[Mapping[str, str]] = refused(
-        permanent_epsilon="is not for a vector, whose rotations are new in every window",
-        fill_in="is not for this vector; record an answer in every window instead",
+        permanent_epsilon="does not apply to a vector, whose rotations are new in every window",
+        fill_in="does not apply to this vector; record an answer in every window instead",
     )
     has_samples: ClassVar[bool] = False
 

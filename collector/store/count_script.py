@@ -34,7 +34,7 @@ MOST_BYTES = 1 + BITMAP_BYTES
 Beyond that, a bucket would cost four times as much (see BUCKET_ENTRIES).
 """
 
-UNKNOWN = "nothing that a store remembers of an upload"
+UNKNOWN = "not a record of an upload"
 
 
 class Remembered(NamedTuple):

@@ -68,7 +68,7 @@ def require_memory(store: Shards, registry: Registry) -> None:
 
     """
     needed, most_bytes = TallyMemory.from_registry(registry, store.number), sum(store.ask_servers(_most_bytes))
-    require(needed.needed_bytes <= most_bytes, needed.lack(most_bytes, "are all that the servers may use"))
+    require(needed.needed_bytes <= most_bytes, needed.lack(most_bytes, "is all that the servers may use"))
 
 
 def free_bytes(connection: Connection) -> int:

@@ -292,7 +292,7 @@ def check_range(kind: Grid) -> None:
     if (kind.high - kind.low) * FLOATS_APART < max(abs(kind.low), abs(kind.high)):
         raise UnfitTallyError(
             f"its range from {float(kind.low):.17g} to {float(kind.high):.17g} is too narrow for floats; "
-            "ask how far a number is above the least one"
+            "ask for its distance from the low end"
         )
 
 

@@ -208,7 +208,7 @@ def _chances(sums: dict[int, defaultdict[T, int]]) -> Chances[T]:
 
 
 def _unsteady() -> AuditError:
-    return AuditError("the SDK cannot be walked: it does not do the same where its coins fall the same")
+    return AuditError("the SDK cannot be walked: its behavior differs although its coins do not")
 
 
 class Interval:
@@ -255,7 +255,7 @@ class Interval:
 
     def _chosen(self, ways: int) -> int:
         if ways > MOST_VALUES:
-            raise AuditError(f"a draw falls in {ways} ways that differ; at most {MOST_VALUES} of them can be walked")
+            raise AuditError(f"a draw falls in {ways} distinct ways; at most {MOST_VALUES} can be walked")
         return self._choose(ways) if ways > 1 else 0
 
 

@@ -39,7 +39,7 @@ from estimator.tallies import Bounds, read_file
 LEAST_DELTA = 1e-9
 """Below this delta, sums of floats are too inexact for the probability of a large loss."""
 
-NO_POPULATION: Final = "[app] names no population: whether each question will show something is not checked"
+NO_POPULATION: Final = "[app] names no population: not checked: whether each question will show anything"
 
 ERRORS = (1e-102, 1e100)
 """From a hundredth of the narrowest possible range of a number up to the widest."""
@@ -195,7 +195,7 @@ def plan(  # noqa: PLR0913 one argument an option
     _refuse_together(total=total, weights=weights, check=check, page=page, record=record)
     _refuse_astray(against=against, at_most=at_most, check=check, page=page)
     if (shares or pilot or windows) and (check or page or record or total is not None):
-        raise click.UsageError("--shares, --pilot and --windows belong to a plan of how precise each metric will be")
+        raise click.UsageError("--shares, --pilot and --windows require a plan of how precise each metric will be")
     if not page and language is not None:
         raise click.UsageError("--language belongs to --statement")
     if today is not None and today.year > LATEST_YEAR:
@@ -279,14 +279,14 @@ def _refuse_together(
     if sum([total is not None, check, page, record]) > 1:
         raise click.UsageError("ask for one thing: --allocate, --check, --statement or --record")
     if weights and total is None:
-        raise click.UsageError("--weight belongs to --allocate TOTAL")
+        raise click.UsageError("--weight requires --allocate TOTAL")
 
 
 def _refuse_astray(*, against: Path | None, at_most: float | None, check: bool, page: bool) -> None:
     if at_most is not None and not check:
         raise click.UsageError("--at-most belongs to --check")
     if against is not None and not (check or page):
-        raise click.UsageError("--against belongs to --check or --statement")
+        raise click.UsageError("--against requires --check or --statement")
 
 
 def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[str, float]:

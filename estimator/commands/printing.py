@@ -99,7 +99,7 @@ def stdout() -> TextIO:
 
     """
     if sys.stdout is None:
-        raise click.ClickException("there is no standard output; give the result a place to go")
+        raise click.ClickException("standard output is closed; redirect it to a file or a program")
     return sys.stdout
 
 

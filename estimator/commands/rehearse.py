@@ -170,7 +170,7 @@ def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None
     if page is not None and is_not_ours(page):
         raise click.UsageError(f"{page} was not written by a report, and is left as it is; name another file to write")
     if out is not None and out.exists():
-        raise click.UsageError(f"{out} exists, and may hold tallies of real reports; name a new file")
+        raise click.UsageError(f"{out} exists, and may contain tallies of real reports; name a new file")
 
 
 def _page_of(registry: Registry, tallies: Sequence[Tally], request: Request) -> bytes:
@@ -187,9 +187,9 @@ def _ground_truth(
     if (table is None) == (population is None):
         raise click.UsageError("say what is true: either --csv FILE or --population N")
     if shares is not None and population is None:
-        raise click.UsageError("--shares belongs to --population; a CSV has shares of its own")
+        raise click.UsageError("--shares requires --population; a CSV file contains its own shares")
     if repeat is not None and table is None:
-        raise click.UsageError("--repeat belongs to --csv; give --population the number of devices")
+        raise click.UsageError("--repeat requires --csv; --population already states the number of devices")
     if table is not None:
         return read_csv(table, registry, repeat or 1)
     return from_shares(registry, population or 0, shares)

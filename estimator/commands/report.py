@@ -127,7 +127,7 @@ def report(  # noqa: PLR0913 one argument an option
     check_source(collector, tallies, allow_plain_http=allow_plain_http)
     selection = dataclasses.replace(selection_of(first, last, preliminary=preliminary), names=names)
     if output == STDOUT:
-        raise click.UsageError("- is no file here; leave out --output to write to standard output")
+        raise click.UsageError("- is not a file name here; omit --output for standard output")
     form = form or _form_of(output)
     require_unread([] if output is None else [output], [registry, tallies, extras.get("candidates")])
     _check_output(form, output, verbose=verbose)

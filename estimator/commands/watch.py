@@ -83,7 +83,7 @@ class Watch:
             try:
                 picture, read_at = self.look(), self._time()
             except CollectorDownError as error:
-                shown = f"above is what was there at {read_at}; " if read_at else ""
+                shown = f"shown above: the state at {read_at}; " if read_at else ""
                 self.show(f"{picture}\n{self._time()}: {error}\n{shown}{next_look}\n")
             else:
                 self.show(f"{picture}\nread at {read_at}; {next_look}\n")

@@ -100,7 +100,7 @@ def _verdict(cases: tuple[Case, ...]) -> str:
     if broken:
         return f"does not conform: broken rules are {', '.join(broken)}"
     if not any(case.breach is None and not case.lacks for case in cases):
-        return "nothing was supported, so that nothing was tried"
+        return "no class was supported, so nothing was tested"
     return "conforms in all that it supports"
 
 

@@ -54,7 +54,7 @@ class Program:
             hello = self.ask({"do": "hello"})
         except (NotSupportedError, RefusedLineError) as error:
             self.kill()
-            raise ConformanceError(f"{command!r} does not answer hello: {error}; try it by itself") from None
+            raise ConformanceError(f"{command!r} does not answer hello: {error}; run it on its own") from None
         self.name, self.supports = str(hello.get("implementation", command)), frozenset(hello.get("supports", ()))
 
     def __enter__(self) -> Self:

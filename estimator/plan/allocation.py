@@ -167,7 +167,7 @@ def allocate(
     ceiling = registry.budget.least_ceiling_nanos
     if total_nanos > ceiling:
         raise PlanError(
-            f"the least ceiling of [budget] is {as_float(ceiling):.6g}; allocate no more, or raise it first"
+            f"the lowest ceiling in [budget] is {as_float(ceiling):.6g}; allocate no more, or raise it first"
         )
     free = total_nanos - sum(cost(metric, registry) for metric in registry.metrics.values() if metric.name not in names)
     if free <= 0:

@@ -14,7 +14,7 @@ from client_sdk.protocol.window import WindowKind
 LENGTHS = (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH)
 """From the shortest window to the longest."""
 
-REDRAWN = "its permanent answers are drawn anew, beside those of the old edition"
+REDRAWN = "its permanent answers are drawn again, in addition to those of the old edition"
 
 CARRIED_OVER = "what was spent keeps its day and counts towards the new period, too"
 
@@ -35,20 +35,20 @@ def remarks(old: Registry, new: Registry) -> list[str]:
     before, after = old.budget, new.budget
     if before.window is after.window or _loosened_by_period(before, after) is not None:
         return []
-    tighter = f"per_window now holds each {after.window} as a whole"
+    tighter = f"per_window now limits each {after.window} as a whole"
     return [f"budget.window: was changed to a {after.window} from a {before.window}: {tighter}; {CARRIED_OVER}"]
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
     """Return what more a device may spend because per_window has another period, or None."""
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
-        return f"each {new.window} may cost what each {old.window} might"
+        return f"each {new.window} may now cost as much as each {old.window} could"
     if new.window is old.window:
         return None
     if old.window is WindowKind.WEEK and 2 * new.per_window_nanos > old.per_window_nanos:
         return "a week that two months share may cost per_window twice"
     if old.window is WindowKind.DAY and new.per_window_nanos > old.per_window_nanos:
-        return f"one day may cost what a {new.window} may"
+        return f"one day may now cost as much as a {new.window}"
     return None
 
 
@@ -88,7 +88,7 @@ def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
         now = "never ends" if new.expires is None else f"ends on {new.expires}"
         yield f"it {now}; it was to end on {old.expires}"
     if new.persist and not old.persist:
-        yield "persist was turned on: a running count, which is a true answer, stands on the disk"
+        yield "persist was turned on: a running count, which is a true answer, is stored on disk"
     if new.edition != old.edition:
         yield f"its meaning changed, which is another edition ({new.edition}): a new question, {_cost(new)}"
         if old.channel.permanent_nanos and new.channel.permanent_nanos:

@@ -149,12 +149,12 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
     heading_row, heading = next(rows, (1, []))
     columns = _columns(heading, registry)
     mistakes = [
-        f"row {heading_row}, column {name}: stands twice; name each column once"
+        f"row {heading_row}, column {name}: occurs twice; name each column once"
         for name in registry.metrics
         if heading.count(name) > 1
     ]
     if not heading:
-        raise AnswersError("row 1: there is none; the first row must name the columns")
+        raise AnswersError("row 1: is missing; the first row must name the columns")
     if not columns:
         raise AnswersError(f"row {heading_row}: no column is a metric; name them {', '.join(registry.metrics)}")
     _refuse(mistakes)
@@ -170,7 +170,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
             if all(stated):
                 cells[name].setdefault(stated, [0, number])[0] += 1
     if devices == 0 and not mistakes:
-        raise AnswersError(f"row {heading_row + 1}: there is none; write a row for each device")
+        raise AnswersError(f"row {heading_row + 1}: is missing; write a row for each device")
     if devices * repeat > MAX_DEVICES:
         raise AnswersError(f"{devices * repeat} devices are too many; at most {MAX_DEVICES} can be rehearsed")
     populations = tuple(

@@ -333,7 +333,7 @@ def read_people(path: Path, metric: Metric) -> People:
     """
     observation = analysis_of(metric).observation
     if observation is None or not observation.is_of_yes_and_no:
-        raise AnswersError(f"{metric.name} is no model of yes and no; name one that is")
+        raise AnswersError(f"{metric.name} is not a model with the label yes or no; name one that is")
     features = {feature.name: feature.kind for feature in observation.features}
     answers, persons = [], []
     try:
@@ -353,7 +353,7 @@ def read_people(path: Path, metric: Metric) -> People:
     except (UnicodeDecodeError, csv.Error):
         raise AnswersError(f"{path} is no CSV in UTF-8; save it as that") from None
     if len(answers) < LEAST_ROWS:
-        raise AnswersError(f"{path} has {len(answers)} rows without an empty cell; {LEAST_ROWS} are the least")
+        raise AnswersError(f"{path} has {len(answers)} rows without an empty cell; at least {LEAST_ROWS} are the least")
     people = People(answers, np.unique(persons, return_inverse=True)[1])
     if min(len(np.unique(people.groups[people.labels == is_yes])) for is_yes in (True, False)) < LEAST_PERSONS:
         raise AnswersError(f"{path} must have rows of {LEAST_PERSONS} persons or more with yes, and of as many with no")

@@ -249,7 +249,7 @@ def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text:
     strata = [stratum_name(name, each) for each in ("", *metric.strata)] if metric.strata else []
     in_stratum = stratum_name(name, stratum)
     if in_stratum not in strata:
-        known = f"its strata are: {', '.join(strata)}" if strata else f"{name} has none; leave [{stratum}] out"
+        known = f"its strata are: {', '.join(strata)}" if strata else f"{name} has no strata; omit [{stratum}]"
         raise RequestError(f"the alert {text!r} names no stratum of {name}; {known}")
     return apart(registry).metric(in_stratum)
 

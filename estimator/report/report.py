@@ -70,7 +70,7 @@ def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
         for definitions in (registry, of_trial)
     )
     if real and tried:
-        raise TalliesError("some tallies are of a trial and others are not; report them apart")
+        raise TalliesError("some tallies are from a trial and others are not; report them separately")
     return of_trial if tried else registry
 
 
@@ -319,7 +319,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
             )
         if not analysis.has_distribution or analysis.ends is None:
             raise RequestError(
-                f"{requested} cannot be requested: the report has all that is known of it, which is the share of each "
+                f"{requested} cannot be requested: the report already contains all that is known: the share of each "
                 "count, or the share above each threshold"
             )
         low, high = analysis.ends
@@ -330,7 +330,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
         if start > end:
             raise RequestError(f"{requested} ends before it begins; exchange its ends")
         if start == end and not analysis.is_whole:
-            raise RequestError(f"{requested} is a single number, which has no share of its own; make it longer")
+            raise RequestError(f"{requested} is a single number, which has no share of its own; use a longer range")
 
 
 def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
@@ -352,7 +352,7 @@ def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
         )
     analyses = [each for each in map(analysis_of, registry.metrics.values()) if each.takes_candidates]
     if not analyses:
-        raise RequestError('candidates are for questions of kind = "text", and the registry has none; leave them out')
+        raise RequestError('candidates are for questions of kind = "text", and the registry has none; omit them')
     possible = {text for analysis in analyses for text in analysis.fitting(candidates)}
     for place, text in enumerate(candidates, 1):
         if text not in possible:

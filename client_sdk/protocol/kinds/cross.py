@@ -53,7 +53,7 @@ LEAST_POINTS: Final = 2
 MEAN: Final = ("mean", "")
 """The statistic and the scale of a number that may be compared between groups."""
 
-_CROSSED: Final = "the groups boolean, category or ordinal; what is compared one of these too, or a number with a mean"
+_CROSSED: Final = "a boolean, category or ordinal for the groups; another of these, or a number with a mean, to compare"
 
 
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
@@ -231,7 +231,7 @@ class MeanByGroup(_Pair):
     name: ClassVar[str] = "mean-by-group"
     refused: ClassVar[Mapping[str, str]] = refused(
         "unit",
-        permanent_epsilon="is not for the mean of a number by group; remove it",
+        permanent_epsilon="does not apply to the mean of a number by group; remove it",
         fill_in="cannot be used with mean-by-group; record an answer in every window instead",
     )
     is_named: ClassVar[bool] = False

@@ -235,7 +235,7 @@ class Kind(ABC):
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
         """Return the report if nothing was recorded; note the reason if there cannot be one."""
-        table.mistake("fill_in", f"is not for this {self.name}; record an answer in every window instead")
+        table.mistake("fill_in", f"does not apply to this {self.name}; record an answer in every window instead")
         return None
 
     @abstractmethod

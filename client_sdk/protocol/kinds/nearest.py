@@ -75,7 +75,7 @@ def _problem(points: Mapping[str, Point | None]) -> str:
     if numbers > MAX_COORDINATES:
         return f"hold {numbers} numbers; at most {MAX_COORDINATES} can be searched in time"
     if len(set(points.values())) < len(points):
-        return "must not hold a vector twice: its second label would never be reported"
+        return "must not contain a vector twice: its second label would never be reported"
     return ""
 
 

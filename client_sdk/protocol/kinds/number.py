@@ -226,7 +226,7 @@ class Number(_Numeric):
         Key(
             "thresholds",
             listing(NUMBER, 1, MOST_THRESHOLDS) | {"uniqueItems": True},
-            "of the quantiles of a number: between which of these answers lie is all that is reported",
+            "for the quantiles of a number: reports only contain the range between two of these",
             required=False,
             read=_read_thresholds,
         ),
@@ -440,7 +440,7 @@ class Activity(_Whole):
         STATISTIC,
     )
     refused: ClassVar[Mapping[str, str]] = refused(
-        "unit", persist="is not for an activity, whose days are always stored; remove it"
+        "unit", persist="does not apply to an activity, whose days are always stored; remove it"
     )
     call: ClassVar[str] = "active"
     always_persists: ClassVar[bool] = True
@@ -496,7 +496,7 @@ class Thresholds(Labels, Number):
     """
 
     refused: ClassVar[Mapping[str, str]] = refused(
-        "unit", "fill_value", permanent_epsilon="is not for thresholds; remove it"
+        "unit", "fill_value", permanent_epsilon="does not apply to thresholds; remove it"
     )
 
     thresholds: tuple[Fraction, ...] = field(kw_only=True)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MAX_ITEMS: Final = Key(
     "max_items",
     whole(MAX_CATEGORIES),
-    "of a set: the most members; of texts: the most of one answer, 1 by default",
+    "the maximum number of members of a set, or of texts in one answer (default: 1)",
 )
 
 
@@ -63,8 +63,8 @@ class Subset(Kind):
         MAX_ITEMS._replace(read=_read_most),
     )
     refused: ClassVar[Mapping[str, str]] = refused(
-        permanent_epsilon="is not for a set, because each report may reveal another member",
-        fill_in="is not for this set; record an answer in every window instead",
+        permanent_epsilon="does not apply to a set, because each report may reveal another member",
+        fill_in="does not apply to this set; record an answer in every window instead",
     )
     is_named: ClassVar[bool] = False
     shapes: ClassVar[tuple[str, ...]] = ("labels", "members")

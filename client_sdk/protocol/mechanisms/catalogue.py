@@ -70,7 +70,7 @@ class ChannelRequest(NamedTuple):
         if size is None:
             raise ValueError(self.kind.unshared)
         if size > MAX_CATEGORIES:
-            raise ValueError(f"has no channel for {size} shares; {MAX_CATEGORIES} are the most")
+            raise ValueError(f"has {size} shares; at most {MAX_CATEGORIES} are supported")
         return size + self.has_no_answer
 
     def points(self, most: int) -> int:
@@ -234,7 +234,7 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     channel = _of_sets(chosen, request) if kind.drawn and chosen.shape == "labels" else chosen.build(request)
     if channel.worst_ratio <= 1:
         raise ValueError(
-            f"at epsilon {epsilon.text} a channel of {channel.inputs} inputs would tell nothing; raise epsilon"
+            f"at epsilon {epsilon.text} a channel of {channel.inputs} inputs would reveal nothing; raise epsilon"
         )
     return channel if permanent is None else _permanent(channel, permanent, epsilon)
 
@@ -257,7 +257,7 @@ def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
     if not mechanism.takes(request):
         fit = [each.name for each in MECHANISMS.values() if each.takes(request)]
         article = "an" if kind.name[0] in "ao" else "a"
-        raise ValueError(f"{name!r} is not for {article} {kind.name}; name one that is: {', '.join(fit)}")
+        raise ValueError(f"{name!r} does not support {article} {kind.name}; use one that does: {', '.join(fit)}")
     if request.delta is not None and "delta" not in mechanism.options:
         raise ValueError(f"{name!r} has no delta; remove it")
     if request.utility is not None and "utility" not in mechanism.options:

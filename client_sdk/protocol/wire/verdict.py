@@ -112,9 +112,9 @@ def _refusal(raw: Any, reports: int) -> tuple[int, Refusal]:  # noqa: ANN401 wha
     check_fields(raw, frozenset({"index", "code"}), "refused")
     index, code = raw["index"], raw["code"]
     if type(index) is not int or not 0 <= index < reports:
-        malformed(Malformed.INVALID_VERDICT, "refused", "must hold indexes of the upload's reports")
+        malformed(Malformed.INVALID_VERDICT, "refused", "must contain indexes of the upload's reports")
     if not isinstance(code, str) or code not in tuple(Refusal):
-        malformed(Malformed.INVALID_VERDICT, "refused", "must hold known refusal codes")
+        malformed(Malformed.INVALID_VERDICT, "refused", "must contain known refusal codes")
     return index, Refusal(code)
 
 

@@ -205,7 +205,7 @@ def _words(names: tuple[str, str], clearest: Sequence[Figure], concluded: Conclu
         counted = f" {differing} of {len(clearest)} comparisons differ." if len(clearest) > 1 else ""
         return f"Groups differ: {more_common}, {size}; unlikely to be chance ({p_value}).{counted}"
     if concluded is Conclusion.MAY_DIFFER:
-        doubt = "by itself that would pass for a difference, but among this many comparisons it may be chance"
+        doubt = "on its own, this would count as a difference, but among so many comparisons it may be chance"
         alone = p_equals(difference.p_value)
         return f"Groups may differ: {more_common}, {size}; {doubt} (p {alone}; {p_value})."
     return f"No difference between groups was seen; the clearest: {more_common}, {size} ({p_value})."
@@ -336,7 +336,7 @@ def effects_table(effects: Sequence[Effect]) -> Extra:
     """
     return Extra(
         title="Differences between strata",
-        note="of each pair the figure that differs most clearly; p-values are corrected for all pairs. "
+        note="for each pair, the figure that differs most clearly; p-values are corrected for all pairs. "
         f"At most {MOST_EFFECTS} pairs are shown; JSON and CSV have all.",
         head=("Strata", "Figure", "Difference", "Interval", "p, corrected"),
         rows=tuple(map(_row, effects)),

@@ -226,7 +226,7 @@ def test_a_long_list_of_anything_but_usual_integers_is_refused_before_it_takes_m
     """An object for each of its numbers would take a hundred times the bytes of the line."""
     for number in (b"1.5", b"-1", b"1 "):
         text = SOUND.replace(b"3, 4", number + (b"," + number) * 2**15)
-        with pytest.raises(TalliesError, match="it must hold two lists of integers from 0"):
+        with pytest.raises(TalliesError, match="it must contain two lists of integers from 0"):
             decode([text])
 
 

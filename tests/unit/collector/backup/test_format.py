@@ -71,7 +71,7 @@ CHANGES: tuple[tuple[BackupLine, str, Any, str], ...] = (
     (LINES[0], "app", 3, "app"),
     (LINES[0], "line", "head", "line"),
     (BUCKET, "members", [base64(bytes(16))], "members"),
-    (BUCKET, "members", [base64(bytes(16) + bytes((0, 1, 2, 9)))], "nothing that a store remembers of an upload"),
+    (BUCKET, "members", [base64(bytes(16) + bytes((0, 1, 2, 9)))], "not a record of an upload"),
     (BUCKET, "members", ["0" * 33], "members"),
     (BUCKET, "members", "00", "members"),
     (BUCKET, "expires_at", 1.5, "expires_at"),

@@ -471,4 +471,4 @@ def test_a_closed_stdout_is_said_instead_of_a_result_that_nobody_gets(form: str,
     closed = f"{sys.executable} -m estimator {words} >&-"
     ended = subprocess.run(closed, shell=True, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S602 only a shell closes it
     said = [line for line in ended.stderr.splitlines() if not line.startswith("skipped ")]
-    assert (ended.returncode, said) == (1, ["Error: there is no standard output; give the result a place to go"])
+    assert (ended.returncode, said) == (1, ["Error: standard output is closed; redirect it to a file or a program"])

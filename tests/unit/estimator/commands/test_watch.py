@@ -67,7 +67,7 @@ def test_a_picture_says_when_it_was_read_and_when_the_next_one_comes() -> None:
 def test_a_collector_that_is_down_meanwhile_leaves_the_last_picture_and_is_asked_again() -> None:
     _, second, third = pictures([lambda: "one\n", down, lambda: "three\n"])
     assert second.startswith("one\n\n2026-11-21 12:01:00 UTC: http://a cannot be reached")
-    assert "above is what was there at 2026-11-21 12:00:00 UTC; again in 60 s" in second
+    assert "shown above: the state at 2026-11-21 12:00:00 UTC; again in 60 s" in second
     assert third.startswith("three\n")
 
 

@@ -94,7 +94,7 @@ def test_the_report_of_a_program_that_supports_nothing_ends_with_status_1() -> N
     status, text = report_of({})
     assert status == 1
     assert text.startswith("a toy\nlaws ")
-    assert text.endswith("\nnothing was supported, so that nothing was tried\n")
+    assert text.endswith("\nno class was supported, so nothing was tested\n")
 
 
 def test_the_report_names_the_broken_rules_and_ends_with_status_1() -> None:

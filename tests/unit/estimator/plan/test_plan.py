@@ -146,7 +146,7 @@ LASTS = (
     " device answers less, and is silent in the end\n"
 )
 
-UNCHECKED = "note: [app] names no population: whether each question will show something is not checked\n"
+UNCHECKED = "note: [app] names no population: not checked: whether each question will show anything\n"
 ACCEPTED = "note: above the limits: budget; accepted because: It exists in tests only.\n"
 
 
@@ -308,7 +308,7 @@ def test_the_statement_needs_no_population(registry: Path) -> None:
         (("--check", "--pilot", "tallies"), "--shares, --pilot and --windows belong to a plan"),
         (("--check", "--record"), "ask for one thing"),
         (("--population", 10, "--shares", "nowhere"), "cannot be read"),
-        (("--population", 10, "--against", "old.toml"), "--against belongs to --check or --statement"),
+        (("--population", 10, "--against", "old.toml"), "--against requires --check or --statement"),
         (("--statement", "--at-most", 5), "--at-most belongs to --check"),
         (("--check", "--at-most", 0), "'0' must be a number"),
         (("--check", "--against", "nowhere.toml"), "cannot be read"),

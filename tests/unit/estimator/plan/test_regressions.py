@@ -172,7 +172,7 @@ def test_a_running_count_that_is_to_stand_on_the_disk_is_named() -> None:
 
 @pytest.mark.parametrize("change", [{"epsilon": 0.4}, {"window": "week"}, {"permanent_epsilon": 0.9}])
 def test_another_edition_of_a_permanent_metric_draws_its_answers_anew(change: dict[str, Field]) -> None:
-    redrawn = "metric.a: its permanent answers are drawn anew, beside those of the old edition"
+    redrawn = "metric.a: its permanent answers are drawn again, in addition to those of the old edition"
     *_, last = regressions(_registry(a=PERMANENT), _registry(a=PERMANENT | change))
     assert last == f"{redrawn}: what both editions reveal adds up, within lifetime"
     assert not any(redrawn in line for line in regressions(_registry(a=BOOLEAN), _registry(a=PERMANENT)))

@@ -48,7 +48,7 @@ def test_a_tally_has_about_as_many_cells_a_group_as_the_registry_says(cells: int
         ({"discover": 1}, "discover", "must be true or false"),
         ({"cells": 5000}, "cells", "must be a power of two from 4096 to 131072"),
         ({"permanent_epsilon": 5}, "permanent_epsilon", "is not for a text"),
-        ({"fill_in": True}, "fill_in", "is not for this text; record an answer in every window instead"),
+        ({"fill_in": True}, "fill_in", "does not apply to this text; record an answer in every window instead"),
         ({"mechanism": "projective-geometry"}, "mechanism", "is not for a text; name one that is: grouped-geometry"),
         ({"unit": "ms"}, "unit", "is only for a number or a count; remove it"),
         ({"statistic": "mean"}, "statistic", 'belongs to kind = "'),
@@ -72,7 +72,7 @@ def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:
 
 def test_bytes_need_no_letter_for_others() -> None:
     said = mistakes(m=without(TEXT, "letters") | {"preset": "bytes", "other": "-"})
-    assert said == {"metric.m.other": "is not for bytes, which can spell every text; remove it"}
+    assert said == {"metric.m.other": "does not apply to bytes, which can spell every text; remove it"}
 
 
 def test_a_text_is_not_crossed() -> None:
@@ -82,7 +82,7 @@ def test_a_text_is_not_crossed() -> None:
 
 def test_a_text_has_no_strata() -> None:
     text = registry_text(m=TEXT | {"strata": ["platform"]}) + '[strata]\nplatform = ["a", "b"]\n'
-    with pytest.raises(RegistryError, match="strata: is not for a text: each stratum would have its own tallies"):
+    with pytest.raises(RegistryError, match="strata: does not apply to a text: each stratum would have its own tallies"):
         Registry.parse(text)
 
 
