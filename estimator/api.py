@@ -282,13 +282,13 @@ def read_model_file(path: str | PathLike[str]) -> ModelFile:
     except OSError as error:
         raise ReportError(f"{path} cannot be read: {error.strerror}; name a readable model") from error
     except msgspec.DecodeError:
-        raise ReportError(f"{path} is no model; make it with report --format model") from None
+        raise ReportError(f"{path} is not a model; write it with report --format model") from None
     if file.schema != MODEL_SCHEMA:
         raise ReportError(f"{path} has not the schema {MODEL_SCHEMA}; use the version that made it")
     if file.label.get("kind") not in LABELS:
-        raise ReportError(f"{path} has no label of {' or '.join(LABELS)}; make it with report --format model")
+        raise ReportError(f"{path} has no label of {' or '.join(LABELS)}; write it with report --format model")
     if not _is_complete(file.learned):
-        raise ReportError(f"{path} lacks weights, or ends of a range; make it with report --format model")
+        raise ReportError(f"{path} lacks weights, or ends of a range; write it with report --format model")
     return file
 
 

@@ -200,7 +200,7 @@ def _instant(text: str | None) -> datetime | None:
 
 def _refusal(collector: str, status: int, *, preliminary: bool) -> TalliesError:
     if status == HTTPStatus.UNAUTHORIZED:
-        return TalliesError(f"{collector} does not know the read token; set {TOKEN_VARIABLE} to one that it knows")
+        return TalliesError(f"{collector} rejects the read token; set {TOKEN_VARIABLE} to a valid one")
     if status == HTTPStatus.FORBIDDEN and preliminary:
         return TalliesError(
             f"{collector} does not let this token read open windows; use a read key whose entry in the access file has "

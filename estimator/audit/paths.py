@@ -255,7 +255,7 @@ class Interval:
 
     def _chosen(self, ways: int) -> int:
         if ways > MOST_VALUES:
-            raise AuditError(f"a draw falls in {ways} distinct ways; at most {MOST_VALUES} can be walked")
+            raise AuditError(f"a draw has {ways} distinct outcomes; at most {MOST_VALUES} can be walked")
         return self._choose(ways) if ways > 1 else 0
 
 

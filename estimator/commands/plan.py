@@ -197,7 +197,7 @@ def plan(  # noqa: PLR0913 one argument an option
     if (shares or pilot or windows) and (check or page or record or total is not None):
         raise click.UsageError("--shares, --pilot and --windows require a plan of how precise each metric will be")
     if not page and language is not None:
-        raise click.UsageError("--language belongs to --statement")
+        raise click.UsageError("--language requires --statement")
     if today is not None and today.year > LATEST_YEAR:
         raise click.UsageError(f"--today must not be after the year {LATEST_YEAR}: there are no windows then")
     definitions = history.read(registry) if against else Registry.read(registry)
@@ -284,7 +284,7 @@ def _refuse_together(
 
 def _refuse_astray(*, against: Path | None, at_most: float | None, check: bool, page: bool) -> None:
     if at_most is not None and not check:
-        raise click.UsageError("--at-most belongs to --check")
+        raise click.UsageError("--at-most requires --check")
     if against is not None and not (check or page):
         raise click.UsageError("--against requires --check or --statement")
 

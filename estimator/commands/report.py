@@ -133,8 +133,8 @@ def report(  # noqa: PLR0913 one argument an option
     _check_output(form, output, verbose=verbose)
     if alerts and preliminary:
         raise click.UsageError(
-            "--alert judges closed windows alone, because a window that is checked while it is open fires by chance in "
-            "the end; leave out --preliminary"
+            "--alert checks closed windows only, because an open window that is checked repeatedly ends in a false "
+            "alarm; omit --preliminary"
         )
     request = dataclasses.replace(request_for(extras, form=form), since=since)
     definitions = history.read(registry)
@@ -189,7 +189,7 @@ def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
         )
     if output is not None and SUFFIXES.get(output.suffix, form) != form and (form, output.suffix) != MODEL_FILE:
         raise click.UsageError(
-            f"{output} would not hold what its name says: --format is {form}; change the name, or leave out --format"
+            f"the name of {output} does not match --format {form}; change the name, or omit --format"
         )
 
 

@@ -107,7 +107,7 @@ def read_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateRe
     try:
         return decode(json.loads(content, parse_float=_finite, parse_constant=_refused))
     except (ValueError, RecursionError):
-        raise ReportError(f"{name} is not JSON; make it with report --format json") from None
+        raise ReportError(f"{name} is not JSON; write it with report --format json") from None
     except ReportError as error:
         raise ReportError(f"{name} cannot be used: {error}") from None
 
@@ -120,12 +120,12 @@ def decode(document: object) -> EstimateReport:
 
     """
     if not isinstance(document, dict) or "schema" not in document:
-        raise ReportError("it is not a report, or it predates schema numbers; make it with report --format json")
+        raise ReportError("it is not a report, or it predates schema numbers; write it with report --format json")
     if "seed" in document:
         raise ReportError("it is a rehearsal; take the JSON of report")
     schema = document.pop("schema")
     if type(schema) is not int or schema != SCHEMA:
-        raise ReportError(f"its schema is not {SCHEMA}, the one known here; use the version that made it")
+        raise ReportError(f"its schema is not {SCHEMA}; use the version of Hearsay that wrote it")
     try:
         report = msgspec.convert(document, EstimateReport, dec_hook=_figures)
     except msgspec.ValidationError as error:

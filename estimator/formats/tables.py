@@ -119,8 +119,8 @@ class Row(NamedTuple):
     confidence: Annotated[float, "of the interval"]
     population: Annotated[
         str,
-        f"`{POPULATION}`: figures describe the participating devices, none that decline; intervals take them for a "
-        "random sample",
+        f"`{POPULATION}`: figures describe the participating devices, not those that decline; intervals treat them as "
+        "a random sample",
     ]
     unit: Annotated[
         str | None, "of the metric's numbers, such as ms; the square of it for a variance; empty for shares"

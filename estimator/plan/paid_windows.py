@@ -263,8 +263,8 @@ def _of_pace(registry: Registry, today: date) -> Iterator[str]:
     for ceiling, number in affordable.items():
         if number < paced or (number == 0 < windows):
             yield (
-                f"{ceiling} pays for {number:,} of {plural(windows, 'window')} ({registry.budget.window}): a device"
-                " that paces is silent once that is spent, so the part that answers is an average"
+                f"{ceiling} pays for {number:,} of {plural(windows, 'window')} ({registry.budget.window}): once"
+                " that is spent, a device stops answering, so the fraction that answers is an average"
             )
 
 

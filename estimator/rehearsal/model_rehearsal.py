@@ -351,12 +351,12 @@ def read_people(path: Path, metric: Metric) -> People:
     except OSError as error:
         raise AnswersError(f"{path} cannot be read: {error.strerror}; name a readable CSV file") from None
     except (UnicodeDecodeError, csv.Error):
-        raise AnswersError(f"{path} is no CSV in UTF-8; save it as that") from None
+        raise AnswersError(f"{path} is not a CSV file in UTF-8; save it as one") from None
     if len(answers) < LEAST_ROWS:
-        raise AnswersError(f"{path} has {len(answers)} rows without an empty cell; at least {LEAST_ROWS} are the least")
+        raise AnswersError(f"{path} has {len(answers)} complete rows; at least {LEAST_ROWS} are needed")
     people = People(answers, np.unique(persons, return_inverse=True)[1])
     if min(len(np.unique(people.groups[people.labels == is_yes])) for is_yes in (True, False)) < LEAST_PERSONS:
-        raise AnswersError(f"{path} must have rows of {LEAST_PERSONS} persons or more with yes, and of as many with no")
+        raise AnswersError(f"{path} must contain at least {LEAST_PERSONS} people with yes, and as many with no")
     return people
 
 

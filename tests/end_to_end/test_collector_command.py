@@ -233,7 +233,7 @@ def test_a_registry_whose_tallies_do_not_fit_into_the_store_is_refused_at_the_st
     registry_file.write_text(registry_text(word=large, phrase=large))
     refused = serve(registry_file, "--data-dir", tmp_path / "data", "--store-memory", "16M")
     assert refused.returncode == 1
-    assert "needs up to 24 MB in 1 shard, but 17 MB are all that the servers may use: give the" in refused.stderr
+    assert "needs up to 24 MB in 1 shard, but 17 MB is all that the servers may use: give the" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 

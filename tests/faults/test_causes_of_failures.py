@@ -68,7 +68,7 @@ def test_the_estimator_says_why_it_has_no_tallies(name: str) -> None:
     with url_of(case, "http", "https") as url, pytest.raises(TalliesError) as caught:
         fetch(url, "token", preliminary=False, timeout_s=TIMEOUT_S)
     if case[2] is Failure.KEY:
-        assert "does not know the read token; set HEARSAY_READ_TOKEN" in str(caught.value)
+        assert "rejects the read token; set HEARSAY_READ_TOKEN" in str(caught.value)
     else:
         require(str(caught.value), case[2])
 

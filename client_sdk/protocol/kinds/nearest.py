@@ -73,7 +73,7 @@ def _problem(points: Mapping[str, Point | None]) -> str:
         return f"must all be of one length; there are vectors of {' and '.join(map(str, sorted(lengths)[:2]))} numbers"
     numbers = len(points) * lengths.pop()
     if numbers > MAX_COORDINATES:
-        return f"hold {numbers} numbers; at most {MAX_COORDINATES} can be searched in time"
+        return f"contain {numbers} numbers; at most {MAX_COORDINATES} can be searched in time"
     if len(set(points.values())) < len(points):
         return "must not contain a vector twice: its second label would never be reported"
     return ""

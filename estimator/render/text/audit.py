@@ -30,11 +30,11 @@ HEADING: Final = (
 
 FOOTNOTES: Final = f"""\
 claimed: epsilon of the reports that differ, added up. Several windows are as
-many as the lifetime ceiling pays for. Of permanent answers that never change it
-is their permanent epsilon.
+many as the lifetime ceiling pays for. For permanent answers that never change,
+it is their permanent epsilon.
 proved: the true epsilon is at least this, in all rows together, except with a
 probability of {FALSE_ACCUSATION:.0e}. *: above the claim, which is refuted.
-used: the part of the claimed epsilon that is proved to be used, at least.
+used: at least this part of the claimed epsilon is proved to be used.
 excess: a claim exceeded by this much would be refuted about every other time;
 none: n is too small to refute the claim by such an event.
 What a row does not prove may still be true: an audit refutes, never confirms.
@@ -48,14 +48,14 @@ PROOF_HEADING: Final = (
 )
 
 PROOF_FOOTNOTES: Final = """\
-as claimed: every symbol has the declared chance, epsilon and delta (claimed |
-proved, unless 0) are those of the law to the last digit, and all paths take as
-many coins. claimed: rounded up to 1e-9; proved: rounded up to 1e-14.
-used: the part of the claimed epsilon by which the two answers that a report
-tells apart best differ. Less than 100.0% is charged, but not used.
-sample: of many inputs only some are walked, among them the worst pair, by the
-mechanism's symmetry. Numbers between two points are mixtures of inputs,
-which reveal no more than these. docs/reference/plans.md says why.
+as claimed: every symbol has its declared probability; epsilon and delta
+(claimed | proved, unless 0) match the law to the last digit; and all paths use
+the same number of coins. claimed: rounded up to 1e-9; proved: to 1e-14.
+used: the part of the claimed epsilon that the most distinguishable pair of
+answers uses. If it is below 100.0%, the rest is charged but not used.
+sample: only some of many inputs are walked. By the mechanism's symmetry they
+include the worst pair. Numbers between two points are mixtures of inputs, which
+reveal no more than the inputs do. docs/reference/plans.md says why.
 Not walked: the system's random numbers, the ledger, and how reports are sent;
 audit without --exact attacks these, too.
 """

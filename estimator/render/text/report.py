@@ -56,9 +56,9 @@ population; they cover both the sampling and the mechanism's noise.
 """
 
 DIFFERENCES_FOOTNOTE = """\
-Groups differ: unlikely to be chance; p, corrected for all differences of groups
-in this report, is at most 0.05. May differ: only the uncorrected p is, or the
-interval excludes 0, which happens by chance to some of many differences.
+Groups differ: unlikely to be chance; p is at most 0.05 after correction for all
+group differences in this report. May differ: only the uncorrected p is, or the
+interval excludes 0. Among many differences, some do so by chance.
 """
 
 BAR_FOOTNOTE = """\
@@ -95,7 +95,7 @@ their estimates assume even answers from one threshold to the next.
 
 CLUSTERS_FOOTNOTE = """\
 Clusters: how many there are, and how stable, is found by resampling tallies.
-Shares are of the answers that are named; each interval is valid by itself.
+Shares refer to the named answers; each interval is valid on its own.
 """
 
 TOGETHER_FOOTNOTE = """\
@@ -104,7 +104,7 @@ confidence above them.
 """
 
 MADE_UP_FOOTNOTE = """\
-fabricated reports: down and up say how far at most they could have moved each
+fabricated reports: down and up are the farthest that they could have moved each
 estimate. The test asks whether any population could have produced the tally.
 Passing proves nothing: liars who follow the protocol look like a population.
 """

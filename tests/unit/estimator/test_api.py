@@ -64,7 +64,7 @@ def test_a_collector_gives_the_same_tallies_and_says_when_it_read_them(collector
     fetched = estimator.estimate(folder / "metrics.toml", collector=collector, token=SECRET)
     assert fetched.metrics == estimator.estimate(REGISTRY, folder / "tallies.ndjson").metrics
     assert fetched.snapshot_at is not None
-    with pytest.raises(estimator.TalliesError, match="does not know the read token"):
+    with pytest.raises(estimator.TalliesError, match="rejects the read token"):
         estimator.estimate(REGISTRY, collector=collector, token="other")  # noqa: S106 as above
 
 

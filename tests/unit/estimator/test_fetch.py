@@ -114,7 +114,7 @@ def test_an_instant_that_is_none_is_not_known(text: str | None) -> None:
 
 
 def test_a_wrong_token_is_reported_and_not_shown(collector: str) -> None:
-    with pytest.raises(TalliesError, match="does not know the read token; set HEARSAY_READ_TOKEN") as caught:
+    with pytest.raises(TalliesError, match="rejects the read token; set HEARSAY_READ_TOKEN") as caught:
         fetch(collector, "mellon", preliminary=False)
     assert "mellon" not in str(caught.value)
 

@@ -356,7 +356,7 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
         (("--tallies", "a", "--with", "central"), "central needs a value; write central=DELTA, such as central=1e-6"),
         (("--tallies", "a", "--with", "clusters,clusters"), "clusters is given twice; keep one"),
         (("--tallies", "a", "--output", "report.xml"), "add --format, or end the name in .txt, .json, .csv, "),
-        (("--tallies", "a", "--format", "csv", "--output", "a.json"), "a.json would not hold what its name says"),
+        (("--tallies", "a", "--format", "csv", "--output", "a.json"), "the name of a.json does not match --format"),
         (("--tallies", "a", "--metric", "gone"), "the registry defines no metric 'gone'"),
         (("--tallies", "a", "--format", "model"), "--format model writes one model; name it with --metric"),
         (("--tallies", "a", "--format", "parquet"), "parquet is a binary format; add --output FILE"),

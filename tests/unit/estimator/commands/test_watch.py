@@ -159,7 +159,7 @@ def _watch(registry: Path, *more: str, token: str = TOKEN) -> Result:
 def test_a_wrong_token_is_a_plain_error(collector: str, registry: Path) -> None:
     result = _watch(registry, "--collector", collector, token="mellon")  # noqa: S106 a test's token
     assert result.exit_code == 1
-    assert "does not know the read token" in result.stderr
+    assert "rejects the read token" in result.stderr
     assert "mellon" not in result.output
 
 

@@ -396,7 +396,7 @@ def test_pooled_figures_without_windows_are_refused() -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("{", "is not JSON; make it with report --format json"),
+        ("{", "is not JSON; write it with report --format json"),
         ("[" * 100_000, "is not JSON"),
         ('{"schema": 1, "confidence": NaN}', "is not JSON"),
         ('{"schema": 1, "confidence": 1e999}', "is not JSON"),

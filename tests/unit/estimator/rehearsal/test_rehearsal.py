@@ -215,8 +215,8 @@ def test_a_table_that_begins_with_a_byte_order_mark_is_read(registry: Path, answ
     [
         ((), "either --csv FILE or --population N"),
         (("--csv", "a", "--population", 5), "either --csv FILE or --population N"),
-        (("--csv", "a", "--shares", "b"), "--shares belongs to --population"),
-        (("--population", 5, "--repeat", 2), "--repeat belongs to --csv"),
+        (("--csv", "a", "--shares", "b"), "--shares requires --population"),
+        (("--population", 5, "--repeat", 2), "--repeat requires --csv"),
         (("--population", 0), "'0' must be a whole number from 1"),
         (("--population", 10**16), "must be a whole number from 1"),
         (("--population", 5, "--seed", -1), "'-1' must be a whole number at least 0"),
