@@ -35,7 +35,10 @@ EVEN: Final = at(dict.fromkeys((np.arange(100) / 99).tolist(), 0.01))
 ROWS: Final[Sequence[tuple[str, Metric, Population]]] = [
     *((f"half say yes, at epsilon {each}", metric_of(BOOLEAN, epsilon=each), HALF) for each in (0.5, 1, 2, 4, 8)),
     *((f"2% say yes, then 98%, at epsilon {each}", metric_of(BOOLEAN, epsilon=each), RARE) for each in (1, 4, 8)),
-    *((f"the mean of evenly spread answers, at epsilon {each}", metric_of(NUMBER, epsilon=each), EVEN) for each in (0.5, 1, 4, 8)),
+    *(
+        (f"mean, answers evenly spread, at epsilon {each}", metric_of(NUMBER, epsilon=each), EVEN)
+        for each in (0.5, 1, 4, 8)
+    ),
 ]
 """Question and epsilon in words, the question, and what people answer."""
 

@@ -43,20 +43,20 @@ ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
 
 
 class Clip(Record, frozen=True):
-    """A range for a number, and how far its mean would lie from the mean of all numbers."""
+    """A range for a number, and the distance of its mean from the mean of all numbers."""
 
-    high: Annotated[float, says("the greatest answer: larger ones count as it.")]
-    bias: Annotated[float, says("the mean of numbers counted up to it, minus the mean of all.")]
+    high: Annotated[float, says("the largest answer; larger ones are counted as this.")]
+    bias: Annotated[float, says("the mean of the numbers counted up to it, minus the mean of all numbers.")]
     noise: Annotated[float, says("the standard error of that mean.")]
-    error: Annotated[float, says("the total: the root of the sum of the squares of both.")]
+    error: Annotated[float, says("the total error: the square root of bias² + noise².")]
     smallest_change: Annotated[
         float | None,
         says(
-            "the smallest part by which everybody's number must rise to be seen between two windows 8 times in 10. "
-            "None if no rise would be."
+            "the smallest relative rise of all numbers that is detected between two windows in "
+            "8 of 10 draws. None if no rise would be."
         ),
     ]
-    is_best: Annotated[bool, says("whether the total is least: it is recommended.")] = False
+    is_best: Annotated[bool, says("whether the total error is the smallest: this range is recommended.")] = False
 
 
 class Numbers(NamedTuple):

@@ -246,7 +246,9 @@ class OtherSdk:
             self._process.stdin.flush()
             answer = json.loads(self._process.stdout.readline())
         except (OSError, ValueError):
-            raise AuditError(f"{self._command!r} ended, or printed something other than JSON; run it on its own") from None
+            raise AuditError(
+                f"{self._command!r} ended, or printed something other than JSON; run it on its own"
+            ) from None
         if not isinstance(answer, dict) or "error" in answer:
             why = answer.get("error") if isinstance(answer, dict) else "its answer is no object"
             raise AuditError(f"{self._command!r} cannot go on: {why}")

@@ -140,7 +140,9 @@ class Walk:
             self._mismatches.append("more is revealed than the definition requests")
         uneven = max(self._coins.values(), key=len)
         if len(uneven) != 1:
-            self._mismatches.append(f"{numbers(uneven)} coins lead to one symbol: the number of coins reveals their outcome")
+            self._mismatches.append(
+                f"{numbers(uneven)} coins lead to one symbol: the number of coins reveals their outcome"
+            )
         walked = Walked(len(self._inputs), len(self._laws), self._paths, frozenset().union(*self._coins.values()))
         return Proof(
             metric,

@@ -218,34 +218,37 @@ class ExactAudit:
 
 
 class ProvedStep(Record, frozen=True, kw_only=True):
-    """What was proved of one step of a metric beside what is claimed."""
+    """The proof of one step of a metric, next to its claim."""
 
-    metric: Annotated[str, says("its name.")]
-    step: Annotated[str, says("what the step does, in words.")]
+    metric: Annotated[str, says("the name.")]
+    step: Annotated[str, says("a description of the step.")]
     mechanism: Annotated[str, says("the mechanism of the step.")]
-    inputs: Annotated[int, says("how many inputs its channel has.")]
-    inputs_walked: Annotated[int, says("how many of them were walked.")]
-    symbols: Annotated[int, says("how many symbols its channel has.")]
-    laws: Annotated[int, says("how many laws of answers and of inputs were walked.")]
-    paths: Annotated[int, says("how many paths of coins in all laws.")]
-    coins: Annotated[tuple[int, ...], says("how many coins a report takes.")]
-    claimed_epsilon: Annotated[str, says("what is charged, rounded up to 1e-9.")]
-    proved_epsilon: Annotated[str, says("of all walked laws, rounded up to 1e-14, or ``infinite``.")]
+    inputs: Annotated[int, says("the number of inputs of its channel.")]
+    inputs_walked: Annotated[int, says("the number of enumerated inputs.")]
+    symbols: Annotated[int, says("the number of symbols of its channel.")]
+    laws: Annotated[int, says("the number of enumerated laws of answers and of inputs.")]
+    paths: Annotated[int, says("the number of paths of coins in all laws.")]
+    coins: Annotated[tuple[int, ...], says("the number of coins that a report uses.")]
+    claimed_epsilon: Annotated[str, says("the charged epsilon, rounded up to 1e-9.")]
+    proved_epsilon: Annotated[str, says("the epsilon of all enumerated laws, rounded up to 1e-14, or ``infinite``.")]
     used: Annotated[
         float | None,
-        says("the part of the charged epsilon that the two answers farthest apart use. None if it is infinite."),
+        says(
+            "the part of the charged epsilon that the most distinguishable pair of answers "
+            "uses. None if it is infinite."
+        ),
     ]
     claimed_ratio: Annotated[Fraction, says("e to the exact epsilon that the channel declares.")]
     proved_ratio: Annotated[
         Fraction | None,
-        says("e to the exact epsilon of all walked laws at the claimed delta. None if it is infinite."),
+        says("e to the exact epsilon of all enumerated laws at the claimed delta. None if it is infinite."),
     ]
-    claimed_delta: Annotated[Fraction, says("exact; 0 for most channels.")]
+    claimed_delta: Annotated[Fraction, says("the exact claimed delta; 0 for most channels.")]
     proved_delta: Annotated[Fraction, says("the exact delta of these laws at the claimed ratio.")]
     refused: Annotated[bool, says("whether anything differs from its claim or its declaration.")]
-    mismatches: Annotated[tuple[str, ...], says("a sentence for each thing that differs from its declaration.")]
+    mismatches: Annotated[tuple[str, ...], says("a sentence for each difference from the declaration.")]
     exceeded: Annotated[bool, says("whether a report reveals more than is claimed.")] = False
-    is_sample: Annotated[bool, says("whether only some inputs, or some sets of them, were walked.")] = False
+    is_sample: Annotated[bool, says("whether only some inputs, or some sets of inputs, were enumerated.")] = False
 
 
 class ProvedAudit(Record, frozen=True):
@@ -253,7 +256,7 @@ class ProvedAudit(Record, frozen=True):
 
     refused: Annotated[bool, says("whether anything differs from its claim or its declaration.")]
     lifetime: Annotated[float, says("the epsilon of all reports of a device together, by its ceiling.")]
-    proofs: Annotated[tuple[ProvedStep, ...], says("of every step of every metric.")]
+    proofs: Annotated[tuple[ProvedStep, ...], says("one proof for each step of each metric.")]
 
 
 def proved(audit: ExactAudit, lifetime: float) -> ProvedAudit:

@@ -229,23 +229,28 @@ Lives = dict[black_box.Life, list[list[Observation]]]
 
 
 class Finding(Record, frozen=True, kw_only=True):
-    """Two answers that were to be told apart, and what the attack proved."""
+    """Two answers that an attack tried to tell apart, and what it proved."""
 
-    metric: Annotated[str | None, says("the metric whose answers differ. None if the answers to all metrics do.")]
-    horizon: Annotated[str, says("how much of a life is observed and how much of it differs, in words.")]
+    metric: Annotated[str | None, says("the metric whose answers differ. None if the answers to all metrics differ.")]
+    horizon: Annotated[str, says("the observed part of a device's life and the part that differs, in words.")]
     answers: Annotated[tuple[str, str], says("the names of the two answers.")]
-    claimed_epsilon: Annotated[float, says("rounded up.")]
-    claimed_delta: Annotated[float, says("rounded up; 0 for most mechanisms.")]
+    claimed_epsilon: Annotated[float, says("the value, rounded up.")]
+    claimed_delta: Annotated[float, says("the claimed delta, rounded up; 0 for most mechanisms.")]
     proved_epsilon: Annotated[float, says("a lower bound of the true epsilon.")]
-    used: Annotated[float, says("the part of the claimed epsilon that is proved to be used, at least.")]
+    used: Annotated[float, says("a lower bound of the used part of the claimed epsilon.")]
     provable_epsilon: Annotated[
         float,
-        says("the bound that so many observations prove of a device that always gives the answer away."),
+        says(
+            "the lower bound that the same number of observations would prove for a device that"
+            " always reveals the answer."
+        ),
     ]
-    observations: Annotated[int, says("how often each answer was observed.")]
+    observations: Annotated[int, says("the number of observations of each answer.")]
     detectable_excess: Annotated[
         float | None,
-        says("the least excess over the claim that would be proved about every other time. None if there is none."),
+        says(
+            "the smallest excess over the claim that would be proved about half the time. None if no excess would be."
+        ),
     ]
     accused: Annotated[bool, says("whether the claim is refuted.")]
 
@@ -253,11 +258,11 @@ class Finding(Record, frozen=True, kw_only=True):
 class Audit(Record, frozen=True):
     """The outcome of an audit."""
 
-    reports: Annotated[int, says("the least number of reports of each answer to a single metric.")]
-    false_accusation: Annotated[float, says("the probability with which a correct SDK is accused, at most.")]
+    reports: Annotated[int, says("the smallest number of reports for any answer to a single metric.")]
+    false_accusation: Annotated[float, says("the maximum probability of accusing a correct SDK.")]
     accused: Annotated[bool, says("whether any claim is refuted.")]
     lifetime: Annotated[float, says("the epsilon of all reports of a device together, by its ceiling.")]
-    findings: Annotated[tuple[Finding, ...], says("of every pair of answers.")]
+    findings: Annotated[tuple[Finding, ...], says("one finding for each pair of answers.")]
 
 
 def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:

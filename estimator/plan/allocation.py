@@ -75,17 +75,17 @@ as little.
 class AtEpsilon(Record, frozen=True):
     """The epsilon of a metric, and how precise it is with that."""
 
-    epsilon: Annotated[float, says("of one report.")]
-    standard_error: Annotated[float, says("with it, in the metric's units.")]
+    epsilon: Annotated[float, says("the epsilon of one report.")]
+    standard_error: Annotated[float, says("the standard error with this epsilon, in the metric's units.")]
 
 
 class AllocatedMetric(Record, frozen=True):
     """The epsilon and the standard error of one metric before and after."""
 
-    metric: Annotated[str, says("its name.")]
-    wanted: Annotated[float, says("the standard error that counts as one, in the metric's units.")]
-    before: Annotated[AtEpsilon, says("with the epsilon in the registry.")]
-    after: Annotated[AtEpsilon, says("with the allocated epsilon.")]
+    metric: Annotated[str, says("the name.")]
+    wanted: Annotated[float, says("the standard error that counts as 1, in the metric's units.")]
+    before: Annotated[AtEpsilon, says("the standard error with the epsilon in the registry.")]
+    after: Annotated[AtEpsilon, says("the standard error with the allocated epsilon.")]
 
 
 class LargestError(Record, frozen=True):
@@ -96,10 +96,10 @@ class LargestError(Record, frozen=True):
 
 
 class AnswersInWindow(Record, frozen=True):
-    """How many questions a window asks where they are drawn; None where they are not."""
+    """The number of questions in a window if they are drawn; None if they are not."""
 
-    before: Annotated[int | None, says("now.")]
-    after: Annotated[int | None, says("how many it should ask.")]
+    before: Annotated[int | None, says("the present number.")]
+    after: Annotated[int | None, says("the recommended number.")]
 
 
 class Allocation(Record, frozen=True):
@@ -107,10 +107,10 @@ class Allocation(Record, frozen=True):
 
     unwritten: ClassVar[frozenset[str]] = frozenset({"text"})
 
-    metrics: Annotated[tuple[AllocatedMetric, ...], says("those that participate.")]
+    metrics: Annotated[tuple[AllocatedMetric, ...], says("the metrics in the allocation.")]
     largest: Annotated[LargestError, says("the largest error, in units of its target.")]
-    answers: Annotated[AnswersInWindow, says("how many questions a window asks.")]
-    diff: Annotated[str, says("a patch of the registry; empty if no allocation is better.")]
+    answers: Annotated[AnswersInWindow, says("the number of questions asked in a window.")]
+    diff: Annotated[str, says("a patch for the registry; empty if no allocation is better.")]
     text: Annotated[str, says("the registry with the new numbers.")]
 
 

@@ -87,19 +87,22 @@ class Exposure(Record, frozen=True):
     """The worst case of a device over a horizon."""
 
     within: Annotated[Horizon, says("the period.")]
-    any_two_histories: Annotated[float, says("epsilon of any two histories, by addition.")]
+    any_two_histories: Annotated[float, says("the epsilon between any two histories, by addition.")]
     delta_of_any_two_histories: Annotated[
         float,
-        says("the delta at which that holds: of all reports together, rounded up; 0 if no question has a delta."),
+        says(
+            "the delta of all reports together, at which this epsilon is valid, rounded up; 0 "
+            "if no question has a delta."
+        ),
     ]
     any_two_histories_at_delta: Annotated[
         float | None,
         says(
-            "epsilon of any two histories at ``delta``; never more than by addition. None if the delta of all "
-            "reports together is more than ``delta``."
+            "the epsilon between any two histories at ``delta``; never more than by addition. "
+            "None if the delta of all reports together exceeds ``delta``."
         ),
     ]
-    delta: Annotated[float, says("of the figure before it.")]
+    delta: Annotated[float, says("the delta of the preceding figure.")]
 
 
 def exposures(registry: Registry, today: date, delta: float) -> tuple[Exposure, ...]:

@@ -43,13 +43,13 @@ class Exhaustion(NamedTuple):
 
 
 class PaidWindows(Record, frozen=True):
-    """The windows of a question in which all who are asked can answer."""
+    """The windows of a question in which every device that is asked can pay for an answer."""
 
-    paid: Annotated[int, says("how many there are.")]
-    windows: Annotated[int, says("how many windows there are until the question expires, or within ten years.")]
+    paid: Annotated[int, says("the number of paid windows.")]
+    windows: Annotated[int, says("the number of windows until the question expires, or within ten years.")]
     until: Annotated[
         date | None,
-        says("the last day of those that come first without a gap. None if the first is not paid."),
+        says("the last day of the paid windows before the first gap. None if the first window is not paid."),
     ]
 
 

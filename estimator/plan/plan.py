@@ -108,128 +108,136 @@ class PlanRequest:
 class ShareErrors(Record, frozen=True):
     """Standard errors of a share."""
 
-    standard_error_uniform: Annotated[float, says("where all shares are alike.")]
-    standard_error_worst: Annotated[float, says("of the worst value, in the worst population for it.")]
+    standard_error_uniform: Annotated[float, says("the standard error if all shares are equal.")]
+    standard_error_worst: Annotated[float, says("the standard error of the worst value, in its worst population.")]
     smallest_seen: Annotated[
         float | None,
-        says("the smallest share whose interval lies above 0 four times in five. None if none does."),
+        says("the smallest share whose interval is above 0 in 4 of 5 draws. None if there is no such share."),
     ]
 
 
 class MeanError(Record, frozen=True):
     """The standard error of a mean."""
 
-    standard_error_worst: Annotated[float, says("in the worst population.")]
+    standard_error_worst: Annotated[float, says("the standard error in the worst population.")]
     name: Annotated[
-        str, says("what it is called, such as ``mean position``. Left out if it is the mean of the answers themselves.")
+        str, says("the name of the mean, such as ``mean position``. Omitted for the mean of the answers themselves.")
     ] = "mean"
     is_relative: Annotated[
-        bool, says("whether it is of the mean of logarithms: a part of 1 + the geometric mean. Left out if it is not.")
+        bool,
+        says(
+            "whether the error refers to the mean of logarithms: a fraction of 1 + the "
+            "geometric mean. Omitted if it does not."
+        ),
     ] = False
 
 
 class StrataPlan(Record, frozen=True):
     """How well strata of equal size can be told apart."""
 
-    strata: Annotated[int, says("how many there are.")]
-    reports: Annotated[int, says("of each.")]
+    strata: Annotated[int, says("the number of strata.")]
+    reports: Annotated[int, says("the number of reports in each stratum.")]
     smallest_difference: Annotated[
         float | None,
         says(
-            "the smallest difference of two of them that is seen 9 times in 10: of a share, or else of the mean. "
-            "None without reports."
+            "the smallest difference between two strata that is detected in 9 of 10 draws: of a"
+            " share or, without shares, of the mean. None without reports."
         ),
     ]
 
 
 class TextPlan(Record, frozen=True):
-    """Which texts will be found, and how many devices a common text takes."""
+    """The texts that will be found, and the number of devices needed to find a common one."""
 
     least_shares: Annotated[
         tuple[LeastShare, ...],
         says(
-            "from which share on a short text, and one of the most letters, are found 9 times in 10. Empty if the "
-            "question finds no texts."
+            "the share from which a short text, and a text of maximum length, is found in 9 of "
+            "10 draws. Empty if the question finds no texts."
         ),
     ]
-    share: Annotated[float, says("of a common text.")]
-    letters: Annotated[int, says("of that text.")]
+    share: Annotated[float, says("the share of a common text.")]
+    letters: Annotated[int, says("the number of letters in that text.")]
     devices_to_find: Annotated[
         int | None,
-        says("the devices among which it is found 9 times in 10. None if the question finds no texts."),
+        says("the number of devices with which it is found in 9 of 10 draws. None if the question finds no texts."),
     ]
     devices_if_named: Annotated[
         int | None,
-        says("the devices among which it is seen to occur 9 times in 10 if it is named. None if too many."),
+        says("the number of devices with which it is confirmed in 9 of 10 draws if it is named. None if too many."),
     ]
 
 
 class MetricPlan(MetricFacts, frozen=True, kw_only=True):
     """How precise a metric will be in one window."""
 
-    window: Annotated[WindowKind, says("how often it is asked: once a day, week or month.")]
-    permanent_epsilon: Annotated[float | None, says("of a permanent answer. None where none is permanent.")]
-    reports: Annotated[int, says("how many are expected.")]
+    window: Annotated[WindowKind, says("the question's window: it is asked once a day, week or month.")]
+    permanent_epsilon: Annotated[
+        float | None, says("the epsilon of a permanent answer. None without permanent answers.")
+    ]
+    reports: Annotated[int, says("the expected number of reports.")]
     paid_windows: Annotated[
-        PaidWindows | None, says("in which windows as many reports are expected. None if in all of them.")
+        PaidWindows | None, says("the windows in which this number of reports is expected. None if in all windows.")
     ]
     share: Annotated[
         ShareErrors | None,
-        says("errors of the shares. None where it has no shares or no report is expected."),
+        says("the errors of the shares. None without shares or expected reports."),
     ]
     rotations: Annotated[
         float | None,
         says(
-            "of vectors that are all alike, the error that is left of any number of reports, as a part of their "
-            "length. None for other kinds."
+            "for identical vectors, the error that remains with any number of reports, as a "
+            "fraction of their length. None for other kinds."
         ),
     ]
-    mean: Annotated[MeanError | None, says("the error of the mean. None where it has none or no report is expected.")]
+    mean: Annotated[MeanError | None, says("the error of the mean. None without a mean or expected reports.")]
     least_difference_of_means: Annotated[
         float | UnsetType | None,
         says(
-            "of means by group, the least difference of two groups that would be seen; null if none would. Left out "
-            "for other kinds."
+            "for means by group, the smallest difference between two groups that would be "
+            "detected; null if none would be. Omitted for other kinds."
         ),
     ] = UNSET
     together: Annotated[
         Together | None,
-        says("the error over several windows. None where figures are not pooled, and where no report is expected."),
+        says("the error over several windows. None if figures are not pooled or no report is expected."),
     ]
     changes: Annotated[
         tuple[SeenChange, ...],
-        says("the smallest change that is seen in a week, a month and a quarter. Empty where none is tested."),
+        says("the smallest change that is detected in a week, a month and a quarter. Empty if changes are not tested."),
     ]
-    wanted_error: Annotated[float, says("the wanted standard error: of a share, or else of the mean.")]
-    reports_needed: Annotated[int, says("how many reports of a window reach it even in the worst case.")]
-    devices_needed: Annotated[int | None, says("how many devices send as many reports. None where none answers.")]
+    wanted_error: Annotated[float, says("the wanted standard error of a share or, without shares, of the mean.")]
+    reports_needed: Annotated[
+        int, says("the number of reports in a window that achieves this error even in the worst case.")
+    ]
+    devices_needed: Annotated[
+        int | None, says("the number of devices that send this many reports. None if no device answers.")
+    ]
     central: Annotated[
         Central | None,
         says(
-            "what the tally of a window reveals by itself, if only closed tallies are published and nobody knows who "
-            "took part. None where shuffling bounds nothing."
+            "the privacy loss from a window's tally alone, if only closed tallies are published"
+            " and nobody knows which devices reported. None where shuffling gives no bound."
         ),
     ]
-    is_named: Annotated[bool, says("whether the wanted error was named. Left out if it was not.")] = False
-    strata: Annotated[
-        StrataPlan | None, says("how well public strata can be told apart. None where there are none.")
-    ] = None
-    texts: Annotated[TextPlan | None, says("which texts will be found. None for other kinds.")] = None
+    is_named: Annotated[bool, says("whether the wanted error was given. Omitted if it was not.")] = False
+    strata: Annotated[StrataPlan | None, says("how well public strata can be told apart. None without strata.")] = None
+    texts: Annotated[TextPlan | None, says("the texts that will be found. None for other kinds.")] = None
     clips: Annotated[
         tuple[Clip, ...],
-        says("where answers are known, ranges that bring a mean nearer to that of all numbers. Left out for others."),
+        says("if answers are known, ranges that bring a mean nearer to the mean of all numbers. Omitted otherwise."),
     ] = ()
 
 
 class Plan(Record, frozen=True):
     """How precise the metrics of a registry will be, and what they reveal."""
 
-    population: Annotated[int, says("how many devices there are.")]
+    population: Annotated[int, says("the number of devices.")]
     day: Annotated[date, says("the UTC day on which the plan begins.")]
-    answering: Annotated[float, says("the fraction of the devices that answers a question in a window.")]
-    metrics: Annotated[tuple[MetricPlan, ...], says("a plan of each question, in the registry's order.")]
-    device: Annotated[tuple[Exposure, ...], says("what a device reveals at most, by horizon.")]
-    year: Annotated[str, says("in a sentence, what all answers of a device reveal within a year.")]
+    answering: Annotated[float, says("the fraction of devices that answer a question in a window.")]
+    metrics: Annotated[tuple[MetricPlan, ...], says("a plan for each question, in the registry's order.")]
+    device: Annotated[tuple[Exposure, ...], says("the most that a device reveals, by horizon.")]
+    year: Annotated[str, says("a sentence that states what all answers of a device reveal within a year.")]
     notes: Annotated[tuple[str, ...], says("sentences on what the ceilings do not allow.")]
     may_be_wiped: Annotated[bool, says("whether devices are browsers that may wipe their ledger.")] = False
 

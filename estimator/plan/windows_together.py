@@ -53,24 +53,24 @@ OPPOSED: Final = 0.25
 
 
 class Together(Record, frozen=True):
-    """The error of a share, or else of the mean, over several windows."""
+    """The error of a share or, without shares, of the mean over several windows."""
 
-    windows: Annotated[int, says("how many there are.")]
+    windows: Annotated[int, says("the number of windows.")]
     standard_error_worst: Annotated[
-        float, says("in the worst population, if the same people may answer in every window.")
+        float, says("the standard error in the worst population, if the same people may answer in every window.")
     ]
 
 
 class SeenChange(Record, frozen=True):
-    """The smallest change of a share, or else of the mean, that is seen within a period."""
+    """The smallest change of a share or mean that is detected within a period."""
 
-    period: Annotated[str, says("a week, month or quarter after the change; as many windows before it are compared.")]
-    windows: Annotated[int, says("how many windows the period has.")]
+    period: Annotated[str, says("a week, month or quarter after the change, compared with as many windows before it.")]
+    windows: Annotated[int, says("the number of windows in the period.")]
     smallest: Annotated[
         float | None,
         says(
-            "what `report --since` finds four times in five or more, corrected for every figure of the registry. None "
-            f"if nothing would be found, or a window has fewer than {EXACT_BELOW} reports."
+            "the smallest change that `report --since` finds in 4 of 5 draws, corrected for every figure of the "
+            f"registry. None if nothing would be found, or a window has fewer than {EXACT_BELOW} reports."
         ),
     ]
 

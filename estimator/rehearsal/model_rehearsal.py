@@ -107,25 +107,30 @@ class ModelRehearsal:
 class TriedModel(Record, frozen=True):
     """How well the models of one epsilon and number of devices predict."""
 
-    epsilon: Annotated[float, says("of one report.")]
-    devices: Annotated[int, says("how many report: of a search, the fewest that lose no more AUC than is allowed.")]
-    auc: Annotated[float | None, says("the mean over the rounds. None if even so many devices lose more.")]
-    spread: Annotated[float | None, says("its standard deviation over the rounds.")]
-    loss: Annotated[float | None, says("of a search: the AUC lost to privacy, on average over the rounds.")] = None
+    epsilon: Annotated[float, says("the epsilon of one report.")]
+    devices: Annotated[
+        int,
+        says("the number of reporting devices. In a search, the smallest number that loses no more AUC than allowed."),
+    ]
+    auc: Annotated[
+        float | None, says("the mean AUC over the rounds. None if even this many devices lose more than allowed.")
+    ]
+    spread: Annotated[float | None, says("the standard deviation of the AUC over the rounds.")]
+    loss: Annotated[float | None, says("in a search, the AUC lost to privacy, on average over the rounds.")] = None
     loss_error: Annotated[float | None, says("the standard error of this loss.")] = None
 
 
 class RehearsedModel(Record, frozen=True, kw_only=True):
     """How well the models of a metric predict people that they were not learned from."""
 
-    metric: Annotated[str, says("its name.")]
-    mechanism: Annotated[str, says("its name.")]
-    rounds: Annotated[int, says("how often people were held back, and devices drawn, anew.")]
-    rows: Annotated[int, says("how many true answers there are.")]
-    seed: Annotated[int, says("of all randomness.")]
-    auc_without_privacy: Annotated[float, says("the mean over the rounds.")]
-    most_loss: Annotated[float | None, says("how much AUC may be lost. None without a search.")] = None
-    tried: Annotated[tuple[TriedModel, ...], says("by epsilon, then by devices.")]
+    metric: Annotated[str, says("the name.")]
+    mechanism: Annotated[str, says("the name.")]
+    rounds: Annotated[int, says("the number of times that test people were held back and devices drawn.")]
+    rows: Annotated[int, says("the number of true answers.")]
+    seed: Annotated[int, says("the seed of all randomness.")]
+    auc_without_privacy: Annotated[float, says("the mean AUC over the rounds.")]
+    most_loss: Annotated[float | None, says("the maximum loss of AUC. None without a search.")] = None
+    tried: Annotated[tuple[TriedModel, ...], says("the tried settings, by epsilon and then by number of devices.")]
 
 
 def rehearse_model(  # noqa: PLR0913, PLR0917 what is rehearsed, and how far

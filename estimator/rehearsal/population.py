@@ -356,21 +356,22 @@ def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
 
 
 class Coverage(Record, frozen=True):
-    """How often intervals held the truth, averaged over the figures of a statistic."""
+    """How often intervals contained the true value, averaged over the figures of a statistic."""
 
-    rounds: Annotated[int, says("how many times everything was drawn anew.")]
+    rounds: Annotated[int, says("the number of times that everything was drawn.")]
     population: Annotated[
         float,
         says(
-            "the fraction that holds the population's truth, with new devices in each round. This is what an interval "
-            "promises."
+            "the fraction of intervals that contain the population's true value, with new "
+            "devices in each round. Intervals promise this coverage."
         ),
     ]
     noise_alone: Annotated[
         float,
         says(
-            "the fraction that holds the devices' own truth, with the same devices in each round. It is larger, "
-            "because an interval also allows for the chance of who reported."
+            "the fraction of intervals that contain the devices' own true value, with the same "
+            "devices in each round. It is larger, because intervals also allow for the random "
+            "choice of devices."
         ),
     ]
 

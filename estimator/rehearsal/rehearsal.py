@@ -46,10 +46,10 @@ LONGEST_WINDOW_S = 31 * 86_400
 
 
 class RehearsedFigure(Figure, frozen=True, kw_only=True):
-    """A figure beside its truth."""
+    """A figure and its true value."""
 
-    truth: Annotated[float | None, says("what is true of the population. None without any device.")]
-    holds: Annotated[bool | None, says("whether the interval holds the truth.")]
+    truth: Annotated[float | None, says("the true value in the population. None without any device.")]
+    holds: Annotated[bool | None, says("whether the interval contains the true value.")]
 
 
 class RehearsedFigures(Figures):
@@ -87,12 +87,14 @@ class MissedText(Record, frozen=True):
 
 
 class RehearsedTexts(TextFindings, frozen=True, kw_only=True):
-    """How the texts of a rehearsal were found, and which were not."""
+    """The texts that a rehearsal found, and those that it missed."""
 
-    false: Annotated[tuple[str, ...], says("the texts that were found though nobody has them.")]
+    false: Annotated[tuple[str, ...], says("the texts that were found although no device has them.")]
     missed: Annotated[
         tuple[MissedText, ...],
-        says("the texts that were not found, though at least as common as one that was; the most common first."),
+        says(
+            "the texts that were not found although they are at least as common as a found one; the most common first."
+        ),
     ]
     commonest: Annotated[
         MissedText | None, says("the most common text that was not found. None if every text was.")
@@ -102,26 +104,27 @@ class RehearsedTexts(TextFindings, frozen=True, kw_only=True):
 class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
     """One metric of a rehearsal."""
 
-    window: Annotated[None, says("a rehearsal has none.")]  # type: ignore[assignment]
+    window: Annotated[None, says("empty, because a rehearsal has no windows.")]  # type: ignore[assignment]
     texts: Annotated[
-        RehearsedTexts | None, says("of texts that nobody listed, how they were found. None for other kinds.")
+        RehearsedTexts | None, says("for unlisted texts, the details of their discovery. None for other kinds.")
     ] = None
     coverage: Annotated[
         dict[str, Coverage],
         says(
-            "of a rehearsal with rounds, how often intervals held the truth, by statistic; ``band`` is that of "
-            "``at_most`` at all its points together."
+            "in a rehearsal with rounds, how often intervals contained the truth, by statistic;"
+            " ``band`` refers to ``at_most`` at all its points at once."
         ),
     ]
     clips: Annotated[
         tuple[Clip, ...],
-        says(
-            "of a mean that another range would bring nearer to that of all numbers, some ranges. Left out for others."
-        ),
+        says("for a mean, ranges that would bring it nearer to the mean of all numbers. Omitted for other figures."),
     ] = ()
     band_holds: Annotated[
         bool | UnsetType,
-        says("whether the band of the distribution function holds the truth at all its points. Left out without one."),
+        says(
+            "whether the band of the distribution function contains the truth at all its "
+            "points. Omitted without a band."
+        ),
     ] = UNSET
 
     @classmethod
@@ -157,7 +160,7 @@ def _beside(truths: Truths, group: FigureGroup) -> FigureGroup:
 class NotRehearsed(Skipped, frozen=True):
     """A metric that was not rehearsed."""
 
-    window: Annotated[None, says("a rehearsal has none.")]  # type: ignore[assignment]
+    window: Annotated[None, says("empty, because a rehearsal has no windows.")]  # type: ignore[assignment]
 
 
 class Rehearsal(Record, frozen=True, tag_field="population", tag=POPULATION):
@@ -165,9 +168,9 @@ class Rehearsal(Record, frozen=True, tag_field="population", tag=POPULATION):
 
     schema_number: ClassVar[int | None] = SCHEMA
 
-    seed: Annotated[int, says("of all randomness.")]
-    confidence: Annotated[float, says("of every interval.")]
-    metrics: Annotated[tuple[Rehearsed, ...], says("in the registry's order.")]
+    seed: Annotated[int, says("the seed of all randomness.")]
+    confidence: Annotated[float, says("the confidence of every interval.")]
+    metrics: Annotated[tuple[Rehearsed, ...], says("the metrics, in the registry's order.")]
     skipped: Annotated[tuple[NotRehearsed, ...], says("metrics that were not rehearsed.")]
     simultaneous: Annotated[
         bool, says("whether the confidence covers all intervals of a metric together: it never does.")

@@ -74,7 +74,7 @@ class Alert:
 class JudgedAlert(Record, frozen=True):
     """What came of an alert in one window: a line of JSON."""
 
-    metric: Annotated[str, says("its name.")]
+    metric: Annotated[str, says("the name.")]
     window: Annotated[str, says("the name of the window; of a change, the last one.")]
     figure: Annotated[str, says("as it was written.")]
     operator: Annotated[str, says("how the figure is compared.")]

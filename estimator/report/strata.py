@@ -260,7 +260,7 @@ def unknown_because(registry: Registry) -> str | None:
     if registry.budget.strategy is Strategy.PACE:
         return '[budget] strategy = "pace" asks each device in windows that depend on the day of its installation'
     if registry.budget.may_be_wiped:
-        return "[budget] web_year applies to browsers, and a browser that wipes its storage reports again as another device"
+        return "[budget] web_year applies to browsers, which report again as another device after wiping their storage"
     return None
 
 

@@ -68,21 +68,29 @@ class Estimate(Record, frozen=True):
 
     estimate: Annotated[
         float | None,
-        says("unbiased. It may lie outside the possible range, because clipping would bias it. None without reports."),
+        says(
+            "the unbiased estimate. It may lie outside the possible range, because clipping "
+            "would bias it. None without reports."
+        ),
     ]
     standard_error: Annotated[
         float | None,
-        says("of the unbiased estimate; above 0. None without reports, and for the figures of a distribution."),
+        says(
+            "the standard error of the unbiased estimate; above 0. None without reports, and "
+            "for the figures of a distribution."
+        ),
     ]
     low: Annotated[float, says("the lower end of the confidence interval, within the possible range.")]
     high: Annotated[float, says("the upper end, not below ``low``.")]
     maximum_likelihood: Annotated[
-        float | None, says("always possible; biased near the ends of the range. None if it is not computed.")
+        float | None,
+        says("the likeliest possible value; biased near the ends of the range. None if it is not computed."),
     ] = None
     shrunken: Annotated[
         float | None,
         says(
-            "the estimate of least expected squared error, biased towards the usual size. None if it is not computed."
+            "the estimate with the smallest expected squared error, biased towards the usual "
+            "size. None if it is not computed."
         ),
     ] = None
 
@@ -130,18 +138,18 @@ class Figure(Estimate, frozen=True, kw_only=True):
     value: Annotated[
         FigureLabel,
         says(
-            "what the figure is of; its statistic says what that may be. Left out for the only "
-            "figure of its statistic, such as a mean; null for no answer."
+            "the label of the figure, such as an answer; its statistic determines the type. "
+            "Omitted for the only figure of its statistic, such as a mean; null for no answer."
         ),
     ] = NO_LABEL
     p_value: Annotated[
         float | None,
         says(
-            "of a difference, the probability of one this large by chance. Left out for other "
-            "figures, and with too few reports."
+            "for a difference, the probability that chance alone makes it this large. Omitted "
+            "for other figures, and with too few reports."
         ),
     ] = None
-    p_value_corrected: Annotated[float | None, says("the same, corrected for everything the report compares.")] = None
+    p_value_corrected: Annotated[float | None, says("the p-value, corrected for all comparisons in the report.")] = None
 
 
 class Figures:

@@ -29,17 +29,17 @@ class FigureGroup(Record, frozen=True):
     """All figures of one statistic."""
 
     statistic: Annotated[str, says("its name, a key of `STATISTICS`.")]
-    figures: Annotated[Figures, says("one or more.")]
+    figures: Annotated[Figures, says("one or more figures.")]
     unit: Annotated[
         str,
         says(
-            "of the figures, such as ms; its square for a variance. Empty for shares, and where the "
-            "registry names none."
+            "the unit of the figures, such as ms; for a variance, its square. Empty for shares,"
+            " and if the registry names no unit."
         ),
     ] = ""
-    ends: Annotated[
-        Ends | None, says("the least and the greatest possible figure. None where nothing bounds them.")
-    ] = None
+    ends: Annotated[Ends | None, says("the smallest and the largest possible figure. None if they are unbounded.")] = (
+        None
+    )
 
     @property
     def about(self) -> Statistic:

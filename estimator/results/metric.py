@@ -21,45 +21,47 @@ class ModelInput(Record, frozen=True, kw_only=True):
     """One feature, and what it adds to a prediction."""
 
     name: Annotated[str, says("its key in an answer.")]
-    low: Annotated[float | None, says("of a number, the end of its range that is scaled to -1. None for values.")] = (
-        None
-    )
-    high: Annotated[float | None, says("of a number, the end that is scaled to 1. None for values.")] = None
-    values: Annotated[tuple[str, ...], says("of a category, its values. Empty for a number.")] = ()
+    low: Annotated[
+        float | None, says("for a number, the end of its range that is scaled to -1. None for a category.")
+    ] = None
+    high: Annotated[float | None, says("for a number, the end that is scaled to 1. None for a category.")] = None
+    values: Annotated[tuple[str, ...], says("for a category, its values. Empty for a number.")] = ()
     weights: Annotated[
         tuple[float, ...],
         says(
-            "by products, one for a number or for two values, which are -1 and 1; otherwise one for "
-            "each value but the first, which has none. By crosses, one for each value or each even "
-            "part of the range."
+            "with products: one weight for a number or for two values, which are -1 and 1; "
+            "otherwise one for each value but the first. With crosses: one for each value or "
+            "each equal part of the range."
         ),
     ] = ()
 
 
 class LearnedModel(Record, frozen=True, kw_only=True):
-    """What predicts the label: the intercept, and the weights of all features.
+    """The intercept and the feature weights that predict the label.
 
     For a label of yes or no the sum is the log-odds of yes. For a number it is the prediction.
     """
 
     mechanism: Annotated[str, says("``rotated-axes``: weights of scaled features; ``crosses``: weights of cells.")]
     norm: Annotated[
-        float | None, says("of scaled features, the length to which longer ones are shortened. None for crosses.")
+        float | None, says("the maximum length of scaled features; longer ones are shortened to it. None for crosses.")
     ]
     penalty: Annotated[
-        float | None, says("lambda of the ridge regression, from the noise that is known. None for crosses.")
+        float | None, says("lambda of the ridge regression, computed from the known noise. None for crosses.")
     ]
-    intercept: Annotated[float, says("of the sum; 0 without reports.")]
+    intercept: Annotated[float, says("the intercept of the weighted sum; 0 without reports.")]
     inputs: Annotated[tuple[ModelInput, ...], says("the features, in the registry's order.")]
     auc: Annotated[
         Estimate | None,
         says(
-            "of yes and no, how often the model ranks a yes above a no, if scores are normal. None "
-            "where it cannot be known: for a number, and for crosses, which do not tell how "
+            "for a yes-or-no label, how often the model ranks a yes above a no, if scores are "
+            "normal. None if unknown: for a number, and for crosses, which do not show how "
             "features are associated."
         ),
     ] = None
-    correlation: Annotated[Estimate | None, says("of the prediction and the label. None for crosses.")] = None
+    correlation: Annotated[
+        Estimate | None, says("the correlation of the prediction and the label. None for crosses.")
+    ] = None
 
 
 MODEL_SCHEMA: Final = 1
@@ -99,13 +101,13 @@ class Cluster(Record, frozen=True, kw_only=True):
     end: Annotated[
         float | None, says("for a number, the upper end of its answers; otherwise None. ``to`` in JSON.")
     ] = msgspec.field(name="to", default=None)
-    mean: Annotated[Estimate | None, says("of the answers. None if they do not lie on a line.")] = None
+    mean: Annotated[Estimate | None, says("the mean of the answers. None if they are not on one axis.")] = None
 
 
 class Clusters(Record, frozen=True):
     """The clusters of a tally."""
 
-    clusters: Annotated[tuple[Cluster, ...], says("ordered by their first answer.")]
+    clusters: Annotated[tuple[Cluster, ...], says("the clusters, ordered by their first answer.")]
     numbers: Annotated[
         tuple[float, ...],
         says("for each number of clusters, from 1, the fraction of resampled tallies with that number."),
@@ -113,16 +115,16 @@ class Clusters(Record, frozen=True):
 
 
 class Move(Record, frozen=True):
-    """By how much made-up reports could have moved an unbiased estimate."""
+    """How far fabricated reports could have moved an unbiased estimate."""
 
-    statistic: Annotated[str, says("of the figure.")]
+    statistic: Annotated[str, says("the statistic of the figure.")]
     down: Annotated[float, says("the largest decrease.")]
     up: Annotated[float, says("the largest increase.")]
     value: Annotated[
         FigureLabel,
         says(
-            "of the figure. Left out for the only figure of its statistic; for coordinates and "
-            "coefficients it is left out because the move is that of any of them."
+            "the label of the figure. Omitted for the only figure of a statistic, and for "
+            "coordinates and coefficients, which can all move equally far."
         ),
     ] = NO_LABEL
 
@@ -130,26 +132,26 @@ class Move(Record, frozen=True):
 class RangeTest(Record, frozen=True):
     """A test of whether some population could have produced a tally."""
 
-    statistic: Annotated[
-        float, says("twice the log-likelihood ratio of the tally's own frequencies to the likeliest law.")
+    statistic: Annotated[float, says("twice the log-likelihood ratio of the tally's frequencies to the likeliest law.")]
+    p_value: Annotated[
+        float, says("the probability that a tally of the likeliest law is at least as far from the range.")
     ]
-    p_value: Annotated[float, says("the probability that a tally of the likeliest law lies as far from the range.")]
     drawn: Annotated[
         int,
         says(
-            "the number of simulated tallies; 0 if the tally lies within the range, or so far from "
-            "it that none would lie as far."
+            "the number of simulated tallies; 0 if the tally is within the range, or farther "
+            "from it than any simulation would be."
         ),
     ]
-    impossible: Annotated[bool, says("whether not a single simulated tally lies, or would lie, as far from the range.")]
+    impossible: Annotated[bool, says("whether no simulated tally is, or would be, as far from the range.")]
 
 
 class Fakes(Record, frozen=True, kw_only=True):
-    """What made-up reports could have done to the estimates of a tally."""
+    """The possible effect of fabricated reports on the estimates of a tally."""
 
-    fraction: Annotated[float, says("beta, the assumed fraction of made-up reports.")]
-    moves: Annotated[tuple[Move, ...], says("of the figures, in their order.")] = ()
-    test: Annotated[RangeTest, says("of the tally.")]
+    fraction: Annotated[float, says("beta, the assumed fraction of fabricated reports.")]
+    moves: Annotated[tuple[Move, ...], says("the possible move of each figure, in their order.")] = ()
+    test: Annotated[RangeTest, says("the test of the tally.")]
 
 
 class TakingPart(Figure, frozen=True, kw_only=True):
@@ -159,7 +161,7 @@ class TakingPart(Figure, frozen=True, kw_only=True):
     recorded nothing for the question are not among them.
     """
 
-    asked: Annotated[float, says("the share of them that the schedule asks the question in the window.")]
+    asked: Annotated[float, says("the share of devices that the schedule asks in the window.")]
 
 
 class AmongAll(Record, Figured, frozen=True, kw_only=True):
@@ -169,21 +171,25 @@ class AmongAll(Record, Figured, frozen=True, kw_only=True):
     """
 
     installs: Annotated[int, says("the number of all installations.")]
-    taking_part: Annotated[Figure, says("the share of them that participate; its interval has a confidence of 99.8%.")]
-    groups: Annotated[tuple[FigureGroup, ...], says("the bounds, by the statistics that they bound.")] = ()
+    taking_part: Annotated[
+        Figure, says("the share of installations that participate; its interval has 99.8% confidence.")
+    ]
+    groups: Annotated[tuple[FigureGroup, ...], says("the bounds, by statistic.")] = ()
 
 
 class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):
-    """The privacy loss of a device by published tallies."""
+    """The privacy loss of a device from published tallies."""
 
-    delta: Annotated[float, says("by how much a probability may exceed e^epsilon times another answer's.")]
-    epsilon: Annotated[float, says("rounded up.")]
+    delta: Annotated[
+        float, says("the amount by which a probability may exceed e^epsilon times the probability for another answer.")
+    ]
+    epsilon: Annotated[float, says("the value, rounded up.")]
 
 
 class Composed(Record, frozen=True):
     """What the closed tallies of one window reveal together."""
 
-    window: Annotated[str, says("its name.")]
+    window: Annotated[str, says("the name.")]
     tallies: Annotated[
         int,
         says(
@@ -193,57 +199,63 @@ class Composed(Record, frozen=True):
     ]
     central: Annotated[
         Central | None,
-        says("the loss of a device that is in all of them. None if their own deltas exceed the requested delta."),
+        says(
+            "the privacy loss of a device that is in all tallies. None if their own deltas exceed the requested delta."
+        ),
     ]
 
 
 class LeastShare(Record, frozen=True):
-    """From which share on a text is found 9 times in 10."""
+    """The share from which a text is found in 9 of 10 draws."""
 
-    letters: Annotated[int, says("of the text.")]
-    share: Annotated[float | None, says("None if no share is found so often.")]
+    letters: Annotated[int, says("the number of letters in the text.")]
+    share: Annotated[float | None, says("the share. None if no share is found so often.")]
 
 
 class TextFindings(Record, frozen=True, kw_only=True):
-    """How the texts of a tally were found: what their list lacks, and what is sure."""
+    """The discovery of texts from a tally: what is certain, and what the list lacks."""
 
-    candidates: Annotated[int, says("how many texts were tested for the statistic ``found_text``.")] = 0
+    candidates: Annotated[int, says("the number of texts tested for the statistic ``found_text``.")] = 0
     certain: Annotated[
-        int, says("how many of the texts that the analyst named surely occur: with 95% confidence all of them do.")
+        int, says("the number of texts named by the analyst that certainly occur: with 95% confidence, all of them do.")
     ] = 0
     unclear: Annotated[
         tuple[str, ...],
         says(
-            "found or named texts about which groups of devices contradict each other. If they were "
-            "not named, they have no share."
+            "the found or named texts on which groups of devices contradict each other. Those "
+            "that were not named have no share."
         ),
     ] = ()
     least: Annotated[
         tuple[LeastShare, ...],
         says(
-            "from which share on a short text and one of the most letters are found. Empty without "
-            "reports, and if the question finds no texts."
+            "the share from which a short text, and a text of maximum length, is found. Empty "
+            "without reports, and if the question finds no texts."
         ),
     ] = ()
-    max_length: Annotated[int, says("the letters of a text that are heard of.")]
+    max_length: Annotated[int, says("the number of letters that can be reported.")]
     made_up: Annotated[
-        int | None, says("on request, how many made-up reports put a text on the list that nobody has; otherwise None.")
+        int | None,
+        says(
+            "on request, the number of fabricated reports that would put a text on the list "
+            "that no device has; otherwise None."
+        ),
     ] = None
 
 
 class MetricFacts(Record, frozen=True, kw_only=True):
     """The parts of a metric's definition on which its estimates depend."""
 
-    metric: Annotated[str, says("its name.")]
-    title: Annotated[str, says("what people read in place of its name, which it is by default.")]
-    edition: Annotated[str, says("12 hex digits that identify what its reports mean.")]
+    metric: Annotated[str, says("the name.")]
+    title: Annotated[str, says("the title that people read instead of the name. By default, the name.")]
+    edition: Annotated[str, says("12 hex digits that identify the meaning of its reports.")]
     kind: Annotated[str, says("``boolean``, ``category`` …")]
-    mechanism: Annotated[str, says("its name.")]
-    epsilon: Annotated[float, says("of one report, rounded up from the channel's integers.")]
-    delta: Annotated[float, says("of one report, rounded up likewise.")]
-    unit: Annotated[str, says("of its numbers, such as ms; empty where the registry names none.")] = ""
+    mechanism: Annotated[str, says("the name.")]
+    epsilon: Annotated[float, says("the epsilon of one report, rounded up from the channel's integers.")]
+    delta: Annotated[float, says("the delta of one report, rounded up likewise.")]
+    unit: Annotated[str, says("the unit of its numbers, such as ms; empty if the registry names no unit.")] = ""
     counted: Annotated[
-        str, says("how numbers beyond its range count, such as “counted up to 15”; empty where none does.")
+        str, says("the treatment of numbers beyond its range, such as “counted up to 15”; empty if it has no range.")
     ] = ""
 
     @property
@@ -255,13 +267,16 @@ class MetricFacts(Record, frozen=True, kw_only=True):
 class Independence(Record, frozen=True):
     """A test of whether the answers to two questions are independent."""
 
-    statistic: Annotated[float, says("Wald's; approximately chi-square distributed if they are independent.")]
-    degrees_of_freedom: Annotated[int, says("of that distribution.")]
+    statistic: Annotated[
+        float, says("Wald's statistic; approximately chi-square distributed if the answers are independent.")
+    ]
+    degrees_of_freedom: Annotated[int, says("the degrees of freedom of that distribution.")]
     p_value: Annotated[
         float,
         says(
-            "the probability of a statistic this large if they are independent. Where few people "
-            "decide, at least the smallest one of a difference, corrected for their number."
+            "the probability of a statistic this large if the answers are independent. If it "
+            "depends on few people, at least the smallest p-value of a difference, corrected "
+            "for the number of differences."
         ),
     ]
 
@@ -276,45 +291,55 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
     relation: Annotated[
         str,
         says(
-            "of a question that only apps of earlier releases answer, a sentence on how it relates to "
-            "the one that is asked now; empty for others."
+            "for a question that only earlier releases ask, a sentence on its relation to the "
+            "current question; otherwise empty."
         ),
     ] = ""
     names: Annotated[
         tuple[str, str] | None,
         says(
-            "of the question that makes groups, and of the question that is compared between them. "
-            "None for other questions."
+            "the names of the question that defines groups and of the question that is compared"
+            " between them. None for other questions."
         ),
     ] = None
     independence: Annotated[
         Independence | None,
-        says("of the answers to two questions. None for other questions, and with too few reports for the test."),
+        says(
+            "the test of independence for a pair of questions. None for other questions, and "
+            "with too few reports for the test."
+        ),
     ] = None
     texts: Annotated[
-        TextFindings | None, says("of texts that nobody listed, how they were found. None for other kinds.")
+        TextFindings | None, says("for unlisted texts, the details of their discovery. None for other kinds.")
     ] = None
     learned: Annotated[
         LearnedModel | None,
-        says("of a model, what an app needs to predict by it. None for other kinds, and without reports."),
+        says("for a model, the data that an app needs for predictions. None for other kinds, and without reports."),
     ] = None
     covariance: Annotated[
         tuple[tuple[float, ...], ...] | None,
         says(
-            "on request, of up to `MOST_VALUES` shares of the channel's inputs, as rows. For a set "
-            "the inputs are the drawn members, with the dummy last. Otherwise None."
+            "on request, the covariance matrix of up to `MOST_VALUES` shares of the channel's "
+            "inputs, as rows. For a set, the inputs are the drawn members, with the dummy last."
+            " Otherwise None."
         ),
     ] = None
     central: Annotated[
-        Central | None, says("on request, what the tally reveals if nothing else is published. Otherwise None.")
+        Central | None,
+        says("on request, the privacy loss from the tally if nothing else is published. Otherwise None."),
     ] = None
-    fakes: Annotated[Fakes | None, says("on request, what made-up reports could have done. Otherwise None.")] = None
-    clusters: Annotated[Clusters | None, says("on request, of answers on a scale or in a plane. Otherwise None.")] = (
+    fakes: Annotated[Fakes | None, says("on request, the possible effect of fabricated reports. Otherwise None.")] = (
         None
     )
+    clusters: Annotated[
+        Clusters | None, says("on request, the clusters of answers on a scale or in a plane. Otherwise None.")
+    ] = None
     taking_part: Annotated[
         TakingPart | None,
-        says("how many devices participate. None where the schedule does not say what share of them it asks."),
+        says(
+            "the number of participating devices. None if the schedule does not determine the "
+            "share of devices that it asks."
+        ),
     ] = None
     among_all: Annotated[
         AmongAll | None,
@@ -330,6 +355,6 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
 class Pooled(MetricFacts, Figured, frozen=True, kw_only=True):
     """The pooled figures of several windows of one question."""
 
-    windows: Annotated[tuple[str, ...], says("their names, in order of time.")]
+    windows: Annotated[tuple[str, ...], says("the names of the windows, in chronological order.")]
     reports: Annotated[int, says("the number of reports in all of them.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the figures over all reports.")] = ()

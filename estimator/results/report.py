@@ -112,9 +112,7 @@ class Tested(Record, Figured, frozen=True, kw_only=True):
     """Differences of figures, each with its p-values."""
 
     tests: Annotated[int, says("the number of independent comparisons among the differences.")]
-    groups: Annotated[
-        tuple[FigureGroup, ...], says("the differences, by the statistics whose figures are compared.")
-    ] = ()
+    groups: Annotated[tuple[FigureGroup, ...], says("the differences, by statistic.")] = ()
 
     def __iter__(self) -> Iterator[tuple[FigureGroup, Figure]]:
         """Yield every difference, with its group."""
@@ -153,45 +151,45 @@ class Change(Figure, frozen=True, kw_only=True):
     last window minus the first.
     """
 
-    statistic: Annotated[str, says("of the figure.")]
-    verdict: Annotated[ChangeVerdict, says("what happened to it.")]
-    since: Annotated[str | None, says("the first window after a step. None unless the verdict has one.")] = None
+    statistic: Annotated[str, says("the statistic of the figure.")]
+    verdict: Annotated[ChangeVerdict, says("the kind of change.")]
+    since: Annotated[str | None, says("the first window after a step. None if the verdict is not a step.")] = None
     is_new: Annotated[
-        bool, says("whether the windows before the last one did not show it yet. The next one may not confirm it.")
+        bool, says("whether only the last window shows the change. The next window may not confirm it.")
     ] = False
 
 
 class Changes(Tested, frozen=True, kw_only=True):
     """What changed in the answers to one question: the last window minus the first, and more."""
 
-    metric: Annotated[str, says("its name.")]
-    edition: Annotated[str, says("12 hex digits that identify what the reports mean.")]
+    metric: Annotated[str, says("the name.")]
+    edition: Annotated[str, says("12 hex digits that identify the meaning of the reports.")]
     first: Annotated[
         str,
         says(
-            "the name of the first closed window with enough reports. If fewer than two windows "
-            "have enough, the first with any."
+            "the name of the first closed window with enough reports. If fewer than two windows"
+            " have enough, the first window with any reports."
         ),
     ]
     last: Annotated[str, says("the name of the last such window.")]
-    windows: Annotated[int, says("how many of them there are.")]
+    windows: Annotated[int, says("the number of such windows.")]
     since: Annotated[
         str | None,
         says(
-            "the window that the report was asked about: differences are those of the windows from "
-            "it on less those before. None if they are those of the last window less the first."
+            "the window given with `--since`: differences compare it and later windows with the"
+            " windows before it. None if they compare the last window with the first."
         ),
     ] = None
     left_out: Annotated[
         tuple[str, ...],
-        says("the windows that began before the one that the report was asked about, and ended within or after it."),
+        says("the windows that began before the window given with `--since`, and ended during or after it."),
     ] = ()
     found: Annotated[
         tuple[Change, ...],
-        says("the figures that changed, or may have, each by its clearest test; the clearest first."),
+        says("the figures that changed or may have changed, each with its clearest test; the clearest first."),
     ] = ()
     untested: Annotated[
-        tuple[str, ...], says("the question's other figures, by their statistics. Nothing is known of their changes.")
+        tuple[str, ...], says("the statistics of the question's untested figures, whose changes are unknown.")
     ] = ()
 
     def group_of(self, change: Change) -> FigureGroup:
@@ -257,10 +255,10 @@ class Highlight(Record, frozen=True, kw_only=True):
 class Skipped(Record, frozen=True):
     """A requested tally that could not be estimated."""
 
-    metric: Annotated[str, says("the metric it names.")]
-    edition: Annotated[str, says("its edition.")]
+    metric: Annotated[str, says("the metric of the tally.")]
+    edition: Annotated[str, says("the edition of the tally.")]
     window: Annotated[str, says("the name of its window.")]
-    reason: Annotated[str, says("why, and what would help.")]
+    reason: Annotated[str, says("the reason, and what would help.")]
 
 
 class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION):
@@ -269,15 +267,18 @@ class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION
     schema_number: ClassVar[int | None] = SCHEMA
     unwritten: ClassVar[frozenset[str]] = frozenset({"highlights"})
 
-    confidence: Annotated[float, says("of every interval.")]
-    metrics: Annotated[tuple[MetricEstimate, ...], says("in the registry's order, then by window.")]
-    skipped: Annotated[tuple[Skipped, ...], says("in the tallies' order.")]
+    confidence: Annotated[float, says("the confidence of every interval.")]
+    metrics: Annotated[tuple[MetricEstimate, ...], says("the metrics, in the registry's order and then by window.")]
+    skipped: Annotated[tuple[Skipped, ...], says("the skipped tallies, in the order of the tallies.")]
     simultaneous: Annotated[bool, says("whether the confidence covers all intervals of a metric and window together.")]
-    composed: Annotated[tuple[Composed, ...], says("by window; empty unless central epsilons were requested.")] = ()
+    composed: Annotated[
+        tuple[Composed, ...],
+        says("the joint privacy loss of each window's tallies; empty unless central epsilons were requested."),
+    ] = ()
     pooled: Annotated[tuple[Pooled, ...], says("all windows of a metric together; empty unless requested.")] = ()
     changes: Annotated[
         tuple[Changes, ...],
-        says("what changed over the closed windows of each question with reports in two of them or more."),
+        says("the changes of each question that has reports in at least two closed windows."),
     ] = ()
     effects: Annotated[
         tuple[Effect, ...], says("the differences between public strata, by question and window; empty without strata.")
@@ -291,6 +292,6 @@ class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION
     ] = ()
     snapshot_at: Annotated[
         datetime | None,
-        says("when the collector read the windows that are still open, in UTC. None if it does not say."),
+        says("the UTC time at which the collector read the windows that are still open. None if it does not say."),
     ] = None
-    is_trial: Annotated[bool, says("whether all reports are those of a trial, by developers of the app.")] = False
+    is_trial: Annotated[bool, says("whether all reports come from a trial by the app's developers.")] = False

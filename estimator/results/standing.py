@@ -18,11 +18,11 @@ INDEX_SCHEMA: Final = 4
 class ArchivedWindow(Record, frozen=True):
     """One window of an archive."""
 
-    window: Annotated[str, says("its name.")]
+    window: Annotated[str, says("the name.")]
     kind: Annotated[str, says("day, week or month.")]
-    metrics: Annotated[int | None, says("how many tallies were estimated. None where the report cannot be read.")]
-    reports: Annotated[int | None, says("how many reports these tallies hold together. None likewise.")]
-    skipped: Annotated[int | None, says("how many tallies could not be estimated. None likewise.")]
+    metrics: Annotated[int | None, says("the number of estimated tallies. None if the report cannot be read.")]
+    reports: Annotated[int | None, says("the total number of reports in these tallies. None if unknown.")]
+    skipped: Annotated[int | None, says("the number of tallies that could not be estimated. None if unknown.")]
     files: Annotated[tuple[str, ...], says("the names of the files in its folder.")]
 
 
@@ -33,11 +33,13 @@ class StandingMetric(Record, frozen=True, kw_only=True):
     title: Annotated[str, says("what people read in place of the name.")]
     purpose: Annotated[str, says("why it is asked.")]
     epsilon: Annotated[float, says("of one report, rounded up.")]
-    expires: Annotated[date | None, says("the last day on which a window of it may begin. None if there is none.")]
+    expires: Annotated[
+        date | None, says("the last day on which one of its windows may begin. None if there is no last day.")
+    ]
     first: Annotated[str | None, says("the first window with reports. None if there is none.")]
     last: Annotated[str | None, says("the window of the answer. None likewise.")]
     counted: Annotated[
-        str, says("how numbers beyond its range count, such as “counted up to 15”; empty where none does.")
+        str, says("the treatment of numbers beyond its range, such as “counted up to 15”; empty if it has no range.")
     ]
     reports: Annotated[int, says("of that window. 0 without one.")]
     answer: Annotated[str, says("a sentence or two, with the intervals.")]
@@ -48,7 +50,7 @@ class StandingMetric(Record, frozen=True, kw_only=True):
 class DevicesTakingPart(Record, frozen=True):
     """About how many devices participate in a window."""
 
-    window: Annotated[str, says("its name.")]
+    window: Annotated[str, says("the name.")]
     devices: Annotated[float, says("the estimate of the question with the most.")]
     low: Annotated[float, says("the lower end of the interval, of 99.8% confidence.")]
     high: Annotated[float, says("the upper end.")]
@@ -59,9 +61,9 @@ class Standing(Record, frozen=True, kw_only=True):
 
     schema_number: ClassVar[int | None] = INDEX_SCHEMA
 
-    app: Annotated[str, says("its name.")]
+    app: Annotated[str, says("the name.")]
     participation: Annotated[str, says("whom the figures describe, in a sentence.")]
-    metrics: Annotated[tuple[StandingMetric, ...], says("in the registry's order.")]
+    metrics: Annotated[tuple[StandingMetric, ...], says("the metrics, in the registry's order.")]
     devices: Annotated[tuple[DevicesTakingPart, ...], says("in the order of time. Empty where they are unknown.")]
     windows: Annotated[
         tuple[ArchivedWindow, ...], says("the newest first. Empty in a public folder, which has no folders of windows.")

@@ -22,7 +22,7 @@ export interface NodeOptions extends Omit<Options, "store" | "alone" | "explain"
 export class Telemetry<Answers = Record<string, unknown>, Counts extends string = string> extends Base<Answers, Counts> {
   constructor(registry: CompiledRegistry<Answers, Counts>, options: NodeOptions) {
     if (registry?.target !== "node") {
-      throw new HearsayError("the registry is not for Node: give what a module of compile --target node exports as default");
+      throw new HearsayError("not a registry for Node: pass the default export of a compile --target node module");
     }
     const store = new FileStore(options?.dataDir, registry.trial && "trial");
     super(registry, { ...options, explain: explainInNode, store });

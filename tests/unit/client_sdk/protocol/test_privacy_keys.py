@@ -30,7 +30,7 @@ def metric(*lines: str) -> Metric:
     ("lines", "budget", "place", "said"),
     [
         ([BOOLEAN, LASTING, "epsilon = 3"], "", "metric.m.mechanism", "epsilon must be at most permanent_epsilon"),
-        ([SET, LASTING], "", "metric.m.permanent_epsilon", "is not for a set"),
+        ([SET, LASTING], "", "metric.m.permanent_epsilon", "does not apply to a set"),
         ([MEAN, LASTING, 'mechanism = "optimal-mean"'], "", "metric.m.mechanism", "cannot report a permanent answer"),
         ([MEAN.replace("mean", "distribution"), LASTING], "", "metric.m.mechanism", "cannot report a permanent answer"),
         ([BOOLEAN, LASTING], "per_month = 0.5", "metric.m.epsilon", "is above a ceiling"),

@@ -146,7 +146,7 @@ def test_a_mean_is_bounded_by_its_range_and_quantiles_are_said_to_have_no_bounds
     ("budget", "metrics", "reason"),
     [
         (PACE, EXPIRING, 'strategy = "pace" asks each device in windows that'),
-        ("web_year = 50", BOOLEANS, "one that wipes its storage reports again as another device"),
+        ("web_year = 50", BOOLEANS, "which report again as another device after wiping their storage"),
     ],
 )
 def test_installations_are_refused_where_the_schedule_does_not_say_what_share_is_asked(

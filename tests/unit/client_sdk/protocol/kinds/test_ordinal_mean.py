@@ -98,7 +98,7 @@ def test_what_it_cannot_be_is_named() -> None:
         assert list(mistakes(m=MOOD | {key: value})) == [f"metric.m.{key}"]
     said = mistakes(m=MOOD | {"statistic": "distribution"})["metric.m.statistic"]
     assert said == 'must be "mean" for an ordinal, or be removed to have the share of each value, too'
-    for mechanism, advice in (("exponential", "remove statistic"), ("square-wave", "name one that is")):
+    for mechanism, advice in (("exponential", "remove statistic"), ("square-wave", "use one that does")):
         assert advice in mistakes(m=MOOD | {"mechanism": mechanism})["metric.m.mechanism"]
     shares = {key: value for key, value in MOOD.items() if key != "statistic"}
     assert 'statistic = "mean"' in mistakes(m=shares | {"mechanism": "optimal-mean"})["metric.m.mechanism"]

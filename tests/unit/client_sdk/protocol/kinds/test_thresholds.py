@@ -30,8 +30,16 @@ LISTED = "must be a list of 1 to 10 numbers"
         ({"thresholds": Toml("[3, 2]")}, "thresholds", RISE),
         ({"thresholds": Toml("[3, 9.1]")}, "thresholds", RISE),
         ({"permanent_epsilon": 2}, "permanent_epsilon", "does not apply to thresholds; remove it"),
-        ({"fill_in": Toml("true")}, "fill_in", "does not apply to this number; record an answer in every window instead"),
-        ({"mechanism": "hierarchical"}, "mechanism", "'hierarchical' is not for a number; name one that is: k-ary"),
+        (
+            {"fill_in": Toml("true")},
+            "fill_in",
+            "does not apply to this number; record an answer in every window",
+        ),
+        (
+            {"mechanism": "hierarchical"},
+            "mechanism",
+            "'hierarchical' does not support a number; use one that does",
+        ),
     ],
 )
 def test_what_is_wrong_with_thresholds_is_said(changes: dict[str, Field], key: str, problem: str) -> None:

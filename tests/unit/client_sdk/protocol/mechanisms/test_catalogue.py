@@ -132,14 +132,14 @@ def test_a_named_mechanism_is_taken_as_named_or_refused_with_what_would_be_right
         assert type(channel.last_step) is BUILT[kind][mechanism]
         assert channel.name == mechanism
         return
-    with pytest.raises(ValueError, match=r"; (use statistic|remove statistic|name one that is)") as caught:
+    with pytest.raises(ValueError, match=r"; (use statistic|remove statistic|use one that does)") as caught:
         channel_for(domain, HALF, mechanism, delta=delta, utility=utility)
     is_of_cells = kind == "number between thresholds" and mechanism in OF_DISTRIBUTIONS
     if not is_of_cells and any(mechanism in BUILT[other] for other in BUILT if DOMAINS[other].name == domain.name):
         assert re.search("; (use statistic = |remove statistic)", str(caught.value))
     else:
         article = "an" if domain.name in ("ordinal", "activity") else "a"
-        said = f"'{mechanism}' is not for {article} {domain.name}; name one that is: "
+        said = f"'{mechanism}' does not support {article} {domain.name}; use one that does: "
         assert str(caught.value).startswith(said)
         assert set(str(caught.value).removeprefix(said).split(", ")) >= set(BUILT[kind])
 
@@ -178,7 +178,7 @@ def test_what_a_mechanism_needs_is_asked_for() -> None:
 
 
 def test_a_count_that_is_asked_for_by_shares_must_not_be_too_large() -> None:
-    with pytest.raises(ValueError, match="no channel for 1000001 shares; 1000000 are the most"):
+    with pytest.raises(ValueError, match="has 1000001 shares; at most 1000000 are supported"):
         channel_for(Count(Fraction(10**6), "distribution"), HALF, "k-ary-randomized-response")
 
 

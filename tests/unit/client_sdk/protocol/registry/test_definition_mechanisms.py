@@ -64,10 +64,10 @@ def test_the_ends_of_delta_are_sound() -> None:
         (USEFUL | {"utility": Toml("[[1, 1, 1], [1, 1, 1], [1, 1, 1]]")}, "the same for all values; make them differ"),
         (USEFUL | {"utility": Toml("[[1, 2, 3], [2, 3, 4], [3, 2, 1]]")}, "a mixture of others; make them differ"),
         (ORDINAL | {"values": [f"v{index}" for index in range(65)]}, "supports at most 64 values, not 65"),
-        (SET | {"mechanism": "exponential"}, "'exponential' is not for a set; name one that is: k-ary"),
+        (SET | {"mechanism": "exponential"}, "'exponential' does not support a set; use one that does: k-ary"),
         (COUNT | {"mechanism": "one-bit"}, "estimates the mean only"),
         (COUNT | {"statistic": "mean", "mechanism": "cyclic-design"}, 'use statistic = "distribution"'),
-        (COUNT | {"max": 10**6, "mechanism": "cyclic-design"}, "has no channel for 1000001 shares"),
+        (COUNT | {"max": 10**6, "mechanism": "cyclic-design"}, "has 1000001 shares; at most"),
     ],
     ids=str,
 )

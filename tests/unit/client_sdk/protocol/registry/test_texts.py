@@ -47,9 +47,13 @@ def test_a_tally_has_about_as_many_cells_a_group_as_the_registry_says(cells: int
         ({"max_items": 0}, "max_items", "must be a whole number from 1 to 100"),
         ({"discover": 1}, "discover", "must be true or false"),
         ({"cells": 5000}, "cells", "must be a power of two from 4096 to 131072"),
-        ({"permanent_epsilon": 5}, "permanent_epsilon", "is not for a text"),
+        ({"permanent_epsilon": 5}, "permanent_epsilon", "does not apply to a text"),
         ({"fill_in": True}, "fill_in", "does not apply to this text; record an answer in every window instead"),
-        ({"mechanism": "projective-geometry"}, "mechanism", "is not for a text; name one that is: grouped-geometry"),
+        (
+            {"mechanism": "projective-geometry"},
+            "mechanism",
+            "does not support a text; use one that does",
+        ),
         ({"unit": "ms"}, "unit", "is only for a number or a count; remove it"),
         ({"statistic": "mean"}, "statistic", 'belongs to kind = "'),
     ],
@@ -82,7 +86,7 @@ def test_a_text_is_not_crossed() -> None:
 
 def test_a_text_has_no_strata() -> None:
     text = registry_text(m=TEXT | {"strata": ["platform"]}) + '[strata]\nplatform = ["a", "b"]\n'
-    with pytest.raises(RegistryError, match="strata: does not apply to a text: each stratum would have its own tallies"):
+    with pytest.raises(RegistryError, match="strata: does not apply to a text: each stratum would have its own"):
         Registry.parse(text)
 
 
