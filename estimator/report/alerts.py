@@ -80,14 +80,18 @@ class JudgedAlert(Record, frozen=True):
     operator: Annotated[str, says("how the figure is compared.")]
     bound: Annotated[float | None, says("the number that it is compared with. None for a change.")]
     estimate: Annotated[
-        float | None, says("of the figure, or its change; unbiased, or of a quantile smoothed. None without reports.")
+        float | None,
+        says(
+            "the unbiased estimate of the figure or its change; for a quantile, the smoothed "
+            "estimate. None without reports."
+        ),
     ]
     low: Annotated[
         float | None,
         says("the lower end of the figure's interval. None for a sum, or the mean of a group, without reports."),
     ]
     high: Annotated[float | None, says("the upper end, likewise.")]
-    reports: Annotated[int, says("of the window.")]
+    reports: Annotated[int, says("the number of reports in the window.")]
     fired: Annotated[
         bool, says("whether the whole interval is beyond the bound, by enough reports, or the figure changed.")
     ]

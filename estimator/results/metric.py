@@ -71,11 +71,11 @@ MODEL_SCHEMA: Final = 1
 class ModelFile(Record, frozen=True, kw_only=True):
     """A model as a file that an app ships."""
 
-    schema: Annotated[int, says("of this file.")]
+    schema: Annotated[int, says("the schema number of this file.")]
     model: Annotated[str, says("the name of the metric.")]
-    edition: Annotated[str, says("of the question, as hexadecimal digits.")]
-    window: Annotated[str, says("of the reports.")]
-    reports: Annotated[int, says("how many it was learned from.")]
+    edition: Annotated[str, says("the edition of the question, as hexadecimal digits.")]
+    window: Annotated[str, says("the window of the reports.")]
+    reports: Annotated[int, says("the number of reports that the model was learned from.")]
     label: Annotated[dict[str, str], says("its kind: ``boolean``, or ``number`` with its ends ``low`` and ``high``.")]
     learned: Annotated[LearnedModel, says("what is needed to predict.")]
 

@@ -241,9 +241,9 @@ class Highlight(Record, frozen=True, kw_only=True):
             "for the windows that are shown first."
         ),
     ]
-    positions: Annotated[tuple[int, ...], says("of the values shown, in the domain's order.")]
+    positions: Annotated[tuple[int, ...], says("the positions of the shown values, in the domain's order.")]
     left_out: Annotated[int, says("the number of values not shown.")]
-    precision: Annotated[Precision, says("of the window shown first.")]
+    precision: Annotated[Precision, says("the precision in the window shown first.")]
     independence: Annotated[
         float | None,
         says("the p-value of two questions asked together, corrected for all such pairs. None for other questions."),

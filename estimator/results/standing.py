@@ -32,7 +32,7 @@ class StandingMetric(Record, frozen=True, kw_only=True):
     metric: Annotated[str, says("its name; its place on the page is ``index.html#q-`` and the name.")]
     title: Annotated[str, says("what people read in place of the name.")]
     purpose: Annotated[str, says("why it is asked.")]
-    epsilon: Annotated[float, says("of one report, rounded up.")]
+    epsilon: Annotated[float, says("the epsilon of one report, rounded up.")]
     expires: Annotated[
         date | None, says("the last day on which one of its windows may begin. None if there is no last day.")
     ]
@@ -41,7 +41,7 @@ class StandingMetric(Record, frozen=True, kw_only=True):
     counted: Annotated[
         str, says("the treatment of numbers beyond its range, such as “counted up to 15”; empty if it has no range.")
     ]
-    reports: Annotated[int, says("of that window. 0 without one.")]
+    reports: Annotated[int, says("the number of reports in that window; 0 without a window.")]
     answer: Annotated[str, says("a sentence or two, with the intervals.")]
     code: Annotated[str, says("whether it changed: ``changed``, ``perhaps``, ``same`` or ``unknown``.")]
     change: Annotated[str, says("what changed and since when. Empty where nothing can be compared.")]
