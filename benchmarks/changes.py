@@ -1,4 +1,4 @@
-"""How wide a change is that allows for people who answer the opposite, and how often it holds.
+"""The width of changes that allow for people who answer the opposite, and their coverage.
 
 It also measures the time to search many windows of many questions for changes.
 """
@@ -95,7 +95,7 @@ def _search() -> str:
 
 
 def _drawn(metric: Metric, people: Population) -> Iterator[tuple[_Figures, _Figures]]:
-    """Yield width and whether it held: as if windows were independent, then as reported."""
+    """Yield width and coverage: first as if windows were independent, then as reported."""
     survey = Survey(metric, people, (REPORTS, REPORTS), OPPOSITE)
     generator = np.random.default_rng(15)
     for first, last in survey.estimated(DRAWS, generator):

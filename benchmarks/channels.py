@@ -41,7 +41,7 @@ def measure_channels() -> str:
 
 
 def prepared() -> str:
-    """Return how long a definition takes, and the first report after it."""
+    """Return the time of a definition, and of the first report after it."""
     makings_ms, firsts_ms = [], []
     sizes = [size for size in designs.SIZES if size <= 1024]
     for size, epsilon in product(sizes, designs.EPSILONS):
@@ -83,7 +83,7 @@ def client() -> str:
 
 
 def estimated() -> str:
-    """Return how long a tally takes, and how much memory."""
+    """Return the time and the memory that a tally takes."""
     rows, verdicts = [], []
     for values, limit_s in LIMITS_S.items():
         runs = [json.loads(_run("-m", "benchmarks.large", str(values))) for _ in range(ROUNDS)]
@@ -110,7 +110,7 @@ def estimated() -> str:
 
 
 def rehearsed() -> str:
-    """Return how long the rehearsal of a billion devices takes, as a user runs it."""
+    """Return the time of a rehearsal of a billion devices, as a user runs it."""
     times_s = []
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         registry = Path(folder) / "metrics.toml"

@@ -1,4 +1,4 @@
-"""What an upload of four reports costs the collector, beside an empty POST and the plain way."""
+"""The cost of uploads of four reports to the collector, next to an empty POST and the plain way."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ both kinds of request.
 
 @dataclass
 class Figures:
-    """What was measured of one kind of request, one value for each round.
+    """The measurements of one kind of request, one value for each round.
 
     Attributes:
         cpu_us: microseconds of worker processor time per request.

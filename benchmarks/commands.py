@@ -1,4 +1,4 @@
-"""What telemetry costs a program that starts: the import beside those of peers, and a command."""
+"""The cost of telemetry to a starting program: the import next to those of peers, and a command."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TelemetryCommands:
     def click_group(self): return click.Group("telemetry")
 """,
 }
-"""Replaces the SDK: the app as it would be without it."""
+"""Replaces the SDK: the app without telemetry."""
 
 
 def measure_commands() -> str:
@@ -96,7 +96,7 @@ def _import_ms(python: str, program: str) -> float:
 
 
 def _environment() -> dict[str, str]:
-    """Return an environment in which nothing is decided, and modules are compiled once."""
+    """Return an environment without a stored consent, in which modules are compiled once."""
     others = ("CI", "DO_NOT_TRACK", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in others}
 

@@ -1,4 +1,4 @@
-"""The cost of a report: the same for a thousand reports and for a hundred million."""
+"""The cost of an estimate: the same for a thousand reports and for a hundred million."""
 
 from __future__ import annotations
 

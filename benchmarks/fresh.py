@@ -1,4 +1,4 @@
-"""How long a newcomer waits: demo and tests from a fresh clone, with an empty home and no cache."""
+"""The wait of a newcomer: demo and tests in a fresh clone, with an empty home and no cache."""
 
 from __future__ import annotations
 

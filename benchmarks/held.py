@@ -1,5 +1,5 @@
-"""What a store holds of 10^7 reports: tallies, which do not grow, and upload ids, which do; and the
-time of backups.
+"""The memory that a store needs for 10^7 reports, and the time of backups. Tallies do not grow with
+reports; upload ids do.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from collector.required_settings import NO_PROMISE
 from collector.store.redis_store import RedisStore
 
 IDS = (100_000, 1_000_000)
-"""Upload ids of one window: of a small app's day, and of a month or of a larger app's day."""
+"""Upload ids of one window: a small app's day, and a month or a larger app's day."""
 
 REPORTS = 10
 """Reports in an upload, so that the last of IDS hold 10^7."""
@@ -123,7 +123,7 @@ def _shapes() -> list[Judgement]:
 
 
 def held_bytes(server: Any) -> int:
-    """Return what the server holds, except what it lends to clients and keeps for its file."""
+    """Return the memory of the server's data, without the buffers of clients and of its file."""
     memory = server.info("memory")
     held: int = memory["used_memory"] - memory["mem_clients_normal"] - memory["mem_aof_buffer"]
     return held

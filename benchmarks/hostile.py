@@ -1,6 +1,4 @@
-"""What hostile uploads leave in a store beside honest ones: the memory of the whole server per
-upload.
-"""
+"""The memory that hostile and honest uploads take in a store: of the whole server, per upload."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from tests.support.services.hostile_uploads import HONEST, HOSTILE, Kind
 UPLOADS = 100_000
 BYTES_A_COUNTED_REPORT = 1
 ROUNDING_BYTES = 1
-"""By how much two averages may differ because buckets are not equally full."""
+"""The possible difference between two averages because buckets are not equally full."""
 
 
 def measure_hostile() -> str:

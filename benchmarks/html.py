@@ -196,11 +196,8 @@ def every_kind() -> str:
 
 
 def write_every_kind(page: Path) -> tuple[float, float]:
-    """Write a page of every kind; return the seconds that one histogram takes, and those to write
-    the page.
-
-    Every question is estimated in one window, which stands for all of them: what is measured is the
-    page.
+    """Write a page of every kind; return the seconds for one histogram, and for writing the page.
+    Every question is estimated in one window, which is repeated, because only the page is measured.
     """
     registry = Registry.parse(every_kind())
     report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
@@ -230,8 +227,8 @@ def histogram_seconds(registry: Registry) -> Iterator[float]:
 
 
 def first_paint_s(browser: Browser, file: Path) -> float:
-    """Return after how many seconds the browser shows the first text of a page: the slower of
-    desktop and phone.
+    """Return the seconds until the browser shows the first text of a page: the slower of desktop
+    and phone.
     """
     script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     times = []

@@ -1,5 +1,4 @@
-"""From a tally to everything that is known of a category's values, in its own process, whose memory
-is measured.
+"""Estimates everything about a category's values in its own process, whose memory is measured.
 
 Run as ``python -m benchmarks.large VALUES``; prints JSON.
 """

@@ -1,4 +1,4 @@
-"""How long uploads that come at random times wait, at seven tenths of what a worker can take."""
+"""The latency of uploads at random times, at seven tenths of a worker's capacity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ connection.
 
 WRITES = 2000
 UPLOAD_BYTES = 554
-"""What an upload of four reports appends to the store's file: see the results of `stores`."""
+"""Bytes that an upload of four reports appends to the store's file: see results of `stores`."""
 
 SEED = 20_261_121
 QUANTILES = (0.5, 0.99, 0.999)
@@ -99,7 +99,7 @@ class _Round(NamedTuple):
 
 
 def capacity(registry: Registry, port: int) -> float:
-    """Return how many uploads are taken per second while at least one is waiting."""
+    """Return the uploads per second while at least one is waiting."""
     requests = [request("/v1/reports", body) for body in uploads(registry, CAPACITY_UPLOADS)]
     began = time.perf_counter()
     waits(port, requests, [0.0] * CAPACITY_UPLOADS)

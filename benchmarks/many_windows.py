@@ -1,4 +1,4 @@
-"""How long it takes from tallies to JSON of 50 metrics in 90 windows.
+"""The time from tallies to JSON for 50 metrics in 90 windows.
 
 Run as ``python -m benchmarks.many_windows``.
 """

@@ -1,4 +1,5 @@
-"""How a number is best asked by group: ``python -m benchmarks.mean_by_group`` prints the table.
+"""The best way to ask for a number by group: ``python -m benchmarks.mean_by_group`` prints the
+table.
 
 The figures are n times the variance of a group's mean, on a range of length 1, to first order.
 Groups are equally large. The noise is that of the worst of eleven answers, given by everybody in
@@ -28,13 +29,13 @@ POINTS: Final = (2, 3, 5, 9)
 GROUPS: Final = (2, 4, 8, 32)
 EPSILONS: Final = ("0.5", "1", "2", "3", "4", "5", "6", "8")
 PARTS: Final = tuple(f"{part / 20:.2f}" for part in range(2, 19))
-"""The parts of epsilon that a split may spend on the group."""
+"""The possible fractions of epsilon that a split spends on the group."""
 
 ANSWERS: Final = np.linspace(0.0, 1.0, 11)
 
 
 class Variances(NamedTuple):
-    """Of noise alone, and in total."""
+    """The variances from noise alone, and in total."""
 
     noise: float
     total: float
@@ -64,7 +65,7 @@ def of_pairs(groups: int, points: int, text: str) -> Variances:
 
 
 def of_split(groups: int, text: str) -> tuple[Variances, str]:
-    """Return the least variances of a split between group and number, and the group's best part."""
+    """Return the smallest variances of a split, and the group's best fraction of epsilon."""
     splits = [(_split(groups, Decimal(text), Decimal(part)), part) for part in PARTS]
     return min(splits)
 
@@ -86,9 +87,8 @@ def _split(groups: int, total: Decimal, part: Decimal) -> Variances:
 
 
 def _ratio(own: Floats | float, other: Floats | float, groups: int) -> float:
-    """Return n times the variance of a ratio, from the mean squares of its residual.
-
-    They are those in the group and beside it.
+    """Return n times the variance of a ratio, from the mean squares of its residual inside and
+    outside the group.
     """
     return float(own + (groups - 1) * other) * groups
 

@@ -1,4 +1,4 @@
-"""What it costs a worker to count a request for the metrics."""
+"""The cost of counting a request for the metrics, to a worker."""
 
 from __future__ import annotations
 

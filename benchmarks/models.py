@@ -1,4 +1,4 @@
-"""How well models predict that are learned under local privacy, on real data that everybody has.
+"""How well models learned under local privacy predict, on public data.
 
 Ends of features are the 2nd and the 98th percentile of a data set. A quarter of the people is held
 back, in each split another one; devices are drawn from the others with replacement, so that only
@@ -35,7 +35,7 @@ HEALTH = Path(__file__).parents[1] / "examples" / "health" / "health.csv"
 NUMBERS = ("age", "doctor_visits", "chronic_disease_index")
 VALUES = {"sex": ("female", "male"), "self_rated_health": ("excellent", "good", "fair", "poor")}
 SPLITS = {"health": 400, "breast cancer": 10, "digits": 10}
-"""How often people are held back.
+"""The number of times that people are held back.
 
 By person, AUCs of health differ by .017 from split to split without privacy, and by .07 with few
 reports, so that a mean of 100 still has a standard error of .007.

@@ -1,4 +1,4 @@
-"""How long a device searches for the nearest prototype, and reads a registry that holds many."""
+"""The time to find the nearest prototype, and to read a registry with many prototypes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from client_sdk.protocol import Metric, Registry
 from tests.support.devices.definitions import NEAREST, Toml, registry_text
 
 SIZES = ((16, 64), (128, 64), (256, 256), (1024, 64))
-"""Prototypes, and the numbers of each; the last two are the largest that are allowed."""
+"""Numbers of prototypes, and of the numbers in each; the last two are the largest allowed."""
 
 SEED = 1
 SEARCHES, READINGS = 50, 5

@@ -1,4 +1,4 @@
-"""How wide the intervals of quantiles are, by square wave and by a hierarchical histogram."""
+"""The width of quantiles' intervals, with square wave and with a hierarchical histogram."""
 
 from __future__ import annotations
 

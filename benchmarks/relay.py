@@ -1,4 +1,4 @@
-"""What an upload costs a relay: processor time, and memory while it is held."""
+"""The cost of an upload to a relay: processor time, and memory while it waits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.services.relaying import collector_with_key, running_relay
 
 ROUNDS = 5
 HELD = 900
-"""Uploads that are held at once: fewer than a batch, which would leave before all have come."""
+"""The number of waiting uploads: fewer than a batch, which would leave before all have arrived."""
 
 GATHER_S = 2
 SPARE_FILES = 100

@@ -1,4 +1,4 @@
-"""Shows figures: medians with their range, in tables."""
+"""Formats figures: medians with their range, in tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def spread(values: Sequence[float], digits: int = 0) -> str:
 
 
 NONE = "none"
-"""What a cell shows where there is nothing to show."""
+"""The content of a cell without a figure."""
 
 
 def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

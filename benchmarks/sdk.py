@@ -125,7 +125,7 @@ def record_times() -> list[float]:
 
 @contextlib.contextmanager
 def _device(now: list[float]) -> Iterator[Telemetry]:
-    """Open a new device whose clock shows what the list holds."""
+    """Open a new device whose clock shows the time in the list."""
     with (
         tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder,
         Telemetry(

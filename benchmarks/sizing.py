@@ -1,6 +1,4 @@
-"""How much of everything a number of devices needs: arithmetic on the figures of RESULTS.md, for
-the page on sizing.
-"""
+"""The needs of a number of devices, computed from RESULTS.md for the page on sizing."""
 
 from __future__ import annotations
 
@@ -112,7 +110,7 @@ def _figure(results: str, source: Source) -> float:
 
 
 def needs() -> str:
-    """Return what numbers of devices need, by the results."""
+    """Return the needs of several numbers of devices, computed from the results."""
     return needs_by(measured(RESULTS.read_text(encoding="utf-8")))
 
 

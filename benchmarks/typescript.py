@@ -1,4 +1,4 @@
-"""The SDK for browsers and Node: size, speed, races and kills, against what was wanted of it."""
+"""The SDK for browsers and Node: size, speed, races and kills, compared with the goals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHANNELS: Final = {"randomized response": 300, "k-ary, 32": 300, "projective geo
 """Thousands of perturbations a second of a core."""
 
 MOST_OF_BARE: Final = 2.5
-"""Median of `record` over that of a bare durable write of the same run, in Chromium."""
+"""The median of `record` over the median of a bare durable write in the same run, in Chromium."""
 
 MOST_MS: Final = 5.0
 """95% of `record` in Chromium."""
@@ -53,7 +53,7 @@ def measure_typescript() -> str:
 
 
 def _record(output: str) -> str:
-    """Return how long `record` takes, beside a bare write."""
+    """Return the time of `record`, next to a bare write."""
     pattern = r"(\w+): record median ([\d.]+) ms, 95% ([\d.]+) ms; bare strict add median ([\d.]+) ms, 95% ([\d.]+) ms"
     rows = [list(row) for row in re.findall(pattern, output)]
     head = ("browser", "`record`, median ms", "95%", "bare strict add, median ms", "95%")
@@ -74,9 +74,8 @@ def measure_browsers() -> str:
 
 
 def browsers_section(tap: str) -> str:
-    """Return the section of what the tests of browsers printed.
-
-    A test that failed has failed in some round.
+    """Return the section from the output of the tests of browsers. A failed test failed in at least
+    one round.
     """
     browsers = re.split(r"^ {4}# Subtest: (chrome|firefox)\n", tap, flags=re.MULTILINE)[1:]
     rows = [

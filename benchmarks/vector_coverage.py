@@ -1,4 +1,4 @@
-"""How often the intervals of vectors hold the truth: of coordinates, and of weighted sums."""
+"""How often the intervals of vectors contain the truth: for coordinates, and for weighted sums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LENGTH = 16
 EPSILONS = (1, 4)
 DEVICES = (1000, 10**6)
 ROTATIONS = 256
-"""Of a registry there are more, whose error matters less."""
+"""A registry has more, whose error matters less."""
 
 ROUNDS = 120
 SUMS = 30
@@ -29,7 +29,7 @@ LEAST = 0.93
 
 
 def coverage_of_vectors() -> str:
-    """Return a table of coverage, at truths that make rotations or people matter."""
+    """Return a table of coverage, for truths at which rotations or people matter."""
     generator = np.random.default_rng(SEED)
     weights = np.vstack([np.ones(LENGTH), np.eye(LENGTH)[0] - np.eye(LENGTH)[1], generator.normal(size=(SUMS, LENGTH))])
     rows, all_held = [], []
@@ -77,7 +77,7 @@ def truths() -> dict[str, tuple[Floats, list[float]]]:
 def _held(  # noqa: PLR0917 a population, and what is asked of it
     metric: Metric, points: Floats, shares: list[float], devices: int, weights: Floats, generator: np.random.Generator
 ) -> Iterator[list[bool]]:
-    """Yield for each tally which intervals hold: of the coordinates, then of the sums."""
+    """Yield for each tally which intervals contain the truth: of coordinates, then of sums."""
     vectors = [lifted([round(0.999999 * UNIT * size) for size in point], metric.channel.inputs) for point in points]
     encoded = np.array(vectors, float)
     truth = shares @ encoded[:, :LENGTH] / UNIT

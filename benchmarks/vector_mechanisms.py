@@ -153,9 +153,8 @@ class _Frame:
         return 1 / ((1 - shrink) * math.sqrt(share * self.size))
 
     def truncated(self, vectors: Floats, shrink: float, share: float) -> tuple[float, Floats]:
-        """Return how much is left at most after all truncations, and the numbers.
-
-        Each truncates what the last one left.
+        """Return the maximum remainder after all truncations, and the numbers. Each truncates the
+        remainder of the last one.
         """
         most, left, numbers = 1 / math.sqrt(share * self.size), vectors, np.zeros((len(vectors), self.size))
         longest = 1.0
@@ -169,7 +168,7 @@ class _Frame:
 
 @lru_cache
 def _parameters(length: int) -> tuple[float, float]:
-    """Return the parameters of the least level for which nothing is left of some random vectors."""
+    """Return the parameters of the smallest level without a remainder of random vectors."""
     generator = np.random.default_rng(length)
     frame, normal = _Frame(length, generator), generator.normal(size=(PILOT, length))
     pilot = normal / np.linalg.norm(normal, axis=1, keepdims=True)

@@ -29,7 +29,7 @@ SEED = 1
 EPSILONS = (0.5, 1, 2, 4, 8)
 LENGTHS = (16, 128, 1000)
 DEVICES = 50
-"""Of a tally. Each tally has a window, and so rotations, of its own."""
+"""The reports of a tally. Each tally has its own window, and therefore its own rotations."""
 
 TALLIES = {16: 600, 128: 200, 1000: 40}
 BY_WIRE = 10
@@ -39,7 +39,7 @@ OTHERS, OTHERS_OF_SQKR = 2000, 100
 """Reports of the other mechanisms: their estimates are measured one by one."""
 
 LIMITS = ((512, 4096, 1.02), (128, 256, 1.05))
-"""In which dimensions which ratio is wanted."""
+"""The wanted ratio by dimension."""
 
 FARTHEST = 4
 """Of 30 normal numbers, one is beyond this many standard errors in one run of 500."""

@@ -1,4 +1,4 @@
-"""What a second worker adds, and what counting for the metrics costs a worker."""
+"""The gain from a second worker, and the cost of counting for the metrics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNBOUND = float("inf")
 
 @dataclass
 class Figures:
-    """What was measured of one collector, one value for each round.
+    """The measurements of one collector, one value for each round.
 
     Attributes:
         cpu_us: microseconds of processor time of all workers per upload.

@@ -35,12 +35,12 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Figure:
-    """A kind of figure, and how its interval comes about.
+    """A kind of figure, and the method of its interval.
 
     Attributes:
         name: in words.
         method: the interval, and its source.
-        basis: the evidence that it covers: a proof, exact sums, or this measurement.
+        basis: the evidence for its coverage: a proof, exact sums, or this measurement.
         cells: what is measured.
         draws: of each cell, the first time.
 

@@ -48,7 +48,7 @@ NUMBER: Final = Number(Fraction(0), Fraction(1), "distribution")
 
 
 class Truth(NamedTuple):
-    """What is true of a population on a grid.
+    """The true values of a population on a grid.
 
     Attributes:
         at_most: the share of answers up to each point, shape (points,).
@@ -78,19 +78,19 @@ Compared = Callable[[TallyRanges, Truth], Held]
 
 
 def quantiles(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the intervals of the five quantiles hold."""
+    """Whether the intervals of the five quantiles contain the truth."""
     lows, highs = np.array(quantile_intervals(tally, QUANTILES)).T
     return holds(lows, highs, np.array([truth.people.quantile(probability) for probability in QUANTILES]))
 
 
 def whole_band(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the band holds the distribution function at all its points."""
+    """Whether the band contains the distribution function at all its points."""
     places = band_places(truth.at_most.size)
     return np.array([holds(*band(tally, places), truth.at_most[places]).all()])
 
 
 def ranges(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the intervals of the shares of four ranges hold."""
+    """Whether the intervals of the shares of four ranges contain the truth."""
     last = truth.at_most.size - 1
     firsts, lasts = (
         np.array([0, last // 4, last // 2, last // 6]),
@@ -100,24 +100,24 @@ def ranges(tally: TallyRanges, truth: Truth) -> Held:
 
 
 def bins(tally: TallyRanges, truth: Truth, family: int = 1) -> Held:
-    """Whether the intervals of the bins hold."""
+    """Whether the intervals of the bins contain the truth."""
     firsts = np.arange(truth.at_most.size - 1)
     return holds(*shares_of_ranges(tally, firsts, firsts + 1, family), truth.within(firsts, firsts + 1))
 
 
 def all_bins(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the simultaneous intervals of all bins hold together."""
+    """Whether the simultaneous intervals of all bins contain the truth at once."""
     return np.array([bins(tally, truth, truth.at_most.size - 1).all()])
 
 
 def variance(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the interval of the variance holds."""
+    """Whether the interval of the variance contains the truth."""
     low, high = variance_interval(tally)
     return holds(np.array([low]), np.array([high]), truth.people.variance)
 
 
 def mean_of_range(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the interval of the mean in the middle of the range holds, if answers are there."""
+    """Whether the interval of the mean in the middle contains the truth, if answers are there."""
     last = truth.at_most.size - 1
     first, last = last // 4, 3 * last // 4
     points, people = tally.ranges.points, truth.people
@@ -149,9 +149,8 @@ def _held(  # noqa: PLR0917 what is drawn, and from what
 
 @lru_cache(maxsize=len(SETTINGS) * len(POPULATIONS))
 def _drawn(name: str, population: str, draws: int, seed: int) -> tuple[Counts, Floats]:
-    """Return tallies, and the histogram that is fitted to each.
-
-    All figures have the same generator, and so the same first tallies.
+    """Return tallies, and the histogram that is fitted to each. All figures use the same generator,
+    and therefore the same first tallies.
     """
     channel, reports = SETTINGS[name]
     histogram = Histogram.from_channel(channel, NUMBER)

@@ -33,7 +33,7 @@ METRICS: Final = {
 """With the groups' shares."""
 
 EPSILONS: Final = ("1", "3", "8")
-"""Of these the first rounds to two points, the others to more."""
+"""The first of these rounds to two points, the others to more."""
 
 
 def of_means(*, differences: bool) -> Iterator[Cell]:

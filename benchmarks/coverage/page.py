@@ -24,21 +24,20 @@ FIGURES: Final = (
     *group_means.FIGURES,
     *windows.FIGURES,
 )
-"""One more figure is one more line, with a function that yields its cells."""
+"""To add a figure, add a line with a function that yields its cells."""
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "research" / "intervals.md"
 
 SEED: Final = 14
 AGAIN: Final = 6
-"""The number of a figure's lowest intervals that are measured again."""
+"""How many of a figure's lowest intervals are measured again."""
 
 TIMES_AGAIN: Final = 10
-"""How many times as many tallies are then drawn."""
+"""The factor by which the number of tallies is then increased."""
 
 TIMES_AT_LAST: Final = 100
-"""How many times as many are drawn of a lowest interval that seems to hold too seldom.
-
-The lowest of many may be low by chance; tallies that did not choose it show whether it is.
+"""The factor for a lowest interval whose coverage seems too low. The lowest of many may be low by
+chance; tallies that did not choose it show whether it is.
 """
 
 WANTED: Final = 0.93
@@ -46,7 +45,7 @@ WANTED: Final = 0.93
 HEADING: Final = ("figure", "interval", "basis", "least", "of", "mean")
 
 MARK: Final = "<!-- table -->\n"
-"""Stands before the page's table, which reaches to its end."""
+"""The text before the page's table, which reaches to the end of the page."""
 
 
 class Measured(NamedTuple):
@@ -67,7 +66,7 @@ class Measured(NamedTuple):
 
 
 class Lowest(NamedTuple):
-    """An interval of a cell: its place among those of a tally, and how often it held its truth."""
+    """An interval of a cell: its place among those of a tally, and its coverage."""
 
     coverage: float
     cell: Cell
@@ -75,7 +74,7 @@ class Lowest(NamedTuple):
 
     @classmethod
     def from_held(cls, cell: Cell, held: Held) -> Lowest:
-        """Return the one of a tally's intervals that held least often."""
+        """Return the interval of a tally that has the lowest coverage."""
         coverages = held.mean(axis=0)
         place = int(coverages.argmin())
         return cls(float(coverages[place]), cell, place)
@@ -117,9 +116,8 @@ def _row(measured: Measured) -> list[str]:
 
 
 def _write_page(measured: Sequence[Measured]) -> None:
-    """Write the page with these rows, without the means.
-
-    The row of a figure that is not measured yet stays as it was.
+    """Write the page with these rows, without the means. Rows of figures that are not measured yet
+    stay unchanged.
     """
     prose, mark, shown = PAGE.read_text(encoding="utf-8").partition(MARK)
     lines = [line for line in shown.splitlines() if line.startswith("| ")]

@@ -1,4 +1,4 @@
-"""How well a scale ranks yes above no: the area under its curve, and the points of the curve."""
+"""How well a scale ranks yes above no: the area under its curve, and the points of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PEOPLE: Final[dict[str, tuple[float, Callable[[Floats], Floats]]]] = {
     "5% say yes": (0.05, lambda of_yes: of_yes[::-1]),
     "5% say yes, no at the lowest step": (0.05, lambda _: LOWEST),
 }
-"""How many say yes, and a map from their steps to those of people who say no: mostly mirrored."""
+"""The share of yes, and a map from the steps of yes to those of no, which are mostly mirrored."""
 
 
 def of_rankings(*, points: bool) -> Iterator[Cell]:
@@ -80,7 +80,7 @@ def held_by(
 
 
 def area(of_no: Floats, of_yes: Floats) -> float:
-    """Return how often a yes is at a higher step than a no, with half of the ties."""
+    """Return how often a yes is at a higher step than a no, counting ties as a half."""
     below = np.cumsum(of_no) - of_no / 2
     return float(of_yes @ below)
 

@@ -47,13 +47,13 @@ WHO: Final = (OTHERS, SAME, OPPOSITE)
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A question, what people answer, and how many report in each window.
+    """A question, its answers, and the number of reports in each window.
 
     Attributes:
         metric: the question.
         people: the population.
         reports: of each window.
-        who: who answers: other people in each window, the same people, or the same with opposite
+        who: the people who answer: others in each window, the same, or the same with opposite
             answers in every second window.
 
     """
@@ -105,7 +105,7 @@ class Survey:
 
 
 def of_changes() -> Iterator[Cell]:
-    """Yield cells of changes: other people with the same answers, or the same people again."""
+    """Yield cells of changes: between other people with the same answers, or the same people."""
     for (name, metric), (sizes, reports), who, population in product(METRICS.items(), SIZES.items(), WHO, HOSTILE):
         if who == OTHERS or len({*reports}) == 1:
             survey = Survey(metric, POPULATIONS[population](reports[0]), reports, who)

@@ -25,7 +25,7 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 OUR_RUNS = 100
 PEERS_RUNS = 40
 SECONDS = 10.0
-"""Seconds after which no further run of a peer's channel begins, once there are five."""
+"""Seconds after which a peer's channel begins no further run, once it has made five."""
 
 RAW = "raw"
 CHANNELS = {
@@ -68,7 +68,7 @@ class Errors:
         return cls(tuple(float(((np.asarray(estimate) - truth) ** 2).mean()) for estimate in estimates))
 
     def joined(self, others: Errors | None) -> Errors:
-        """Return the errors of these runs and others of the same law."""
+        """Return the errors of these runs together with others of the same law."""
         return Errors(self.runs + others.runs) if others else self
 
     @property
@@ -179,7 +179,7 @@ def _beside(cells: Sequence[Cell], ours: dict[Cell, Errors], others: ErrorTable)
 
 
 def judged(ratio: float, error: float) -> str:
-    """Return whether ours is at most the peer's, as far as the runs can tell."""
+    """Return whether our error is at most the peer's, within the uncertainty of the runs."""
     if ratio <= 1:
         return "yes"
     return "within two standard errors" if ratio - 2 * error <= 1 else "**missed**"

@@ -21,7 +21,7 @@ COINS = {
     "multi-freq-ldpy": "Mersenne Twister, partly compiled",
     "opendp": "CSPRNG, exact, compiled Rust",
 }
-"""Every peer, and where its random decisions come from."""
+"""Every peer, and the source of its random decisions."""
 
 
 class PeerError(Exception):
@@ -73,7 +73,7 @@ def ask(process: subprocess.Popen[str], task: str, arguments: dict[str, object])
 
 @contextlib.contextmanager
 def running_peers() -> Iterator[tuple[list[Peer], dict[str, str]]]:
-    """Start every peer that can be started; yield them, and why the others cannot."""
+    """Start every peer that can be started; yield these, and the reasons of the others."""
     missing: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         peers = []

@@ -37,8 +37,8 @@ def oracle(channel: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float]:
-    """Return how often a report supports the sender's answer, and another value, as in the peer's
-    aggregators.
+    """Return the probabilities that a report supports the sender's answer and another value, as in
+    the peer's aggregators.
     """
     odds = math.exp(epsilon)
     if channel == "OUE":

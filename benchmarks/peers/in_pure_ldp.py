@@ -31,7 +31,7 @@ PADDING = "*"
 """Fills strings up, in both protocols."""
 
 AT_ONCE = 4096
-"""Reports that are held at a time: those of a sketch are long."""
+"""The number of reports in memory at a time: those of a sketch are long."""
 
 NORMALIZATIONS = {"additive": 1, "simplex": 2, "threshold": 3}
 
@@ -60,8 +60,8 @@ def pair(channel: str, inputs: int, epsilon: float) -> tuple[Any, Callable[[], A
 
 
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float] | None:
-    """Return how often a report supports the sender's answer and another value, if that is the
-    whole law.
+    """Return the probabilities that a report supports the sender's answer and another value, if
+    these are the whole law.
     """
     odds = math.exp(epsilon)
     return {"GRR": (odds / (odds + inputs - 1), 1 / (odds + inputs - 1)), "OUE": (0.5, 1 / (odds + 1))}.get(channel)

@@ -1,4 +1,4 @@
-"""Means by mechanisms that we do not have: one-bit, piecewise and hybrid, by their closed forms.
+"""Means by mechanisms that this project lacks (one-bit, piecewise and hybrid), from closed forms.
 
 Source: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin & Yu 2019, "Collecting and analyzing
 multidimensional data with local differential privacy", section III. Answers lie from -1 to 1.
@@ -15,12 +15,12 @@ ONE_BIT_UP_TO: Final = 0.61
 
 
 def one_bit(epsilon: float) -> float:
-    """Return the worst variance of Duchi's mechanism, which is that of answers in the middle."""
+    """Return the worst variance of Duchi's mechanism, which answers in the middle have."""
     return 1 / math.tanh(epsilon / 2) ** 2
 
 
 def piecewise(epsilon: float) -> float:
-    """Return the worst variance of the piecewise mechanism, which is that of answers at an end."""
+    """Return the worst variance of the piecewise mechanism, which answers at an end have."""
     root = math.exp(epsilon / 2)
     return 4 * root / (3 * (root - 1) ** 2)
 

@@ -23,12 +23,12 @@ DEVICES = 100_000
 
 
 def chosen(inputs: int, epsilon: float) -> Channel:
-    """Return what ``auto`` takes for a number of values; for two of them that of a boolean."""
+    """Return what ``auto`` chooses for a number of values; for two, the channel of a boolean."""
     return channel_for(kind_of(inputs), RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
 
 
 def kind_of(inputs: int) -> Kind:
-    """Return a category of as many values, or the boolean."""
+    """Return a category of this many values, or the boolean."""
     return Boolean() if inputs == 2 else Category(tuple(map(str, range(inputs))))
 
 

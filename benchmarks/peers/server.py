@@ -19,8 +19,8 @@ ROUNDS = 3
 REPORTS = 10**6
 EPSILON = 1.0
 QUOTED_S = {32: 0.023, 1024: 0.026}
-"""The authors' own C++ for projective geometry (at 32 values for randomized response): quoted, not
-run.
+"""The times of the authors' own C++ for projective geometry (at 32 values, for randomized
+response): quoted, not measured.
 """
 
 CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 FEWEST_RUNS = 5
-"""The least number of runs of a slow accuracy: the error of an error needs a few."""
+"""The minimum number of runs of a slow measurement of accuracy: a standard error needs a few."""
 
 Task = Callable[..., object]
 
@@ -62,5 +62,5 @@ def repeated(drawn: Sequence[Any], reports: int) -> list[Any]:
 
 
 def enough(run: int, runs: int, started: float, seconds: float) -> bool:
-    """Whether no further run is needed: all are done, or the time is up and there are a few."""
+    """Whether no further run is needed: all are done, or the time is up and a few are done."""
     return run >= runs or (run >= FEWEST_RUNS and time.perf_counter() - started > seconds)

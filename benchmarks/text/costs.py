@@ -1,4 +1,4 @@
-"""What a text costs a device, and a tally of texts the estimator."""
+"""The cost of a text to a device, and of a tally of texts to the estimator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often the intervals of listed strings hold their shares.
+"""How often the intervals of listed strings contain their shares.
 
 There are enough lists to distinguish 93% from 95%.
 """
@@ -22,7 +22,7 @@ FIRST_SEED: Final = 1000
 
 
 class Setting(NamedTuple):
-    """A survey and how often it is asked of each population.
+    """A survey, and the number of lists drawn from each population.
 
     Attributes:
         epsilon: of the survey.
@@ -77,7 +77,7 @@ def listed() -> str:
 
 
 def _sides(setting: Setting, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return 0 for an interval that holds a listed string's share, 1 for one above it, else -1."""
+    """Return 0 for an interval that contains the string's share, 1 for one above it, else -1."""
     population = random_strings(seed=seed)
     survey = Survey.asked(population, setting.epsilon, cells=setting.cells)
     domain, truth = survey.metric.kind, dict(zip(population.strings, population.shares.tolist(), strict=True))

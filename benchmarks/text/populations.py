@@ -1,4 +1,4 @@
-"""Populations of strings. All are made here: no person wrote what a device of theirs reports."""
+"""Populations of strings. All are generated: no person wrote what their devices report."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Population:
     shares: Floats
 
     def drawn(self, devices: int, generator: np.random.Generator) -> Counts:
-        """Return how many of a random sample of devices have each string."""
+        """Return the number of devices in a random sample that have each string."""
         counts: Counts = generator.multinomial(devices, self.shares)
         return counts
 

@@ -1,4 +1,4 @@
-"""How well found texts agree with the truth."""
+"""The agreement of found texts with the truth."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Score:
             left empty counts as a miss, so that this is the number of hits over 32.
         ncr: the normalized cumulative rank of the same (Wang, Li & Jha 2021, section 6): the most
             frequent string is worth 32, the next 31, and so on, over the worth of all.
-        proved: the found strings, every one of which is said to exist.
-        false: those of them that no device had.
-        held: how many of the true ones have an interval that contains their share.
-        unclear: strings of the population that are called unclear.
+        proved: the number of found strings, all of which are claimed to exist.
+        false: the number of found strings that no device had.
+        held: the number of found strings that exist and whose interval contains their share.
+        unclear: the number of the population's strings that are called unclear.
 
     """
 
@@ -42,7 +42,7 @@ class Score:
 
 
 def measured(survey: Survey, devices: int, seed: int) -> Score:
-    """Draw what groups say, find the strings, and compare them with the population."""
+    """Draw the groups' reports, find the strings, and compare them with the population."""
     tables = survey.tables(devices, np.random.default_rng(seed))
     assert isinstance(survey.metric.kind, Text)
     return scored(discover(survey.metric.kind, tables), survey.population)

@@ -35,7 +35,7 @@ WHOLE: Final = 10**6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """A survey, and what each string of a population becomes in each group.
+    """A survey, and the cell of each of a population's strings in each group.
 
     Attributes:
         metric: of kind text.
@@ -52,7 +52,7 @@ class Survey:
 
     @classmethod
     def asked(cls, population: Population, epsilon: float, **more: Field) -> Survey:
-        """Ask a population; what is not named has its default."""
+        """Ask a population; parameters that are not given have their defaults."""
         metric = metric_of(TEXT, max_length=population.max_length, epsilon=epsilon, **more)
         assert isinstance(metric.kind, Text)
         channel = _channel(metric)
@@ -102,7 +102,7 @@ class Survey:
 
 
 def decoded(metric: Metric, tally: Counts) -> Texts:
-    """Return what a tally says of texts: all work of the estimator but reading and showing."""
+    """Return a tally's estimates for texts: the estimator's work but reading and showing."""
     assert isinstance(metric.kind, Text)
     return discover(metric.kind, GroupTables.from_counts(_channel(metric), tally))
 
@@ -113,7 +113,7 @@ def _channel(metric: Metric) -> GroupedGeometry:
 
 
 def _cells(domain: Text, population: Population, cells: int) -> NDArray[np.int64]:
-    """Return what `Text.cells_of` says of all strings, shape (strings, groups).
+    """Return the cells of all strings by `Text.cells_of`, shape (strings, groups).
 
     One by one that takes seconds.
     """
