@@ -23,7 +23,7 @@ from client_sdk.sending.transport import HttpTransport
 
 
 def meaning(metric: Metric) -> dict[str, Any]:
-    """Return what a report of a metric without strata means."""
+    """Return the meaning of a report of a metric without strata."""
     return {
         "schema": 1,
         "kind": metric.kind.name,

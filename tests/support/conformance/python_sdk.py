@@ -47,7 +47,7 @@ def unhurried(low: float, high: float) -> float:
 
 
 class Gate:
-    """Lets the uploads of a device pass during a flush alone, and none after it has ended."""
+    """Passes on the uploads of a device during a flush only, and none after it has ended."""
 
     def __init__(self) -> None:
         self.is_open = threading.Event()

@@ -4,8 +4,8 @@ Each function, method and property of those modules is replaced by one that most
 and otherwise, at random: raises; returns something else, out of what others returned or a list of
 unlikely values; runs twice; or calls the public API before it goes on. A seed decides which.
 
-The arguments are a `Life` as JSON. What becomes of the device is seen in its ledger's file and at
-its collector; nothing is printed but how often each module misbehaved.
+The arguments are a `Life` as JSON. The outcome is visible in the device's ledger and at its
+collector; only the number of misbehaviors of each module is printed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ purpose = "Is it used?"
 kind = "boolean"
 epsilon = 0.25
 """
-"""Not all questions can be paid for in a day, nor those of two days in a device's life."""
+"""A day cannot pay for all questions, nor a device's life for those of two days."""
 
 ANSWERS: Final[dict[str, tuple[object, object]]] = {
     "dark_mode": (True, False),
@@ -101,7 +101,7 @@ UNLIKELY: Final[tuple[object, ...]] = (
 
 
 class Life(NamedTuple):
-    """What a hostile device does.
+    """The behavior of a hostile device.
 
     Attributes:
         seed: decides what misbehaves.
@@ -129,7 +129,7 @@ class Life(NamedTuple):
 
 
 class ForetoldCoins:
-    """Coins that always fall alike; requests for others than the mechanisms make are noted.
+    """Coins that always fall alike; they note requests that mechanisms do not make.
 
     Attributes:
         asked: the requests so far.
@@ -158,7 +158,7 @@ class ForetoldCoins:
 
 
 def symbols(*, keeps: bool, lie: int) -> tuple[dict[str, int], set[Request]]:
-    """Return the symbol of each question's first answer when coins fall so, and what they are."""
+    """Return the symbol of each question's first answer with such coins, and the coins."""
     coins = ForetoldCoins(keeps=keeps, lie=lie)
     metrics = Registry.parse(REGISTRY).metrics
     return {name: metrics[name].perturb(answers[0], coins) for name, answers in ANSWERS.items()}, coins.asked
@@ -292,7 +292,7 @@ def _ask(device: Telemetry, place: int, metrics: Iterable[str]) -> None:
 
 
 def _sent(life: Life, now_s: float) -> list[str]:
-    """Return the questions whose report of today has left, as the ledger says to anybody."""
+    """Return the questions whose report of today has left, according to the ledger."""
     path = Path(life.folder) / LEDGER
     if not path.exists():
         return []
@@ -303,7 +303,7 @@ def _sent(life: Life, now_s: float) -> list[str]:
 
 
 def _forget(device: Telemetry, life: Life) -> None:
-    """Opt out; say so if the device says that it is done."""
+    """Opt out; write a file if the device confirms it."""
     try:
         device.forget()
     except Exception:  # noqa: BLE001 it says itself that it is not done

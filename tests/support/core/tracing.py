@@ -69,7 +69,7 @@ TYPES: Final[dict[type, str]] = {
 
 
 def within(value: object) -> tuple[object, ...]:
-    """Return what a value holds, where only its holder gets at it."""
+    """Return the contents of a value that only their holder can reach."""
     if isinstance(value, partial):
         return value.func, *value.args, *value.keywords.values()
     if isinstance(value, MethodType):
@@ -87,7 +87,7 @@ def _is_filled(cell: CellType) -> bool:
 
 
 def kinds_in(value: object, deep: int = 0) -> set[str]:
-    """Return what a value is or holds: an answer, coins, the ledger, a charge or a report."""
+    """Return what a value is or contains: an answer, coins, the ledger, a charge or a report."""
     if value is ANSWER:
         return {"answer"}
     if (kind := TYPES.get(type(value))) is not None:
@@ -98,7 +98,7 @@ def kinds_in(value: object, deep: int = 0) -> set[str]:
 
 
 class Watch:
-    """What each module's functions see while they run."""
+    """The objects that each module's functions see while they run."""
 
     def __init__(self) -> None:
         self.seen: dict[str, set[str]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""Registries that audits of devices play: all kinds of question, the least, permanent answers."""
+"""Registries for audits of devices: all kinds of question, the smallest, permanent answers."""
 
 from __future__ import annotations
 

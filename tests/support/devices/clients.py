@@ -128,7 +128,7 @@ FILLED = ask(
     '[metric.m]\nkind = "boolean"\nfill_in = true\n'
     '[metric.n]\nkind = "category"\nvalues = ["a", "b", "c"]\nfill_in = true\n'
 )
-"""Two questions that are reported in every window, answered or not."""
+"""Two questions that are reported in every window, whether they are answered or not."""
 
 
 class SetClock:
@@ -270,7 +270,7 @@ class Obstacle:
 
 @contextlib.contextmanager
 def busy_ledger(device: Telemetry) -> Iterator[None]:
-    """Let the device's ledger thread hang in a job that another thread waits for."""
+    """Make the device's ledger thread hang in a job that another thread waits for."""
     obstacle = Obstacle()
     ledger_thread = device._processes.current.ledger_thread
     thread = threading.Thread(target=ledger_thread.run, args=[obstacle, 60.0], kwargs={"begin": READ})
@@ -296,7 +296,7 @@ connection.close()
 
 @contextlib.contextmanager
 def write_lock_held(data_dir: Path, *, stopped: bool = False) -> Iterator[None]:
-    """Let another process hold the ledger's write lock, and optionally stop it."""
+    """Make another process hold the ledger's write lock, and optionally stop it."""
     command = [sys.executable, "-c", _HOLD, str(data_dir / FILE_NAME)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None

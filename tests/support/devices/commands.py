@@ -15,7 +15,7 @@ import click
 from client_sdk import Registry, Telemetry, per_process
 
 NO_COLLECTOR = "-"
-"""Stands for a collector where the app has no telemetry."""
+"""Takes the place of a collector if the app has no telemetry."""
 
 PATIENCE_S = 60.0
 """How long a command waits for a request that is under way."""

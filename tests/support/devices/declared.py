@@ -1,4 +1,4 @@
-"""True answers that a device's disk holds although nothing else does: declared exceptions.
+"""True answers on a device's disk, and nowhere else: the declared exceptions.
 
 The page to sign shows this table, and `tests/exact/test_answers_leave_no_trace.py` compares
 everything else.
@@ -13,10 +13,10 @@ class Declared(NamedTuple):
     """A true answer on disk.
 
     Attributes:
-        setting: what in the registry causes it, as the page names it.
+        setting: the setting of the registry that causes it, as the page names it.
         table: where in the ledger's file it is.
         columns: which part of the table's rows; ``*`` for whole rows.
-        blanked: the statement that takes it out of a copy.
+        blanked: the statement that removes it from a copy.
 
     """
 

@@ -9,13 +9,13 @@ from client_sdk.commands import selftest
 
 
 def hold_nothing(told: Connection, path: Path) -> None:
-    """Say that the ledger of a path is held, where a lock keeps nobody out."""
+    """Claim that the ledger of a path is locked, although the lock excludes nobody."""
     told.send(f"holds {path}")
     told.recv()
 
 
 def acknowledge_before_writing(told: Connection, path: Path, numbers: range) -> None:
-    """Acknowledge the first report before it is committed, and write the others as is right."""
+    """Acknowledge the first report before it is committed, and write the others correctly."""
     told.send(numbers[0])
     selftest.write(told, path, numbers[1:])
 

@@ -13,10 +13,10 @@ from typing import Final
 from client_sdk import Recorded, Registry, Telemetry
 
 BEGUN: Final = "begun"
-"""What it prints before it records."""
+"""The line that it prints before it records."""
 
 DONE: Final = "done"
-"""What it prints when everything that it recorded was accepted."""
+"""The line that it prints when everything that it recorded was accepted."""
 
 
 def main(data_dir: str, registry_file: str, collector: str, ahead_s: str) -> None:

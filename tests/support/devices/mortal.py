@@ -23,10 +23,10 @@ STEP: Final = 5
 """Instructions of SQLite's virtual machine between two steps; a statement takes some dozens."""
 
 ALIVE: Final = "alive"
-"""What a device prints that has survived all its days."""
+"""The output of a device that has survived all its days."""
 
 DAYS: Final = 12
-"""The most days that a device lives before it prints that."""
+"""The maximum number of days that a device lives before it prints this."""
 
 BOOLEANS: Final = ("one", "two", "three")
 

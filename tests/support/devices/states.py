@@ -1,4 +1,4 @@
-"""What a device's file holds after a kill, and what must hold for it."""
+"""The content of a device's file after a kill, and its invariants."""
 
 from __future__ import annotations
 

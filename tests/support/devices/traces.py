@@ -1,5 +1,4 @@
-"""All that a device leaves where others can look: a device lives in a world of its own, and each
-step of its life is looked at.
+"""Every visible trace of a device: it lives in its own world, which is inspected after each step.
 
 What differs between two lives for another reason than their answers is the same in both, because
 it is injected: the path, random bytes (of each thread), both clocks, where the ledger's file was
@@ -44,7 +43,7 @@ from client_sdk.sending import uploader
 from tests.support.devices.declared import DECLARED
 
 Seen = dict[str, object]
-"""What can be seen after a step, by where."""
+"""The visible traces after a step, by place."""
 
 EVENTS = ("os.", "shutil.", "tempfile.", "sqlite3.", "subprocess.", "socket.", "fcntl.", "mmap.", "syslog.")
 """The audit events of a process that changes something outside of itself; see the table of audit
@@ -54,7 +53,7 @@ READING = {"os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.listxattr", "o
 """Those of them that change nothing."""
 
 BY_LOGGING = {"created", "msecs", "relativeCreated", "thread", "process"}
-"""What `logging` writes into every record, and lets nobody replace."""
+"""The fields that `logging` writes into every record and that cannot be replaced."""
 
 UNSET_S = 1e9
 """The monotonic clock of a world that begins."""
@@ -80,7 +79,7 @@ class World:
         folder: everything that the device may write; ``app`` in it is its ``data_dir``.
         now_s: Unix seconds of the device's clock.
         started: the helper processes that it started: what each was given.
-        is_declared: whether the lives differ in what the disk is declared to hold.
+        is_declared: whether the lives differ in declared exceptions on the disk.
 
     """
 
@@ -162,7 +161,7 @@ class World:
         return seen
 
     def _inject(self, patch: pytest.MonkeyPatch) -> None:
-        """Give the device what the world decides."""
+        """Inject everything that the world decides into the device."""
         real = os.urandom
         for module in tuple(sys.modules.values()):
             for name, value in tuple(getattr(module, "__dict__", {}).items()):
@@ -210,7 +209,7 @@ class World:
 
     @contextlib.contextmanager
     def _printing(self) -> Iterator[None]:
-        """Let everything that is printed end in one file, from any process."""
+        """Redirect everything that any process prints to one file."""
         sys.stdout.flush()
         sys.stderr.flush()
         before = os.dup(1), os.dup(2)
@@ -324,7 +323,7 @@ class Helper:
 
 
 def undeclared(path: Path, scratch: Path) -> bytes:
-    """Return a ledger's file without what it is declared to hold, and without free pages."""
+    """Return a ledger's file without its declared exceptions and free pages."""
     copy, rewritten = scratch / FILE_NAME, scratch / "rewritten"
     for suffix in ("", "-wal"):
         source = path.with_name(path.name + suffix)
@@ -439,7 +438,7 @@ def _beginning(first: object, second: object) -> str:
 
 
 def _plain(value: Any) -> object:
-    """Return a value as what can be compared; of other objects, their type."""
+    """Return a value in a comparable form; for other objects, their type."""
     if isinstance(value, dict):
         return {_plain(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -41,7 +41,7 @@ Encode = Callable[[Coins], Any]
 """From coins to an input of the channel."""
 
 Pair = tuple[object, object]
-"""What the first and the second twin are given."""
+"""The arguments of the first and the second twin."""
 
 
 class SeededCoins:
@@ -73,7 +73,7 @@ class SeededCoins:
 
 
 class Drawn(NamedTuple):
-    """A randomization: of what, the symbol, and how many coins it took."""
+    """A randomization: its input, its symbol, and its number of coins."""
 
     what: tuple[str, ...]
     symbol: int
@@ -102,7 +102,7 @@ class Randomness:
 
     @contextmanager
     def scripted(self) -> Iterator[None]:
-        """Give every randomization a script that draws what it is to draw."""
+        """Give every randomization a script that draws the wanted symbol."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 Metric, "randomize", lambda metric, encode, _, window=None: self._randomize(metric, encode, window)
@@ -142,9 +142,8 @@ class Randomness:
     def _settled_alike(
         self, channel: Permanent, encode: Callable[[Coins], int], coins_of: Callable[..., Coins], labels: Sequence[str]
     ) -> tuple[int, int]:
-        """Settle a permanent answer; all answers of an edition get that which the first one got.
-
-        It is as possible as any other, whatever the secret.
+        """Settle a permanent answer; all answers of an edition get the first one's. It is as likely
+        as any other, for any secret.
         """
         key = tuple(labels)
         for seed in range(MOST_SCRIPTS):
@@ -176,7 +175,7 @@ def _draws(draw: Callable[[Encode, int], Drawn], encode: Encode, seed: int) -> I
 
 
 def _common(draw: Callable[[Encode, int], Drawn], pair: tuple[Encode, Encode], seed: int) -> Iterator[Drawn]:
-    """Yield what some coins draw of the first answer of a pair, and others of the second."""
+    """Yield the symbols that some coins draw for a first answer, and others for the second."""
     ours: dict[int, Drawn] = {}
     theirs: set[int] = set()
     for first, second in zip(_draws(draw, pair[0], seed), _draws(draw, pair[1], seed), strict=True):
@@ -191,7 +190,7 @@ Way = Callable[[threading.Event], object]
 """A function that an app provides; it may wait until its time is over, when the event is set."""
 
 Step = tuple[str, tuple[Any, ...]]
-"""The name of a method of `Twin`, and what it is called with."""
+"""The name of a method of `Twin`, and its arguments."""
 
 
 class Twin:
@@ -380,9 +379,10 @@ def differ(
     apart_from: Sequence[str] = (),
     trial: bool = False,
 ) -> tuple[str | None, Twin]:
-    """Return where twins differ who live through one history, or None; and the first of them.
+    """Return the first difference of twins that live through one history, or None; and the first
+    twin.
 
-    What is seen under the names ``apart_from`` may differ, and in a trial what is printed.
+    Traces named in ``apart_from`` may differ, and so may the output of a trial.
     """
     first = Twin(World(folder, NOON, is_declared=is_declared), registries, None, sender=sender, trial=trial)
     first.live(steps)

@@ -1,5 +1,5 @@
-"""What a right bound on shuffled tallies satisfies, by enumeration: each check raises
-AssertionError for a wrong one.
+"""The properties of a correct bound on shuffled tallies, by enumeration. Each check raises
+AssertionError for a wrong bound.
 
 The laws here are summed term by term from their definitions, without thresholds, tails or buckets.
 """
@@ -48,7 +48,7 @@ CHANNELS: dict[str, Channel] = {
     "tree": Hierarchical.within(EPSILON, 4),
     "weights": Exponential(((2**59, 2**58, 2**58), (2**58, 2**58, 2**59), (2**58 + 2**57, 2**58, 2**58 + 2**57))),
 }
-"""In a geometry two answers may prefer the same symbol, and a third avoid it."""
+"""In a geometry, two answers may prefer the same symbol while a third avoids it."""
 
 LOCAL = (0.01, 0.5, 1.0, 3.0, 8.0)
 PARTS = (0.0, 0.01, 0.3, 0.77, 0.999)
@@ -89,7 +89,7 @@ def blanket_divergence(reports: int, symbols: Sequence[tuple[Fraction, Fraction]
 
 
 def pair_divergence(channel: Channel, reports: int, epsilon: float, pair: tuple[int, int]) -> Fraction:
-    """Return what a pair of answers reveals, by the blanket of all symbols of a channel."""
+    """Return the privacy loss of a pair of answers, by the blanket of all symbols of a channel."""
     factor, rows = exp(epsilon).limit_denominator(10**12), parts(channel)
     whole, (first, second) = sum(rows[0]), pair
     merged: dict[Fraction, Fraction] = {}

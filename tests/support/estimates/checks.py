@@ -1,5 +1,5 @@
-"""What a right estimator satisfies, by enumeration and exact sums: each check raises AssertionError
-for a wrong one.
+"""The properties of a correct estimator, by enumeration and exact sums. Each check raises
+AssertionError for a wrong one.
 """
 
 from __future__ import annotations
@@ -70,8 +70,7 @@ def expectations(support: Support, scores: Floats) -> Floats:
 
 
 def duality_gap(support: Support, counts: Counts, shares: Floats) -> float:
-    """Return a bound on how much likelier, in natural logarithm, any other shares could make the
-    tally.
+    """Return a bound on the log-likelihood that any other shares could gain for the tally.
 
     The logarithm of the likelihood is concave. So it rises from ``shares`` to any point of the
     simplex by at most n * (max over v of the gradient - 1), where gradient v is the expectation,
@@ -114,7 +113,7 @@ def binomial_sums(reports: int, first: Counts, last: Counts, truths: Floats) -> 
 
 
 def covering(low: Floats, high: Floats, truths: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first and the last count whose interval holds each truth; bounds rise with the
+    """Return the first and the last count whose interval contains each truth; bounds rise with the
     count.
     """
     assert (np.diff(low) >= 0).all()
@@ -123,7 +122,7 @@ def covering(low: Floats, high: Floats, truths: Floats) -> tuple[NDArray[np.int6
 
 
 def worst_coverage(interval: Interval, reports: int) -> float:
-    """Return the least coverage at any truth between 0 and 1.
+    """Return the minimum coverage at any truth between 0 and 1.
 
     Between two neighboring bounds the same counts cover, and P(first <= count <= last) has a
     single peak in the truth. So its least value is at one of the two ends, and both are summed.

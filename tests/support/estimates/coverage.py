@@ -1,6 +1,4 @@
-"""How often intervals hold a truth: exact sums over all tallies, and draws whose number is
-derived.
-"""
+"""How often intervals contain a truth: exact sums over tallies, and a derived number of draws."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ def drawn_tallies(law: Floats, reports: int, seed: int, size: int = BATCH) -> It
 
 
 def check_held(held: Iterable[NDArray[np.bool_]], right: float, lost: float = LOST) -> None:
-    """Each column of intervals holds the truth as often as promised, not less often by `lost`.
+    """Each column of intervals contains the truth as often as promised, not less often by `lost`.
 
     Args:
         held: of the tallies of one batch after another, shape (tallies, intervals).
@@ -81,7 +79,7 @@ def chances(tallies: Counts, laws: Floats) -> Floats:
 
 
 def exact_coverage(lows: Floats, highs: Floats, truths: Floats, likely: Floats) -> Floats:
-    """Return how often intervals hold each truth.
+    """Return how often intervals contain each truth.
 
     Args:
         lows: of the intervals of each tally, shape (t,).

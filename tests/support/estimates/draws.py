@@ -1,5 +1,5 @@
-"""The exact law of what a procedure draws, where one call also draws many multinomials, each row
-with its own law.
+"""The exact law of a procedure's draws, in which one call may draw many multinomials, each row with
+its own law.
 """
 
 from __future__ import annotations

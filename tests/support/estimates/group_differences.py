@@ -77,8 +77,8 @@ def sizes(registry: Registry, name: str) -> tuple[int, int]:
 
 
 def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator: np.random.Generator) -> MetricEstimate:
-    """Return the estimate from a tally that is drawn from a population; only what follows from two
-    questions together.
+    """Return the estimate from a tally that is drawn from a population: only the part that needs
+    two questions together.
     """
     metric = registry.metric(name)
     inverse = inverse_of(metric.channel)
@@ -92,9 +92,7 @@ def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator:
 
 
 def false_alarms(epsilon: str, reports: int, seed: int = 6) -> Iterator[tuple[bool, bool]]:
-    """Yield of one report after another whether it has a false alarm: by corrected p-values, and by
-    uncorrected ones.
-    """
+    """Yield whether each report has a false alarm: by corrected and by uncorrected p-values."""
     registry, generator = registry_of(epsilon), np.random.default_rng(seed)
     while True:
         corrected = corrected_differences([*estimates(registry, reports, generator)])

@@ -61,7 +61,7 @@ def matrix(channel: Channel) -> Floats:
 
 
 def weights(channel: Channel, inverse: Inverse) -> Floats:
-    """Return what one report of each symbol adds to each share, shape (symbols, inputs)."""
+    """Return the contribution of one report to each share, shape (symbols, inputs)."""
     return np.array([inverse.shares(report, 1) for report in np.eye(channel.symbols, dtype=np.int64)])
 
 

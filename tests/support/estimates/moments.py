@@ -1,5 +1,5 @@
-"""What right second moments satisfy, summed over all symbols: each check raises AssertionError for
-a wrong one.
+"""The properties of correct second moments, summed over all symbols. Each check raises
+AssertionError for wrong ones.
 """
 
 from __future__ import annotations

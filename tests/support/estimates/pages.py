@@ -78,7 +78,7 @@ def _lines(metric: Metric, days: range, generator: np.random.Generator) -> Itera
 
 
 def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Counts:
-    """Return how many devices report each symbol on a day."""
+    """Return the number of devices that report each symbol on a day."""
     reports = POOR if number == POOR_DAY else REPORTS
     if isinstance(metric.kind, Model | CrossedModel):
         people = generator.multinomial(reports, [1 / len(PEOPLE)] * len(PEOPLE))

@@ -16,12 +16,12 @@ from scipy.special import betaincinv
 from estimator.statistics.arrays import Counts, Floats
 
 FINE: Final = 4000
-"""How many answers, of equal shares, stand for a continuous law: more than any grid has points."""
+"""The number of equally common answers for a continuous law: more than any grid has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """What share of the people gives which answer.
+    """The share of the people who give each answer.
 
     Attributes:
         answers: distinct, rising, from 0 to 1, shape (a,).
@@ -41,7 +41,7 @@ class Population:
         return float((self.answers - self.mean) ** 2 @ self.shares)
 
     def quantile(self, level: float) -> float:
-        """Return the least answer that a share of `level` of the people does not exceed."""
+        """Return the smallest answer that a share of `level` of the people does not exceed."""
         place = int(np.searchsorted(np.cumsum(self.shares), level - 1e-12))
         return float(self.answers[min(place, self.answers.size - 1)])
 
@@ -61,12 +61,12 @@ class Population:
         return _added_up(below, self.shares * (1 - upwards), inputs) + upper
 
     def in_bins(self, bins: int) -> Floats:
-        """Return shares of `bins` equal parts of the scale, shape (bins,): what categories have."""
+        """Return shares of `bins` equal parts of the scale, shape (bins,), as for categories."""
         return _added_up(np.minimum((self.answers * bins).astype(np.int64), bins - 1), self.shares, bins)
 
 
 def at(answers: Mapping[float, float]) -> Population:
-    """Return the population of so large a share at each answer."""
+    """Return the population with the given share at each answer."""
     rising = sorted(answers.items())
     return Population(np.array([answer for answer, _ in rising]), np.array([share for _, share in rising]))
 

@@ -27,7 +27,7 @@ from tests.support.services.limits import MEMORY_BYTES
 PROCESSOR_S: Final = 600
 EVERY_REPORT: Final = 6
 EVERY_PAGE: Final = 60
-"""Every how many texts a report and a page are made, too: these take as long as a hundred readings.
+"""The number of texts per report and page, which take as long as a hundred readings.
 """
 
 SELECTION: Final = Selection(preliminary=True)

@@ -35,5 +35,5 @@ def small(metric: Metric) -> Metric:
 
 
 def encoded(metric: Metric, *vectors: Sequence[float]) -> Floats:
-    """Return what devices encode of vectors, shape (vectors, D)."""
+    """Return the encoded vectors of devices, shape (vectors, D)."""
     return np.array([lifted([round(x * UNIT) for x in vector], metric.channel.inputs) for vector in vectors], float)

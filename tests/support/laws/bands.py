@@ -33,7 +33,7 @@ def ends_of_draws(channel: SquareWave) -> list[int]:
 
 
 Way = Callable[[SquareWave, int, int], int]
-"""How a draw becomes a symbol, given an input."""
+"""The rule that turns a draw into a symbol, given an input."""
 
 
 def mutant(right: SquareWave, way: Way) -> Channel:

@@ -21,7 +21,7 @@ MAX_FAN_OUT = 2**16
 
 
 class ScriptedCoins:
-    """Coins that fall as a list says: ``bool`` for bernoulli, ``int`` for below.
+    """Coins whose outcomes come from a list: ``bool`` for bernoulli, ``int`` for below.
 
     As a context manager it asserts at the end that every outcome was used.
 

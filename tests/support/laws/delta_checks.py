@@ -1,5 +1,5 @@
-"""What must hold of a mechanism with a delta: the right one and the mutants go through the same
-code.
+"""The properties of a mechanism with a delta, checked by the same code for the right one and the
+mutants.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class ApproximateSubject(Subject):
 
 
 def hockey_stick(rows: Sequence[Sequence[int]], total: int, odds: Fraction) -> Fraction:
-    """Return the least delta of a table: the maximum, over all ordered pairs of rows, of sum max(0,
-    P - odds P').
+    """Return the smallest delta of a table: the maximum, over all ordered pairs of rows, of sum
+    max(0, P - odds P').
 
     Args:
         rows: one row for each input: ``total`` times the probability of each symbol.

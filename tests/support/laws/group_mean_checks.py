@@ -1,5 +1,5 @@
-"""What must hold of a report of a number by group, and named wrong ways to make one: all of them go
-through the same code.
+"""The properties of a report of a number by group, and named wrong ways to make one, all checked by
+the same code.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What must hold of every mechanism, as functions: the right mechanisms and the mutants go through
-the same code.
+"""The properties of every mechanism, as functions: the same code checks right mechanisms and
+mutants.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.support.laws.series import ln_bounds
 from tests.support.mutants.rounding import Rounding
 
 LEAST_USE_OF_EPSILON = Fraction(999, 1000)
-"""The least part of e**epsilon that a mechanism must use: using less wastes accuracy."""
+"""The minimum fraction of e**epsilon that a mechanism must use: using less wastes accuracy."""
 
 
 @dataclass(frozen=True)

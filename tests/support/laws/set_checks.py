@@ -1,5 +1,5 @@
-"""What must hold of a report of a set, and named wrong ways to make one: all of them go through the
-same code.
+"""The properties of a report of a set, and named wrong ways to make one, all checked by the same
+code.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def drawn_member(metric: Metric) -> DrawnMember:
 
 
 def every_member_and_dummy_is_favored_alike(subject: SetSubject) -> None:
-    """A symbol of the padded set is r times as likely as any other, 1 / (m r + k)."""
+    """A symbol of the padded set has probability r / (m r + k), any other 1 / (m r + k)."""
     ratio, places, values = subject.channel.worst_ratio, subject.kind.max_items, subject.kind.values
     for answer in subject.answers():
         padded = {*map(values.index, answer), *range(len(values) + len(answer), len(values) + places)}

@@ -1,7 +1,6 @@
-"""What must hold of the report of a text, and named wrong ways to make one.
-
-All of them go through the same code. Texts of a toy alphabet are all enumerated. The cells are
-those of a second implementation, from the documentation.
+"""The properties of the report of a text, and named wrong ways to make one, all checked by the same
+code. Texts of a toy alphabet are all enumerated. The cells are those of a second implementation,
+from the documentation.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ TEXTS = ["".join(letters) for size in range(LENGTH + 1) for letters in product(L
 
 @cache
 def toy(*, discover: bool = True, max_items: int = 1) -> Metric:
-    """Return a question about texts of two letters, whose two levels hear of 3 and of 6 bits."""
+    """Return a question about texts of two letters, whose two levels receive 3 and 6 bits."""
     domain = Text(LETTERS, LENGTH, discover=discover, max_items=max_items)
     weights = tuple(group.weight for group in domain.groups(CELLS))
     channel = GroupedGeometry.within(request("1"), PRIME, DIMENSION, weights)
@@ -189,7 +188,7 @@ def _no_coins_for_the_empty_text(metric: Metric, answer: object, coins: Coins) -
 
 
 def _end_is_no_code(metric: Metric, answer: object, coins: Coins) -> int:
-    """Fill up with the first letter, so that a text and one that continues it are alike."""
+    """Pad with the first letter, so that a text and its continuation look alike."""
     return metric.perturb(str(answer).ljust(LENGTH, LETTERS[0]), coins)
 
 

@@ -77,7 +77,7 @@ HISTORIES: dict[str, tuple[Metric, tuple[Sequence[object], Sequence[object]]]] =
     "the same coins for all answers": (THREE, ("aaa", "bbb")),
     "a permanent answer that never lies": (YES_OR_NO, ([False] * 2, [True] * 2)),
 }
-"""What reveals a wrong permanent answer, if anything: a metric, and two histories that never
+"""The evidence against a wrong permanent answer, if any: a metric, and two histories that never
 change.
 """
 
@@ -100,12 +100,12 @@ class Audited:
     delta: Fraction = Fraction(0)
 
     def truth(self, pair: tuple[int, int]) -> float:
-        """Return the least epsilon that holds for a pair of answers."""
+        """Return the smallest valid epsilon of a pair of answers."""
         return true_epsilon(self.laws[pair[0]], self.laws[pair[1]], self.delta)
 
     @cached_property
     def excess(self) -> float:
-        """By how much the true epsilon of any two answers exceeds the claim."""
+        """The excess of any two answers' true epsilon over the claim."""
         return max(map(self.truth, combinations(range(len(self.laws)), 2))) - self.claim.epsilon
 
 

@@ -25,7 +25,7 @@ Independence = Callable[[Cross, Inverse, Counts], float]
 """The p-value of a test of whether two questions are independent."""
 
 OfMembers = Callable[[Figures, Sequence[Label], int], Figures]
-"""Turns the shares of what was drawn from sets into how common it is to have each value."""
+"""Turns the shares of drawn members into the share of sets with each value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What proves the rows of the page to sign: for each row, wrong products that its tests refuse.
+"""The evidence for the rows of the page to sign: wrong products, each refused by a row's tests.
 
 A wrong product is the right one with a few words of one file replaced. It is a tree of links to
 everything else, so that all processes of a test run it: devices, collectors and relays.

@@ -153,9 +153,7 @@ class Account:
         self._require_no_errors()
 
     def close(self, number: int, close: Callable[[Window], None]) -> None:
-        """Have a window closed by a thread on this thread's host, which retries until that is
-        done.
-        """
+        """Close a window from a thread on this thread's host, which retries until it succeeds."""
         window = Window.parse(self.windows[number])
         thread = threading.Thread(target=self._kept, args=(self._close, window, close))
         self._threads.append(thread)
@@ -170,7 +168,7 @@ class Account:
         self._require_no_errors()
 
     def lost(self, counts: Counter[Cell], collector: str) -> dict[Cell, float]:
-        """Return what a collector acknowledged and is not counted, and when it was requested."""
+        """Return uploads that were acknowledged but not counted, and when they were requested."""
         return {
             cell: given.asked_s
             for cell, given in self.acknowledged.items()
@@ -178,12 +176,12 @@ class Account:
         }
 
     def twice(self, counts: Counter[Cell]) -> list[Cell]:
-        """Return what is counted twice, or counted although nobody was told that it is."""
+        """Return the uploads that are counted twice, or counted without an acknowledgement."""
         own = self.acknowledged.keys() | self.abandoned
         return [cell for cell, count in counts.items() if count > 1 or (count and cell not in own)]
 
     def shrunk(self, counts: Counter[Cell]) -> list[Cell]:
-        """Return the cells of which somebody read more than is counted."""
+        """Return the cells whose read counts exceed the final ones."""
         return [cell for cell, count in self._most_read.items() if count > counts[cell]]
 
     def changed(self, counts: Counter[Cell]) -> list[Cell]:

@@ -64,12 +64,12 @@ class Storage:
         return round(float(number) * {"KB": 1e3, "MB": 1e6, "GB": 1e9}[unit])
 
     def images(self) -> list[dict[str, Any]]:
-        """Return what is known of each image with a name."""
+        """Return the known facts about each image with a name."""
         listed: list[dict[str, Any]] = json.loads(self.buildah("images", "--json"))
         return [entry for entry in listed if entry.get("names")]
 
     def settings(self, image: str) -> dict[str, Any]:
-        """Return what an image says of itself, in Docker's words."""
+        """Return an image's configuration, in Docker's terms."""
         shown: dict[str, Any] = json.loads(self.buildah("inspect", "--type", "image", image))["Docker"]["config"]
         return shown
 

@@ -150,7 +150,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def failing_over_quickly(self) -> Iterator[None]:
-        """Let replicas take over soon from a master that does not answer."""
+        """Make replicas take over quickly from a master that does not answer."""
         self._set_timeout(QUICK_NODE_TIMEOUT_MS)
         try:
             yield

@@ -1,4 +1,4 @@
-"""What tests of the collector share: a registry, uploads for it, and instants."""
+"""The shared parts of collector tests: a registry, uploads for it, and instants."""
 
 from __future__ import annotations
 

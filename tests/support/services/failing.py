@@ -83,7 +83,7 @@ OF_CONNECTIONS: dict[str, Failing] = {
     "an untrusted certificate": (TLS, _untrusted, Failure.UNTRUSTED),
     "a server without TLS": (TLS, lambda: _saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"), Failure.TLS),
 }
-"""What happens to any client."""
+"""Failures that any client can meet."""
 
 OF_HTTP: dict[str, Failing] = {
     "another protocol": (PLAIN, lambda: _saying(b"220 mail.example.com ESMTP\r\n"), Failure.NOT_HTTP),

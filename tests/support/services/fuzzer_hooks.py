@@ -1,4 +1,4 @@
-"""What the contract fuzzer must know besides the document."""
+"""Facts that the contract fuzzer needs in addition to the document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a collector says of itself to Prometheus."""
+"""The metrics that a collector exposes to Prometheus."""
 
 from __future__ import annotations
 

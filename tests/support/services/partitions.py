@@ -154,7 +154,7 @@ def cut_off_from_the_cluster(at: Deployment) -> Iterator[None]:
 
 @contextlib.contextmanager
 def mute(at: Deployment) -> Iterator[None]:
-    """Let a master hear everybody while nobody hears it."""
+    """Cut a master's outgoing links only: it receives from all others."""
     master, replica = at.pair()
     name = at.host_of(master)
     at.network.set(CUT, [name], others(name))
@@ -165,7 +165,7 @@ def mute(at: Deployment) -> Iterator[None]:
 
 @contextlib.contextmanager
 def deaf(at: Deployment) -> Iterator[None]:
-    """Let a master hear none of the other nodes while they hear it."""
+    """Cut a master's incoming links from the other nodes: they still receive from it."""
     master, _ = at.pair()
     name = at.host_of(master)
     at.network.set(CUT, NODES, [name])

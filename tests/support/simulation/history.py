@@ -15,7 +15,7 @@ HOUR_S: Final = 3600
 
 
 class Fate(Enum):
-    """What the network does to a request and its answer."""
+    """The network's effect on a request and its answer."""
 
     ANSWERED = "answered"
     UNREACHED = "the request is lost"
@@ -76,7 +76,7 @@ ACTIONS: Final[dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]]] = {
     "stop": (1, lambda random: (random.choice(tuple(ANSWERS)), random.randrange(8))),
     "close": (1, lambda random: (random.randrange(16),)),
 }
-"""How often each step comes, and with what."""
+"""The frequency of each step, and its arguments."""
 
 _NAMES: Final = tuple(name for name, (weight, _) in ACTIONS.items() for _ in range(weight))
 

@@ -63,7 +63,7 @@ class Oracle:
                 raise BrokenPromiseError(f"device {number} is charged without consent")
 
     def departed(self, number: int, device: Device, upload: Upload) -> None:
-        """See what leaves: with consent, paid for, below every ceiling, and with one symbol."""
+        """Check an upload: with consent, paid for, below every ceiling, and with one symbol."""
         consent, news = self._consents[number], False
         for report in upload.reports:
             definition = definition_of(report.metric, report.edition)
@@ -82,7 +82,7 @@ class Oracle:
             raise BrokenPromiseError(f"device {number} has sent more than it was charged")
 
     def _spend(self, number: int, report: Report, definition: Metric) -> None:
-        """Add up what left, by the windows that reports name."""
+        """Add up the reports that left, by their windows."""
         spent, ceilings = self._spent[number], self._ceilings[number]
         day, month = _periods(report.window)
         for ceiling, period in (("lifetime", ""), ("per_window", day), ("per_month", month)):
