@@ -1,4 +1,4 @@
-"""What bulk reports cost the collector: batches of uploads of 4 reports, and of 256."""
+"""The cost of bulk reports to the collector: batches of uploads of 4 reports, and of 256."""
 
 from __future__ import annotations
 

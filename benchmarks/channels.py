@@ -1,4 +1,4 @@
-"""What the channels promise in numbers, measured: `python -m benchmarks.channels` prints it."""
+"""Measurements of the channels' promises: `python -m benchmarks.channels` prints it."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _uploads(threads: int) -> str:
 
 
 class _Round(NamedTuple):
-    """What was measured in a round.
+    """The measurements of a round.
 
     Attributes:
         done: QUANTILES of the seconds until requests, and writes, were done, by kind.

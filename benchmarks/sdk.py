@@ -1,4 +1,4 @@
-"""What the SDK costs its host: import, record, perturbation."""
+"""The cost of the SDK to its host: import, record, perturbation."""
 
 from __future__ import annotations
 

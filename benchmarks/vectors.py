@@ -42,7 +42,7 @@ LIMITS = ((512, 4096, 1.02), (128, 256, 1.05))
 """The wanted ratio by dimension."""
 
 FARTHEST = 4
-"""Of 30 normal numbers, one is beyond this many standard errors in one run of 500."""
+"""The standard errors that one of 30 normal numbers exceeds in one run of 500."""
 
 DAY = "2026-11-23"
 GRACE_S = 86_400

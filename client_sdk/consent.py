@@ -63,7 +63,7 @@ Prompt = Callable[[tuple[str, ...], tuple[str, ...]], bool | AbstractSet[str] | 
 
 
 class Choice(NamedTuple):
-    """What the user chose, and what they were told when they did.
+    """The user's choice, and the terms that they were shown.
 
     Attributes:
         consent: True, False or a set of purposes.
@@ -84,7 +84,7 @@ class Choice(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What a user agrees to with a question; a lower cost is covered, too.
+    """The terms of a question that a user agrees to; a lower cost is covered, too.
 
     Attributes:
         meaning: a digest of what is asked, why, how often, and under which purposes.

@@ -39,7 +39,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Role(StrEnum):
-    """What a key is for: to report, to read tallies, or to forward other people's uploads."""
+    """The purpose of a key: to report, to read tallies, or to forward other people's uploads."""
 
     UPLOAD = "upload"
     READ = "read"
@@ -48,7 +48,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessKey:
-    """What the holder of one secret may do.
+    """The permissions of the holder of one secret.
 
     Attributes:
         name: the holder's name; several keys may have the same.

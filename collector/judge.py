@@ -71,7 +71,7 @@ class Allowance(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What happens to an upload that the store has not seen before.
+    """The treatment of an upload that the store has not seen before.
 
     Attributes:
         upload: the upload's id.

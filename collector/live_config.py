@@ -187,7 +187,7 @@ def require_as_closed(served: Access, new: Access) -> None:
     An operator who intends that can restart. A mistake is noticed before it has an effect.
 
     Raises:
-        ConfigError: if they would; the message says how to open uploads on purpose.
+        ConfigError: if they would open them; the message says how to do so on purpose.
 
     """
     if new.uploads_are_open and not served.uploads_are_open:

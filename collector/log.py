@@ -1,4 +1,4 @@
-"""What a collector and its workers log: lines on standard error, for people or for programs.
+"""The log of a collector and its workers: lines on standard error, for people or programs.
 
 A line describes the service, never an upload: it contains no address, no value, no secret, no
 upload id, and no time at which an upload arrived. The message of an exception might contain any of

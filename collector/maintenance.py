@@ -1,4 +1,4 @@
-"""What happens by the clock: windows close, and the append-only file is rewritten.
+"""The work that the clock triggers: windows close, and the append-only file is rewritten.
 
 It runs in every collector; several may run it on one store.
 """

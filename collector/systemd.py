@@ -1,4 +1,4 @@
-"""What the service tells systemd: sd_notify, see its manual page.
+"""Notifications to systemd; see the manual page of sd_notify.
 
 Only the main process sends messages: systemd ignores others. Without a manager it sends none.
 """

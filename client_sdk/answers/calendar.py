@@ -35,7 +35,7 @@ class EndedCount(NamedTuple):
 
 
 class Due(NamedTuple):
-    """What is due at an instant.
+    """The work that is due at an instant.
 
     Attributes:
         windows: the windows that have begun, whose slots are paid for once, in this order.

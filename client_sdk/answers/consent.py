@@ -1,4 +1,4 @@
-"""What the user has agreed to: everything, nothing, or some purposes.
+"""The extent of the user's consent: everything, nothing, or some purposes.
 
 A set of purposes covers the questions whose purposes are all in it. A question without a purpose
 is covered only by an agreement to everything, because it has no purpose to agree to.

@@ -1,4 +1,4 @@
-"""What becomes due without an answer: slots when a window begins, and counts when it has ended.
+"""Work that is due without an answer: slots when a window begins, and counts when it has ended.
 
 A slot is a charge that is made because its window began, whether or not anything is recorded in it.
 A metric with a slot is paid for when its window begins. If the metric is filled in, the slot gets
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Dues:
-    """Does what is due by the calendar, within a transaction of the ledger.
+    """Does the work that the calendar makes due, within a transaction of the ledger.
 
     Attributes:
         looks_ahead: whether anything can become due by the calendar alone, without being recorded.

@@ -48,7 +48,7 @@ TWO_DIGITS: Final = 10
 """Odds above it are printed without a decimal."""
 
 TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
-"""What the existence of a report reveals, by the method that takes answers; part of a key."""
+"""The part of a key for what a report's existence reveals, by the method that takes answers."""
 
 WIDTH: Final = 80
 """The columns of a paragraph."""

@@ -47,7 +47,7 @@ class LineProblem(NamedTuple):
 
 
 class UploadVerdict(NamedTuple):
-    """What became of one upload of a batch.
+    """The outcome of one upload of a batch.
 
     Attributes:
         upload: the upload's id.

@@ -230,8 +230,8 @@ class Analysis(ABC, Generic[K]):
         """Return the minimum variance per report that fresh noise adds to the means of groups.
 
         Args:
-            shares: of the groups, above 0.
-            means: of the groups, on a scale from 0 to 1.
+            shares: the shares of the groups, above 0.
+            means: the means of the groups, on a scale from 0 to 1.
 
         """
         return np.zeros_like(means)

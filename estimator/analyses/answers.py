@@ -67,7 +67,7 @@ class OneSymbol(Analysis[K]):
         """Yield the shares, the mean, or both, of each tally.
 
         Args:
-            counts: of each symbol, shape (tallies, m).
+            counts: the count of each symbol, shape (tallies, m).
             reports: n, their sum, at least 1, shape (tallies, 1).
             family: the number of intervals of each tally that must be valid simultaneously.
 
@@ -380,8 +380,8 @@ def rounding(laws: Sequence[InputLaw], inputs: int) -> Sampler:
     """Return a function that draws the inputs of devices from their answers.
 
     Args:
-        laws: of the answers that devices give.
-        inputs: of the channel.
+        laws: the laws of the answers that devices give.
+        inputs: the inputs of the channel.
 
     """
     longest = max(map(len, laws), default=0)
@@ -404,9 +404,9 @@ def shares_of(
     """Yield the shares of inputs in each tally.
 
     Args:
-        labels: of the inputs.
-        inverse: of their channel.
-        counts: of each symbol, shape (tallies, m).
+        labels: the labels of the inputs.
+        inverse: the inverse of their channel.
+        counts: the count of each symbol, shape (tallies, m).
         reports: n, their sum, at least 1, shape (tallies, 1).
         family: the number of intervals of each tally that must be valid simultaneously.
 

@@ -78,7 +78,7 @@ def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, repor
     Args:
         ends: the ends of the requested range.
         people: the distribution of their answers.
-        decoder: of the mean.
+        decoder: the decoder of the mean.
         reports: the expected number in a window.
 
     """

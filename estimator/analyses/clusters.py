@@ -83,7 +83,7 @@ def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clu
 
     Args:
         histogram: its bins, and the law of the mechanism given each bin.
-        counts: of each symbol, shape (symbols,).
+        counts: the count of each symbol, shape (symbols,).
         fit: the histograms fitted to the tally.
 
     """
@@ -117,8 +117,8 @@ def clusters_of_values(
     Args:
         points: the coordinates of the answers, shape (k, d); None if they have none.
         labels: the answers.
-        inverse: of the channel.
-        counts: of each symbol, shape (m,).
+        inverse: the inverse of the channel.
+        counts: the count of each symbol, shape (m,).
         likeliest: the maximum-likelihood shares of its inputs, shape (k,).
 
     Returns:
@@ -153,9 +153,9 @@ class Values:
     """Answers that are values: limits of the total share and the mean position of some of them.
 
     Attributes:
-        inverse: of the channel.
+        inverse: the inverse of the channel.
         size: the number of values, k.
-        counts: of each symbol, shape (m,).
+        counts: the count of each symbol, shape (m,).
 
     """
 
@@ -276,7 +276,7 @@ def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
 
     Args:
         apart: the distances of all points, shape (points, points).
-        weights: of the points, shape (points,).
+        weights: the weights of the points, shape (points,).
         members: the cluster of each point, shape (points,).
 
     """

@@ -314,10 +314,10 @@ def distribution_of(  # noqa: PLR0913 what a distribution is made of
 
     Args:
         histogram: its bins, and the law of the mechanism given each bin.
-        counts: of each symbol, shape (symbols,).
+        counts: the count of each symbol, shape (symbols,).
         fit: the histograms fitted to the tally; None without reports.
         ranges: the ends of further ranges, on the scale of the domain.
-        unit: of the number.
+        unit: the unit of the number.
         simultaneous: whether all intervals must be valid simultaneously, at 95%.
 
     """

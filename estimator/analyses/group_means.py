@@ -189,8 +189,8 @@ def group_shares(
 
     Args:
         kind: the groups and the number.
-        inverse: of the channel.
-        counts: of each symbol, shape (tallies, m).
+        inverse: the inverse of the channel.
+        counts: the count of each symbol, shape (tallies, m).
         reports: n, their sum, at least 1, shape (tallies, 1).
         family: the number of intervals of each tally that must be valid simultaneously.
 
@@ -212,9 +212,9 @@ def group_means(
 
     Args:
         kind: the groups and the number.
-        inverse: of the channel.
-        counts: of each symbol of one tally, shape (m,), at least one above 0.
-        unit: of the number.
+        inverse: the inverse of the channel.
+        counts: the count of each symbol of one tally, shape (m,), at least one above 0.
+        unit: the unit of the number.
         family: the number of intervals that must be valid simultaneously.
 
     """

@@ -110,7 +110,7 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
 
     Args:
         of_symbols: the unbiased score of each symbol.
-        counts: of each symbol, shape (tallies, m).
+        counts: the count of each symbol, shape (tallies, m).
         reports: n, their sum, at least 1, shape (tallies, 1).
         family: the number of intervals that must be valid simultaneously.
 

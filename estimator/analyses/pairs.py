@@ -104,8 +104,8 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
 
     Args:
         cross: the two questions.
-        shares: of the pairs, unbiased, shape (k,).
-        covariance: of the shares, shape (k, k).
+        shares: the shares of the pairs, unbiased, shape (k,).
+        covariance: the covariance of the shares, shape (k, k).
         sample: the tally.
         family: the number of intervals that must be valid simultaneously.
 
@@ -200,8 +200,9 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
     """Return how often a random yes is at a higher step than a random no; half of the ties count.
 
     Args:
-        shares: of the pairs, unbiased, with steps rising and no before yes, shape (2 steps,).
-        covariance: of the shares, shape (2 steps, 2 steps).
+        shares: the shares of the pairs, unbiased, with steps rising and no before yes, shape (2
+            steps,).
+        covariance: the covariance of the shares, shape (2 steps, 2 steps).
         sample: the tally.
         z: half-width of a normal interval, in standard errors. Infinite with too few reports.
 

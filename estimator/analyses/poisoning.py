@@ -85,7 +85,7 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
 
     Args:
         channel: the channel of the reports.
-        counts: of each symbol, shape (m,), at least one above 0.
+        counts: the count of each symbol, shape (m,), at least one above 0.
 
     """
     reports = int(counts.sum())
@@ -117,7 +117,7 @@ def _log_chance(statistic: float, symbols: int) -> float:
 def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
     """Yield, for each tally drawn from a law, whether its statistic is as large as the given one.
 
-    Many are fitted at once, but only a few while the test may still end early.
+    Tallies are fitted in batches, which are small while the test may still end early.
     """
     generator, first = np.random.default_rng(SEED), 0
     at_once = max(1, min(AT_ONCE, NUMBERS_AT_ONCE // channel.symbols))
@@ -142,7 +142,7 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
 
     Args:
         channel: the channel of the reports.
-        counts: of each symbol, shape (..., m), at least one above 0 in each tally.
+        counts: the count of each symbol, shape (..., m), at least one above 0 in each tally.
 
     """
     if _is_on_grid(channel):
@@ -188,9 +188,9 @@ def fakes_of(
     """Return what made-up reports could have done to a tally.
 
     Args:
-        channel: of the question.
+        channel: the channel of the question.
         extremes: the smallest and largest score of a report for each figure.
-        counts: of each symbol, shape (m,), at least one above 0.
+        counts: the count of each symbol, shape (m,), at least one above 0.
         groups: the estimated shares, the mean, or both in this order.
         fraction: the assumed fraction of made-up reports.
 
@@ -221,9 +221,9 @@ def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDA
     A tally that is indistinguishable from one at exactly that distance counts as this far.
 
     Args:
-        law: of the symbols given each input.
+        law: the law of the symbols given each input.
         inputs: the number of inputs.
-        counts: of each symbol, shape (tallies, symbols), with the same sum in each tally.
+        counts: the count of each symbol, shape (tallies, symbols), with the same sum in each tally.
         distance: twice a log-likelihood ratio.
 
     """

@@ -48,8 +48,8 @@ class Sample:
     """The scores of the reports of a tally.
 
     Attributes:
-        scores: of each share for each symbol, shape (k, m).
-        counts: of each symbol, shape (m,).
+        scores: the score of each share for each symbol, shape (k, m).
+        counts: the count of each symbol, shape (m,).
 
     """
 
@@ -74,7 +74,7 @@ class Sample:
         population on the simplex nearest to the estimate.
 
         Args:
-            inverse: of the channel.
+            inverse: the inverse of the channel.
 
         """
         law = inverse.symbol_law(nearest_shares(inverse.shares(self.counts, self.reports)))
@@ -97,9 +97,9 @@ class Ratios:
 
     Attributes:
         pairs: shape (groups, outcomes).
-        sums: of the groups, shape (groups,).
+        sums: the sums of the groups, shape (groups,).
         of_pairs: covariance of the pairs, shape (groups, outcomes, groups, outcomes).
-        of_sums: of the groups, shape (groups, groups).
+        of_sums: the covariances of the sums, shape (groups, groups).
         of_both: of pairs and groups, shape (groups, outcomes, groups).
         widening: the factors of the distances from each ratio down and up to the ends of Fieller's
             interval, at least 1, shape (2, groups, outcomes).

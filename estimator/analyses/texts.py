@@ -36,7 +36,7 @@ def sampled_texts(
         kind: the question.
         channel: its channel.
         devices: the number of devices that report each text, keyed by the text's integer.
-        generator: of the chances.
+        generator: the source of random numbers.
 
     """
     weights = np.array(channel.weights)

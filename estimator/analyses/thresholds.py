@@ -135,7 +135,7 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
     """Return the indices of the ends around a quantile: 0, those of the thresholds, and T + 1.
 
     Args:
-        lows: of the intervals of the shares above, shape (T,).
+        lows: the lower ends of the intervals of the shares above, shape (T,).
         highs: likewise.
         rest: the share of the answers beyond the quantile.
 

@@ -57,7 +57,7 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
         channel: with the rotations of a window.
         vectors: the vectors that devices encode, in whole numbers, shape (vectors, D).
         counts: the number of devices with each vector, shape (vectors,).
-        generator: of the chances.
+        generator: the source of random numbers.
 
     """
     axes, others = 2 * channel.dimension, 2 * channel.dimension - channel.favoured
@@ -130,8 +130,8 @@ class VectorMean:
         coordinates: the unbiased estimates, shape (d,).
         deviations: the deviation of each block's sum, as a part of the mean, shape (blocks, d).
         noise: the standard error of the mechanism in a random direction.
-        reports: of the tally. Below `EXACT_BELOW` they do not show how people differ; intervals are
-            unbounded.
+        reports: the number of reports in the tally. Below `EXACT_BELOW` they do not show how people
+            differ; intervals are unbounded.
 
     """
 
@@ -297,7 +297,7 @@ def even_test(reports: Counts) -> RangeTest:
     """Test whether chance explains the numbers of reports of evenly drawn parts (Pearson 1900).
 
     Args:
-        reports: of each part, shape (parts,).
+        reports: the number of reports in each part, shape (parts,).
 
     """
     expected = float(reports.mean())

@@ -226,7 +226,7 @@ class WalkedShape(NamedTuple):
     Attributes:
         answers: maps a question, the walked inputs, and whether all inputs are walked, to answers.
         coins: how many coins it takes to turn an answer into an input.
-        is_slow: whether encoding is in exact fractions, so that not all answers are reported.
+        is_slow: whether encoding uses exact fractions, in which case only some answers are tried.
         sets: how many sets a user can have; 0 for other answers.
 
     """

@@ -67,7 +67,7 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
         others: how often it was observed after the other.
         n: the number of observations of each answer.
         level: the probability with which each bound may fail.
-        delta: of the claim.
+        delta: the delta of the claim.
 
     """
     certain = lower_bound(successes, n, level) - delta
@@ -84,8 +84,8 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
         successes: how often the event was observed after one answer.
         n: the number of observations of each answer.
         level: the probability with which each bound may fail.
-        epsilon: of the claim.
-        delta: of the claim.
+        epsilon: the epsilon of the claim.
+        delta: the delta of the claim.
 
     Returns:
         The excess. None if n observations cannot prove any.

@@ -205,7 +205,7 @@ class ExactAudit:
     """The outcome of an exact audit.
 
     Attributes:
-        proofs: of every step of every metric.
+        proofs: one proof for every step of every metric.
 
     """
 

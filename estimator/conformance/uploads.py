@@ -27,7 +27,7 @@ ReportKey = tuple[str, str, str]
 
 
 class Arrived(NamedTuple):
-    """What arrived between two steps of a history.
+    """The uploads that arrived between two steps of a history.
 
     Attributes:
         sent: the reports that were sent for the first time, such as ``theme 2026-11-18``.

@@ -93,7 +93,8 @@ class LeastSquares:
         block: the law.
         shifts: which symbols contain which values.
         weights: the transforms of the weights, shape (j, k // 2 + 1).
-        mean_squares: of a report's score for a value, by the distance of the answer, shape (k,).
+        mean_squares: the mean squares of a report's score for a value, by the distance of the
+            answer, shape (k,).
         own: the probability that a block contains the sender's answer.
         other_least: the probability that it contains another value, at the distance where it is
             smallest.

@@ -122,7 +122,7 @@ class Inverse(ChannelLaw, Protocol):
         It may lie outside 0..1 and is never clipped, because clipping would bias it.
 
         Args:
-            counts: of each symbol, shape (..., m).
+            counts: the count of each symbol, shape (..., m).
             reports: n, their sum, at least 1.
 
         """

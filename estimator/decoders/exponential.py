@@ -25,7 +25,8 @@ class TableInverse:
     Attributes:
         law: the probability of each symbol given each input, shape (k, m).
         decoder: the score of each symbol for each share, shape (k, m).
-        mean_squares: of the score for the column's share given the row's input, shape (k, k).
+        mean_squares: the mean squares of the score for the column's share given the row's input,
+            shape (k, k).
 
     """
 

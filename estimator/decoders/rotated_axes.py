@@ -42,7 +42,7 @@ def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
 
     Args:
         channel: the channel of the tally's window.
-        counts: of each symbol, or its probability, shape (B * 2D,).
+        counts: the count of each symbol, or its probability, shape (B * 2D,).
 
     """
     of_blocks = np.zeros((min(BLOCKS, channel.rotations), channel.dimension))

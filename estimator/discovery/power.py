@@ -61,9 +61,9 @@ class Power:
         """Return the probability that a text with a given share is found and confirmed.
 
         Args:
-            share: of the people who have it, above 0.
+            share: the share of the people who have it, above 0.
             letters: the number of letters of the text, at least 0.
-            reports: of the tally.
+            reports: the number of reports in the tally.
 
         """
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)

@@ -271,7 +271,7 @@ class GroupTables:
     """The tally of a grouped geometry, separately inverted for each group.
 
     Attributes:
-        reports: of each group, shape (groups,).
+        reports: the number of reports in each group, shape (groups,).
         supported: the reports of each group that support each cell, shape (groups, cells).
         support: the two probabilities of support.
 

@@ -42,7 +42,7 @@ class Texts:
     """The texts of a tally.
 
     Attributes:
-        shares: of each text; for texts that were found, the most common first.
+        shares: the share of each text; for texts that were found, the most common first.
         unclear: texts about which the groups contradict each other. Unless an analyst named them,
             they are not in ``shares``.
         candidates: the number of texts that were tested.

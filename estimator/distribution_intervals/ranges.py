@@ -100,7 +100,7 @@ def limits_of(
 
     Args:
         law: the law of the channel.
-        counts: of each symbol, shape (m,), at least one above 0.
+        counts: the count of each symbol, shape (m,), at least one above 0.
         scores: shape (m, f).
         family: the number of intervals that must be valid simultaneously.
         is_share: whether the expectation given any answer lies within 0..1, not within -1..1.
@@ -124,9 +124,9 @@ def limits(  # noqa: PLR0913 what is known of the scores, and of the interval
     plus p (1 - p): a tally of few reports may contain none with a rare answer.
 
     Args:
-        means: of the scores over the reports.
-        variances: of the scores over the reports.
-        noise: of the scores.
+        means: the means of the scores over the reports.
+        variances: the variances of the scores over the reports.
+        noise: the noise of the scores.
         reports: n, at least 1.
         family: the number of intervals that must be valid simultaneously.
         is_share: whether the expectation given any answer lies within 0..1, not within -1..1.
@@ -198,7 +198,7 @@ class Side:
         starts: where a range begins, from 0 to k.
         stops: where it ends, from 0 to k.
         beyond: its cells beyond the last point, where F is 1. (Before the first point, F is 0.)
-        noise: of the score for the mean over the range.
+        noise: the noise of the score for the mean over the range.
 
     """
 
@@ -288,7 +288,7 @@ def joint_tests(integrals: Floats, law: Floats) -> float:
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
-        law: of the symbols of evenly spread answers, shape (m,). Others change little.
+        law: the law of the symbols of evenly spread answers, shape (m,). Others change little.
 
     """
     within = integrals[:, WIDTHS[integrals.shape[1] > WIDTHS]]
@@ -306,8 +306,8 @@ class Seen:
     Attributes:
         fitted: the mean of F over each range if the fitted histogram were true.
         means: the unbiased estimate.
-        variances: of a report's score.
-        noise: of the scores.
+        variances: the variances of a report's score.
+        noise: the noise of the scores.
         errors: the standard errors, above 0.
 
     """
@@ -350,7 +350,7 @@ class TallyRanges:
 
         Args:
             histogram: its bins, and the law of the mechanism given each bin.
-            counts: of each symbol, shape (symbols,).
+            counts: the count of each symbol, shape (symbols,).
             smoothed: the fitted shares of the bins, used to choose ranges, shape (bins,).
 
         """

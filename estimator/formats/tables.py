@@ -141,7 +141,7 @@ TYPES: Final[dict[str, type]] = {
 
 
 class Cells(NamedTuple):
-    """What differs between the rows of a tally."""
+    """The columns that differ between the rows of a tally."""
 
     statistic: str
     value: str | None

@@ -134,7 +134,7 @@ class Histogram:
         Answers are spread evenly over each bin.
 
         Args:
-            shares: of the bins, shape (bins,).
+            shares: the shares of the bins, shape (bins,).
             answers: within the range, shape (answers,).
 
         """
@@ -223,7 +223,8 @@ def shares_of(
 
     Args:
         histogram: its bins, and the law of the mechanism given each bin.
-        frequencies: of the symbols, which add up to 1; several tallies are estimated together.
+        frequencies: the frequencies of the symbols, which add up to 1; several tallies are
+            estimated together.
         smooth: whether to smooth the shares after each step.
         start: shares near the solution, if any are known; otherwise all bins start equal.
 

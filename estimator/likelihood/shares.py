@@ -93,7 +93,7 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
 
     Args:
         operators: the channel's law.
-        counts: of each symbol, shape (..., m), at least one above 0 in each tally.
+        counts: the count of each symbol, shape (..., m), at least one above 0 in each tally.
         start: shares on the simplex, shape (..., k).
 
     """
@@ -111,7 +111,7 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
 
 
 def slack(inputs: int, reports: int | Counts) -> Floats:
-    """Return the permitted distance of a climb's end below the maximum log-likelihood.
+    """Return how far below the maximum log-likelihood a climb may end.
 
     Args:
         inputs: the number of shares.
@@ -222,8 +222,8 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
     """Return the likeliest shares, shape (..., k).
 
     Args:
-        inverse: of the channel.
-        counts: of each symbol, shape (..., m), at least one above 0 in each tally.
+        inverse: the inverse of the channel.
+        counts: the count of each symbol, shape (..., m), at least one above 0 in each tally.
 
     """
     if isinstance(inverse, Support):

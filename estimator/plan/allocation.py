@@ -153,7 +153,7 @@ def allocate(
         target_errors: for each metric, the standard error that is its target. Other metrics keep
             their epsilon.
         devices: the number of devices.
-        name: of the registry's file, for the patch.
+        name: the name of the registry's file, for the patch.
 
     Raises:
         PlanError: if the total is above the ceiling, or nothing can be allocated.

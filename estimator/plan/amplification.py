@@ -1,4 +1,4 @@
-"""What a published tally reveals about one report, if not only the device is trusted.
+"""The privacy loss of one report from a published tally, if not only the device is trusted.
 
 By itself a report is (local epsilon)-private against any reader. If the holder of the reports
 publishes only the tally of a closed window, the report also hides among the others in that tally:
@@ -109,7 +109,7 @@ def shuffled_delta(reports: int, blanket: Blanket, epsilon: float, *, dishonest:
     Args:
         reports: as for `shuffled_epsilon`.
         blanket: as for `shuffled_epsilon`.
-        epsilon: of the tally, at least 0.
+        epsilon: the epsilon of the tally, at least 0.
         dishonest: as for `shuffled_epsilon`.
         tail: a probability cut off on each side of a sum over all reports, and added to delta.
 
@@ -135,7 +135,7 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
 
     Args:
         tallies: the number of honest reports and the blanket of each.
-        delta: of all of them together.
+        delta: the delta of all of them together.
 
     """
     parts = [shuffled_epsilon(reports, blanket, delta / len(tallies) / ROUNDING) for reports, blanket in tallies]
@@ -151,8 +151,8 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
     does not depend on its answers: given their number, those who took part are a random subset.
 
     Args:
-        epsilon: of the tally of those who took part.
-        delta: of that tally.
+        epsilon: the epsilon of the tally of those who took part.
+        delta: the delta of that tally.
         rate: the number of those who took part over that of all who tossed the coin, from 0 to 1;
             approximately the coin's bias.
 
@@ -202,7 +202,7 @@ def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | N
 
     Args:
         tallies: the metric and the number of reports of each.
-        delta: of all of them together.
+        delta: the delta of all of them together.
 
     Returns:
         The epsilon, or None if the channels' own deltas use up the given one.

@@ -192,7 +192,7 @@ UNDERFLOW = 2.0**-1000
 
 @dataclass(frozen=True, slots=True)
 class Blanket:
-    """What one report of a channel reveals, for the worst pair of answers.
+    """The privacy loss from one report of a channel, for the worst pair of answers.
 
     Attributes:
         local_epsilon: lambda, above 0.

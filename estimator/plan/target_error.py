@@ -59,7 +59,7 @@ def reports_needed(variance: float, error: float) -> int:
     """Return how many reports bring the standard error down to a target.
 
     Args:
-        variance: of one report.
+        variance: the variance of one report.
         error: the target.
 
     """

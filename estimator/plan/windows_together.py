@@ -76,7 +76,7 @@ class SeenChange(Record, frozen=True):
 
 
 class Variances:
-    """What one report adds to the variance of a figure, on a range of length 1."""
+    """The contribution of one report to the variance of a figure, on a range of length 1."""
 
     def __init__(self, analysis: Analysis[Any], worst: float) -> None:
         """Divide the variance in the worst population, a square of the range, into its parts."""
@@ -145,8 +145,8 @@ def seen_changes(
     A period is left out if it and as many windows before it are more than are paid for.
 
     Args:
-        analysis: of the question.
-        reports: of each window.
+        analysis: the analysis of the question.
+        reports: the number of reports in each window.
         comparisons: the number of figures, with equal weight, among which the level is divided.
         paid: the number of windows in which this many reports are expected. None if all of them.
 

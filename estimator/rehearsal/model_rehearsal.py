@@ -176,10 +176,10 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
     """Return a tally of devices by the exact law of a model's mechanism.
 
     Args:
-        metric: of kind model.
+        metric: a metric of kind model.
         encoded: the encoded answers of each row, shape (rows, inputs).
         counts: the number of devices with each row, shape (rows,).
-        generator: of the chances.
+        generator: the source of random numbers.
 
     """
     window = Window.at(metric.window, UNIX_EPOCH_S)

@@ -236,7 +236,8 @@ class Population:
         """Return the mean of each group's numbers; NaN for a group without any device.
 
         Args:
-            weights: of the answers, which are pairs of group and number, shape (len(answers),).
+            weights: the weights of the answers, which are pairs of group and number, shape
+                (len(answers),).
             groups: the groups in the requested order.
 
         """

@@ -196,7 +196,8 @@ def rehearse(  # noqa: PLR0913 what a rehearsal is made of
 
     Args:
         truth: the true answers.
-        seed: of all randomness. The same seed gives the same result with the same version of numpy.
+        seed: the seed of all randomness. The same seed gives the same result with the same version
+            of numpy.
         rounds: how often everything is redrawn to measure coverage.
         ranges: ranges of numbers whose shares are requested: the metric, the start and the end.
         after_round: called after each round of each population.

@@ -126,7 +126,8 @@ def percent(
         value: the estimate, as a fraction of 1; it may lie outside 0 to 1. None if it is unknown.
         low: the lower end of its interval.
         high: the upper end.
-        standard_error: of the estimate. Without one, the interval's length decides the digits.
+        standard_error: the standard error of the estimate. Without one, the interval's length
+            decides the digits.
         figures: how many figures of the error are shown.
 
     """
@@ -150,7 +151,8 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
         value: the estimate. None if it is unknown.
         low: the lower end of its interval.
         high: the upper end.
-        standard_error: of the estimate. Without one, the interval's length decides the digits.
+        standard_error: the standard error of the estimate. Without one, the interval's length
+            decides the digits.
         unit: the name of the unit; empty if there is none.
         figures: how many figures of the error are shown.
         possible: the least and the greatest possible number. None if they are unknown.
@@ -169,7 +171,8 @@ def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str 
         size: not below 0.
         figures: how many of its figures are shown.
         power: the power of ten: 2 for a share in percent, which is shown in whole points or finer.
-        direction: of the rounding; by default upwards, because the size is an upper bound.
+        direction: the direction of the rounding; by default upwards, because the size is an upper
+            bound.
 
     """
     places = digits_for(size, figures) - power if size > 0 else 0
@@ -300,12 +303,12 @@ class Unit:
 
     @property
     def suffix(self) -> str:
-        """What follows the number."""
+        """The suffix of the number."""
         return _behind(self.name)
 
     @property
     def of_difference(self) -> str:
-        """What follows a difference."""
+        """The suffix of a difference."""
         return _behind(self.difference)
 
     def rounded(self, figure: Estimate, figures: int = FIGURES) -> Rounded:

@@ -72,7 +72,7 @@ class Alert:
 
 
 class JudgedAlert(Record, frozen=True):
-    """What came of an alert in one window: a line of JSON."""
+    """The outcome of an alert in one window: a line of JSON."""
 
     metric: Annotated[str, says("the name.")]
     window: Annotated[str, says("the name of the window; of a change, the last one.")]

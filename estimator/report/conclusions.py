@@ -1,4 +1,4 @@
-"""What a person reads first: the windows and values to show, and the conclusions they allow.
+"""The first things to show: the windows and values, and the conclusions that they allow.
 
 The p-values of differences between groups are corrected for all comparisons in the last windows of
 all questions, those in the windows before for all comparisons in them, and so on. The conclusions

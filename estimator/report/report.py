@@ -252,7 +252,7 @@ def with_central(
     """Return the estimates with the privacy loss by their tallies at a delta.
 
     Args:
-        estimated: of questions and strata.
+        estimated: the estimates of questions and strata.
         metrics: the definitions of questions and strata.
         registry: the definitions of the questions alone.
         delta: the delta of each tally.
@@ -269,7 +269,7 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
     """Return the joint privacy loss by the closed tallies of each window.
 
     Args:
-        estimated: of questions and strata.
+        estimated: the estimates of questions and strata.
         registry: the definitions of the questions alone.
         delta: the delta of all tallies of a window.
 

@@ -295,9 +295,9 @@ def with_participation(
     """Return estimates with the number of participating devices, and the bounds on request.
 
     Args:
-        estimates: of the registry's questions and of their strata, which have no bounds: a
-            stratum's number of installations is unknown. If apps of several releases answered, only
-            a question that all of them ask alike reveals the number of devices.
+        estimates: the estimates of the registry's questions and of their strata, which have no
+            bounds: a stratum's number of installations is unknown. If apps of several releases
+            answered, only a question that all of them ask alike reveals the number of devices.
         registry: the registry before its strata are taken apart.
         request: the number of installations, and the share of asked devices if known.
 

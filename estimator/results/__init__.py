@@ -1,1 +1,1 @@
-"""What is known, as frozen data. Nothing here computes or formats."""
+"""The results of estimation, as frozen data. Nothing here computes or formats."""

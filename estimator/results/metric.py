@@ -187,7 +187,7 @@ class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):
 
 
 class Composed(Record, frozen=True):
-    """What the closed tallies of one window reveal together."""
+    """The joint privacy loss from the closed tallies of one window."""
 
     window: Annotated[str, says("the name.")]
     tallies: Annotated[

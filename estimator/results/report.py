@@ -160,7 +160,7 @@ class Change(Figure, frozen=True, kw_only=True):
 
 
 class Changes(Tested, frozen=True, kw_only=True):
-    """What changed in the answers to one question: the last window minus the first, and more."""
+    """The changes in the answers to one question: the last window minus the first, and more."""
 
     metric: Annotated[str, says("the name.")]
     edition: Annotated[str, says("12 hex digits that identify the meaning of the reports.")]
@@ -231,7 +231,7 @@ class Precision(Record, frozen=True):
 
 
 class Highlight(Record, frozen=True, kw_only=True):
-    """What a page or a table shows first about one question."""
+    """The first things that a page or a table shows about one question."""
 
     shown: Annotated[
         MetricEstimate,

@@ -97,7 +97,7 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
     Args:
         counts: each from 0 to ``reports``.
         reports: n.
-        chance: of each success.
+        chance: the chance of each success.
 
     """
     successes = np.maximum(counts, 1)
@@ -172,7 +172,7 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
 
     Args:
         successes: the number of successes.
-        probability: of one success, above 0 and at most 1.
+        probability: the probability of one success, above 0 and at most 1.
         miss: the probability of missing to one side, above 0.
 
     """

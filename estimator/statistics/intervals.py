@@ -264,7 +264,7 @@ def at_most(count: int, reports: int, probability: float) -> float:
     Args:
         count: a small count, or -1 for the impossible event.
         reports: n.
-        probability: of one success, below 1.
+        probability: the probability of one success, below 1.
 
     """
     odds = probability / (1 - probability)

@@ -25,7 +25,7 @@ def run(*words: str) -> None:
 
 
 def test_the_style_of_an_export_is_recorded() -> None:
-    """What the app records is what it should."""
+    """The app records the right answers."""
     with answers(consent=True) as recorded:
         run("add", "milk")
         run("export", "--style", "markdown")

@@ -29,7 +29,7 @@ PEOPLE: Final = HERE.parent / "health" / "health.csv"
 METRIC: Final = "gradient_1"
 
 FIRST_THETA: Final = [-4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-"""What the first release ships: nothing is known but that few are limited."""
+"""The parameters of the first release, which only knows that few are limited."""
 
 STEP: Final = 8.0
 

@@ -1,4 +1,4 @@
-"""What Python says and stores, for the tests of the TypeScript SDK, which must do the same.
+"""Python's output and storage, for tests of the TypeScript SDK, which must do the same.
 
 ``python -m tests.support.typescript FOLDER`` writes ``said.json``: what Python says to users, and
 ``choices.json``: what Python stores and says of choices.
@@ -23,7 +23,7 @@ from client_sdk.results import SUPPRESSED, Consent, Decision, Rule
 from tests.support.vectors import vectors
 
 SYMBOLS = 12
-"""Of each question, as many symbols are said in words, spread over all."""
+"""The number of symbols of each question that are put into words, spread over all."""
 
 
 def said() -> dict[str, Any]:
@@ -56,7 +56,7 @@ CONSENTS: dict[Rule, tuple[Consent, ...]] = {
     Rule.CHOICE: (True, False, frozenset({"usage", "crashes"})),
     Rule.UNDECIDED: (False,),
 }
-"""What a rule may decide; the others suppress."""
+"""The possible decisions of a rule; the others suppress."""
 
 
 def choices() -> dict[str, Any]:

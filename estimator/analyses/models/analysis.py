@@ -53,7 +53,7 @@ def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float
     """Return the maximum distance of the coefficients from those of any mean within a length.
 
     Args:
-        moments: of the tally.
+        moments: the moments of the tally.
         ridge: the regression fitted to them.
         noise: s, with which it was fitted.
         length: r, of the vectors with their weights.

@@ -83,9 +83,9 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
     """Yield the shares of each feature that was reported.
 
     Args:
-        features: of the model.
+        features: the features of the model.
         channel: a channel for each.
-        counts: of each symbol, shape (m,).
+        counts: the count of each symbol, shape (m,).
 
     """
     parts = np.split(counts, channel.firsts[1:])
@@ -139,8 +139,8 @@ class Fitted(NamedTuple):
 
     Attributes:
         of_features: the shares of the cells of each.
-        share: of people with the label yes.
-        weights: of the cells of each, as `weights_of` returns them.
+        share: the share of people with the label yes.
+        weights: the weights of the cells of each, as `weights_of` returns them.
 
     """
 

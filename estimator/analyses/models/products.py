@@ -83,8 +83,8 @@ class Covariances:
     """The covariances to which a linear model is fitted.
 
     Attributes:
-        with_label: of each feature with the label, shape (..., d).
-        features: of the features, shape (..., d, d).
+        with_label: the covariance of each feature with the label, shape (..., d).
+        features: the covariances of the features, shape (..., d, d).
 
     """
 
@@ -115,7 +115,7 @@ class Ridge:
     Attributes:
         penalty: lambda.
         coefficients: shape (d,).
-        inverse: of the penalized covariance, shape (d, d).
+        inverse: the inverse of the penalized covariance, shape (d, d).
 
     """
 
@@ -131,7 +131,7 @@ class Ridge:
         twice that on it, E[E M E] = s**2 (M + trace(M) I) for a symmetric M.
 
         Args:
-            covariances: of one set of moments.
+            covariances: the covariances of one set of moments.
             noise: s, the standard error of an entry off the diagonal of the squares.
 
         """
@@ -149,9 +149,9 @@ class ProductsModel:
     """A linear model of one tally, with its intervals.
 
     Attributes:
-        kind: of the question.
-        moments: of the tally.
-        deviations: of the moments, by blocks of rotations.
+        kind: the kind of the question.
+        moments: the moments of the tally.
+        deviations: the deviations of the moments, by blocks of rotations.
         noise: the standard error of a coordinate of the vector.
 
     """

@@ -37,7 +37,7 @@ def possible_share(estimate: float, error: float) -> float:
     the error is large, the mean is near one half.
 
     Args:
-        estimate: of the share, unbiased.
+        estimate: the estimate of the share, unbiased.
         error: its standard error, from 0.
 
     """
@@ -79,7 +79,7 @@ class Skill:
 
     Attributes:
         label: the mean of the label.
-        mean: of the score.
+        mean: the mean of the score.
         along: the covariance of score and label.
         spread: the variance of the score.
         deviations_along: the folds' deviations from `along`, shape (folds,), as for the two below.

@@ -139,7 +139,7 @@ class GroupTracks(Tracks, frozen=True, kw_only=True):
     Attributes:
         title: what they are.
         percent: whether they are shares.
-        labels: of the figures.
+        labels: the labels of the figures.
         line: the name of a figure over time, with ``{}`` for its label.
         brief: the estimates of the window shown first, with the digits of a headline.
         ordered: whether the order of the figures has a meaning.

@@ -48,7 +48,7 @@ NO_TALLY: Final = Headline("", "There is no tally that may be shown yet.")
 
 @dataclass(frozen=True, slots=True)
 class MetricView:
-    """What the template shows of one question.
+    """The part of a page about one question, for the template.
 
     Attributes:
         metric: its definition.
@@ -57,7 +57,7 @@ class MetricView:
         facts: terms and their values.
         window: the name of the window that is shown first. None without any window.
         preliminary: whether that window can still change.
-        reports: of that window.
+        reports: the number of reports in that window.
         also: further figures of that window.
         warnings: sentences that keep a reader from concluding too much.
         groups: the figures of that window.
@@ -91,7 +91,7 @@ class MetricView:
 
     @property
     def title(self) -> str:
-        """What people read in place of its name."""
+        """The title that people read instead of its name."""
         return self.metric.title
 
     @property

@@ -35,7 +35,7 @@ class DevicesOverTime(NamedTuple):
     """The approximate number of participating devices in the windows of one kind.
 
     Attributes:
-        kind: of the windows.
+        kind: the kind of the windows.
         spark: a small chart; None with a single window.
         rows: the name of each window and its approximate number of devices, the newest first.
 
@@ -78,7 +78,7 @@ def standing_of(page: Page, windows: Sequence[ArchivedWindow] = (), absent: str 
     """Return the standing of each question on a page: its first and last window, answer and change.
 
     Args:
-        page: of all windows.
+        page: the page of all windows.
         windows: the folders of an archive, the newest first.
         absent: the text in place of the answer to a question without estimates.
 
@@ -139,7 +139,7 @@ def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[s
     """Return the additional contents of a public folder's page, besides its questions.
 
     Args:
-        page: of the questions that may be published.
+        page: the page of the questions that may be published.
         standing: how they stand.
         registry: the questions that may be published.
 

@@ -74,14 +74,15 @@ class JointView:
     """The contents of the template for two questions asked together.
 
     Attributes:
-        names: of the question that makes the groups, and of the question that is compared.
+        names: the names of the question that makes the groups, and of the question that is
+            compared.
         groups: the shares within each group; empty if a number has a mean in each group, which is
             one of the question's figures.
         verdict: whether groups differ.
         independence: a sentence on whether the two questions are associated; empty for
             means.
         clearest: all comparisons, the clearest first.
-        unit: of the differences.
+        unit: the unit of the differences.
 
     """
 
@@ -171,7 +172,8 @@ def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -
     """Return whether groups differ.
 
     Args:
-        names: of the question that makes the groups, and of the question that is compared.
+        names: the names of the question that makes the groups, and of the question that is
+            compared.
         clearest: all comparisons, the clearest first.
         unit: the unit of the differences: that of the number whose means are compared, or percent.
 

@@ -324,7 +324,7 @@ def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: 
     Args:
         estimated: the figures of one window.
         positions: which values are shown.
-        style: of the table.
+        style: the style of the table.
 
     """
     among_all = estimated.among_all
@@ -355,7 +355,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
     Args:
         estimated: the figures of one window.
         positions: which values are shown.
-        style: of the table.
+        style: the style of the table.
 
     """
     fakes = estimated.fakes

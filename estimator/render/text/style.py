@@ -65,7 +65,7 @@ class Style:
     """How a table is shown.
 
     Attributes:
-        width: of a line, in columns.
+        width: the width of a line, in columns.
         is_colored: whether it may contain escape sequences.
         is_ascii: whether it may contain only ASCII.
 

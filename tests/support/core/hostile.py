@@ -77,7 +77,7 @@ WRONG_COIN, FORGOTTEN, LEDGER = "wrong-coin", "forgotten", FILE_NAME
 T = TypeVar("T")
 
 Request = tuple[str, int]
-"""What is asked of coins: a primitive and its parameter."""
+"""A request for coins: a primitive and its parameter."""
 
 NOON, DAY_S = 1_795_176_000.0, 86_400
 

@@ -17,7 +17,7 @@ BEGINNINGS = {
     "head": b"HTTP/1.1 200 OK\r\nDrip: ",
     "body": b"HTTP/1.1 200 OK\r\n\r\n",
 }
-"""What is sent at once, by what is sent byte by byte after it."""
+"""The parts sent at once, by the part that follows byte by byte."""
 
 
 class DrippingServer:

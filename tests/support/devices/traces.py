@@ -293,7 +293,7 @@ Format", section 2.1).
 """
 
 CLOCK_TICK_NS = 10_000_000
-"""By how much the time of a file may be behind the clock: a tick of the kernel's."""
+"""The maximum lag of a file's time behind the clock: a tick of the kernel's."""
 
 
 class Helper:

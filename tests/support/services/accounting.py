@@ -57,7 +57,7 @@ READ_INTERVAL_S = 0.25
 
 
 class Cell(NamedTuple):
-    """What exactly one upload reports."""
+    """The cell that exactly one upload reports."""
 
     metric: str
     window: str

@@ -13,7 +13,7 @@ from typing import Any, Final
 from tests.support.services.processes import started
 
 BASE: Final = "docker.io/library/python:3.11.14-slim-bookworm"
-"""What both images begin from. Here it is Debian's own Python, under that name."""
+"""The base of both images. Here it is Debian's own Python, under that name."""
 
 _STORAGE: Final = """[storage]
 driver = "vfs"

@@ -96,7 +96,7 @@ OF_HTTP: dict[str, Failing] = {
     "a collector without a store": (PLAIN, _status(503), Failure.UNAVAILABLE),
     "a teapot": (PLAIN, _status(418), Failure.STATUS),
 }
-"""What happens to clients of HTTP."""
+"""Failures that clients of HTTP can meet."""
 
 OF_REDIS: dict[str, Failing] = {
     "a password": (PLAIN, lambda: _answering(b"-NOAUTH Authentication required.\r\n"), Failure.PASSWORD),
@@ -104,4 +104,4 @@ OF_REDIS: dict[str, Failing] = {
     "a server that loads": (PLAIN, lambda: _answering(b"-LOADING loading the dataset\r\n"), Failure.LOADING),
     "a full disk": (PLAIN, lambda: _answering(b"-MISCONF Errors writing to the AOF file\r\n"), Failure.DISK),
 }
-"""What happens to clients of Redis and Valkey."""
+"""Failures that clients of Redis and Valkey can meet."""

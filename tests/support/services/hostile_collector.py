@@ -83,7 +83,7 @@ ANSWERS: dict[str, bytes] = {
 
 @dataclass
 class Exchange:
-    """What came over a connection.
+    """The data that came over a connection.
 
     Attributes:
         content: all bytes.

@@ -17,7 +17,7 @@ CREDENTIALS = struct.Struct("3i")
 
 
 class Message(NamedTuple):
-    """What a process told.
+    """A message from a process.
 
     Attributes:
         pid: of the process.

@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 PREFIX: Final = "HEARSAY_"
-"""Of the settings of collector, relay and reporting job."""
+"""Variables of the settings of collector, relay and reporting job."""
 
 OF_TERMINALS: Final = frozenset({"COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TERM"})
 """Widths and colors of what the commands, click and Node print."""

@@ -27,7 +27,7 @@ class Fate(Enum):
 
 
 class Step(NamedTuple):
-    """What happens to a device or to the collector.
+    """A step of a device or of the collector.
 
     Attributes:
         after_s: how long after the step before.

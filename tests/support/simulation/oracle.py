@@ -25,7 +25,7 @@ class BrokenPromiseError(BaseException):
 
 
 class ReportKey(NamedTuple):
-    """What a device reports at most once."""
+    """The key of a report that a device sends at most once."""
 
     device: int
     metric: str

@@ -36,7 +36,7 @@ class ScriptError(Exception):
 
 
 class _Addition(NamedTuple):
-    """What a tally gets: its name, its number of symbols, and the reported symbols."""
+    """An addition to a tally: its name, its number of symbols, and the reported symbols."""
 
     tally: str
     symbols: int
