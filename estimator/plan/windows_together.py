@@ -5,7 +5,7 @@ part L of the variance v of one report, in the worst population, may persist, an
 in each window. With n reports in each of k windows, the variance of a figure
 
 * over k windows is at most (v - L) / (k n) + L / n;
-* over k windows, less that over the k windows before, is at most 2 (v - L) / (k n) + 2 L / n + 2
+* over k windows, minus that over the k windows before, is at most 2 (v - L) / (k n) + 2 L / n + 2
   min(L, 1/4) / n on a range of length 1. This maximum is reached if people give opposite answers
   before and after.
 
@@ -93,7 +93,7 @@ class Variances:
         return self._worst - self._new(windows, reports) * (1 - 1 / windows)
 
     def of_change(self, windows: int, reports: int) -> float:
-        """Return the same of the figure over windows less that over as many before them."""
+        """Return the same of the figure over windows, minus that over as many before them."""
         lasting = self._worst - self._new(2 * windows, reports)
         return 2 * (self.over(windows, reports) + min(lasting, OPPOSED))
 

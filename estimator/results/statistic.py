@@ -405,7 +405,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
     ),
     "mean": _mean("the mean of the answers (a set has `mean_size`, a scale `mean_position`)", "Mean"),
     "geometric_mean": _mean(
-        'the geometric mean of 1 + x, less 1, of a number with `scale = "log"`', "Geometric mean", scale=LOG
+        'the geometric mean of 1 + x, minus 1, for a number with `scale = "log"`', "Geometric mean", scale=LOG
     ),
     "mean_position": _mean("the mean position on a scale, from 1", "Mean position"),
     "mean_size": _mean("the mean size of the sets", "Mean size", of_sets=True),

@@ -120,7 +120,7 @@ class Tracks(Record, frozen=True, kw_only=True):
         estimates: the position of the estimate.
         down: how far the interval extends below the estimate. None if every interval begins at 0.
         up: how far the interval extends above the estimate.
-        likeliest: the likeliest value less the estimate. None if no figure has one.
+        likeliest: the likeliest value minus the estimate. None if no figure has one.
 
     """
 
