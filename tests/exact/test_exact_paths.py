@@ -184,10 +184,10 @@ def forgetful() -> Callable[[Coins], int]:
 @pytest.mark.parametrize(
     ("procedure", "said"),
     [
-        (unsteady(), "does not do the same where its coins fall the same"),
-        (forgetful(), "does not do the same where its coins fall the same"),
-        (lambda coins: coins.below(COIN_SCALE), f"distinct ways; at most {MOST_VALUES}"),
-        (lambda coins: coins.below(COIN_SCALE) % 3, f"distinct ways; at most {MOST_VALUES}"),
+        (unsteady(), "its behavior differs although its coins do not"),
+        (forgetful(), "its behavior differs although its coins do not"),
+        (lambda coins: coins.below(COIN_SCALE), f"distinct outcomes; at most {MOST_VALUES}"),
+        (lambda coins: coins.below(COIN_SCALE) % 3, f"distinct outcomes; at most {MOST_VALUES}"),
         (lambda coins: coins.below(0), "the SDK draws an integer below 0"),
         (lambda coins: coins.below(COIN_SCALE + 1), "bounds are from 1 to 2"),
         (lambda coins: coins.bernoulli(-1), "a probability of -1 in 2"),

@@ -93,7 +93,7 @@ def test_an_excluded_tally_is_still_checked() -> None:
 def test_reports_whose_sums_would_not_be_exact_are_refused() -> None:
     first = line("dark_mode", [MOST_REPORTS - 1, 0])
     assert sum(tally.reports for tally in decode([first, line("os", [1, 0, 0, 0])])) == MOST_REPORTS
-    with pytest.raises(TalliesError, match=r"hold 2\^53 reports or more"):
+    with pytest.raises(TalliesError, match=r"contain 2\^53 reports or more"):
         decode([first, line("os", [2, 0, 0, 0])])
 
 

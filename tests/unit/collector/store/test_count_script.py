@@ -39,5 +39,5 @@ def test_no_list_is_as_long_as_a_bitmap() -> None:
 
 @pytest.mark.parametrize("packed", [b"\x03\x00\x00\x09", b"\x03\x04", b"\x03" + b"\xff" * 32, bytes(1 + 34)])
 def test_bytes_that_were_never_remembered_are_refused(packed: bytes) -> None:
-    with pytest.raises(ValueError, match="nothing that a store remembers"):
+    with pytest.raises(ValueError, match="not a record of an upload"):
         unpack(packed)

@@ -68,8 +68,8 @@ def test_an_exact_audit_walks_only_the_sdk_in_python(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("", "ended, or said what is no JSON"),
-        ("print('hello', flush=True); input()", "ended, or said what is no JSON"),
+        ("", "ended, or printed something other than JSON"),
+        ("print('hello', flush=True); input()", "ended, or printed something other than JSON"),
         ("print('[]', flush=True); input()", "its answer is no object"),
         ('print(\'{"error": "no such question"}\', flush=True); input()', "no such question"),
     ],

@@ -118,7 +118,7 @@ def test_a_bad_alert_is_refused_before_any_work(folder: Path, arguments: tuple[s
 
 
 @pytest.mark.parametrize(
-    ("words", "problem"), [(("report", "--preliminary"), "leave out --preliminary"), (("watch",), "No such option")]
+    ("words", "problem"), [(("report", "--preliminary"), "omit --preliminary"), (("watch",), "No such option")]
 )
 def test_windows_that_are_still_open_are_not_judged(folder: Path, words: tuple[str, ...], problem: str) -> None:
     places = ("--registry", str(folder / "metrics.toml"), "--collector", "http://127.0.0.1:9")

@@ -357,7 +357,7 @@ def changed(place: str, value: object) -> str:
 @pytest.mark.parametrize(
     ("place", "value", "problem"),
     [
-        ("schema", 2, "its schema is not 1, the one known here; use the version that made it"),
+        ("schema", 2, "its schema is not 1; use the version of Hearsay that wrote it"),
         ("schema", True, "its schema is not 1"),
         ("new", 1, "it: object contains unknown field `new`"),
         ("population", "all", "population: invalid value 'all'"),

@@ -305,7 +305,7 @@ def test_the_statement_needs_no_population(registry: Path) -> None:
         (("--population", 10, "--allocate", 0), "'0' must be a number"),
         (("--population", 10, "--delta", 0), "'0' must be a number"),
         (("--check", "--statement"), "ask for one thing"),
-        (("--check", "--pilot", "tallies"), "--shares, --pilot and --windows belong to a plan"),
+        (("--check", "--pilot", "tallies"), "--shares, --pilot and --windows require a plan"),
         (("--check", "--record"), "ask for one thing"),
         (("--population", 10, "--shares", "nowhere"), "cannot be read"),
         (("--population", 10, "--against", "old.toml"), "--against requires --check or --statement"),

@@ -63,13 +63,13 @@ def test_every_ceiling_that_was_raised_is_named_and_one_that_was_lowered_is_not(
 LOOSENED = {
     ("day", "week", 10): None,
     ("day", "month", 10): None,
-    ("day", "week", 11): "one day may cost what a week may",
+    ("day", "week", 11): "one day may now cost as much as a week",
     ("week", "month", 10): "a week that two months share may cost per_window twice",
     ("week", "month", 6): "a week that two months share may cost per_window twice",
     ("week", "month", 5): None,
-    ("week", "day", 10): "each day may cost what each week might",
-    ("month", "week", 1): "each week may cost what each month might",
-    ("month", "day", 10): "each day may cost what each month might",
+    ("week", "day", 10): "each day may now cost as much as each week could",
+    ("month", "week", 1): "each week may now cost as much as each month could",
+    ("month", "day", 10): "each day may now cost as much as each month could",
 }
 
 
@@ -95,7 +95,7 @@ def test_a_shorter_window_and_more_metrics_a_window_are_named() -> None:
     daily = _registry(a=BOOLEAN | {"window": "week"})
     (shortened,) = regressions(weekly, daily)
     assert shortened.startswith(
-        "budget.window: was changed to a day from a week: each day may cost what each week might"
+        "budget.window: was changed to a day from a week: each day may now cost as much as each week could"
     )
     few, more = (_registry(f'{OLD_BUDGET}strategy = "sample"\nanswers = {n}\n', a=BOOLEAN, b=BOOLEAN) for n in (1, 2))
     assert regressions(few, more) == ["budget.answers: was raised to 2 from 1"]

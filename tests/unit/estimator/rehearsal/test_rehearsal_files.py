@@ -70,7 +70,7 @@ def test_a_rehearsal_writes_the_page_of_a_report_and_tallies_for_report(folder: 
         (("--html", "metrics.toml"), "is read here"),
         (("--html", "x", "--tallies-out", "x"), "name two files"),
         (("--html", "notes.txt"), "was not written by a report"),
-        (("--tallies-out", "notes.txt"), "may hold tallies of real reports; name a new file"),
+        (("--tallies-out", "notes.txt"), "may contain tallies of real reports; name a new file"),
     ],
 )
 def test_a_file_that_would_be_lost_is_refused(folder: Path, words: tuple[str, ...], said: str) -> None:

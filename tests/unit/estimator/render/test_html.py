@@ -365,8 +365,8 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one_and_says_what_to_do(
 @pytest.mark.parametrize(
     ("into", "sentence"),
     [
-        (("--format", "html", "--output", "-"), "- is no file here"),
-        (("--output", "-"), "- is no file here"),
+        (("--format", "html", "--output", "-"), "- is not a file name here"),
+        (("--output", "-"), "- is not a file name here"),
     ],
 )
 def test_a_target_that_would_be_lost_or_a_surprise_is_refused(

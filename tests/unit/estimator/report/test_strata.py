@@ -231,7 +231,7 @@ def test_an_alert_names_a_stratum_as_reports_do_with_dots_and_blanks() -> None:
             r"names no stratum .*; its strata are: dark_mode\[others\], dark_mode\[platform=ios",
         ),
         ("dark_mode[]", "cannot be read; write"),
-        ("os[platform=ios]", r"; os has none; leave \[platform=ios\] out"),
+        ("os[platform=ios]", r"; os has no strata; omit \[platform=ios\]"),
         ("dark_mode[platform=ios", "cannot be read; write"),
     ],
 )

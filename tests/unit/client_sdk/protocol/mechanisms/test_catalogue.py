@@ -190,7 +190,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
 def test_a_channel_that_would_carry_nothing_is_refused() -> None:
     domain = Category(tuple(f"v{index}" for index in range(1000)))
     tiny = RequestedEpsilon(odds=Fraction(10**20 + 1, 10**20), text="1e-20")
-    with pytest.raises(ValueError, match="would tell nothing; raise epsilon"):
+    with pytest.raises(ValueError, match="would reveal nothing; raise epsilon"):
         channel_for(domain, tiny, "k-ary-randomized-response")
 
 

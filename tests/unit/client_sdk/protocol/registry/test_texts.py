@@ -38,7 +38,7 @@ def test_a_tally_has_about_as_many_cells_a_group_as_the_registry_says(cells: int
     [
         ({"letters": "aa"}, "letters", "must be a text of 2 to 255 different printable characters without '…'"),
         ({"letters": "a"}, "letters", "must be a text of 2 to 255 different"),
-        ({"letters": "ab…"}, "letters", "which stands behind a text that was cut"),
+        ({"letters": "ab…"}, "letters", "which marks a text that was cut"),
         ({"preset": "domain"}, "preset", "cannot be combined with letters; keep one of them"),
         ({"other": "é"}, "other", "must be one of letters"),
         ({"other": "ab"}, "other", "must be a text of 1 to 1 printable characters"),
