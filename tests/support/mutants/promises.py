@@ -289,7 +289,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "a report is queued after its charge was committed, with the next one": (
-        "a crash keeps charge and report together",
+        "after a crash, both charge and report exist, or neither",
         WrongProduct(
             "client_sdk/answers/reporting.py",
             "        queue.enqueue(connection, queued, release_s(window, coins) if held else 0, leaves_s)\n",
