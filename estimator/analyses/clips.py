@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from estimator.decoders.decoder import Decoder
 from estimator.results.estimate import Record, says
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import BISECTIONS, Z_OF_POWER, Z
+from estimator.statistics.confidence import Z_OF_POWER, Z, bisected
 
 STEP: Final = 1.1
 """The approximate ratio of each candidate to the one before; candidates have two digits."""
@@ -138,10 +138,4 @@ def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports:
 
 def _least(rise: Callable[[float], float], wanted: float) -> float | None:
     """Return the smallest change whose rise is as large as wanted. None if no change suffices."""
-    if rise(MOST_CHANGE) < wanted:
-        return None
-    too_small, enough = 0.0, MOST_CHANGE
-    for _ in range(BISECTIONS):
-        middle = (too_small + enough) / 2
-        too_small, enough = (too_small, middle) if rise(middle) >= wanted else (middle, enough)
-    return enough
+    return None if rise(MOST_CHANGE) < wanted else bisected(lambda part: rise(part) >= wanted, 0.0, MOST_CHANGE)

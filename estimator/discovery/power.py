@@ -25,7 +25,7 @@ from estimator.decoders.support import Balanced
 from estimator.discovery.prefix_search import SURVIVORS, GroupTables, risks_of
 from estimator.results.metric import LeastShare
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import BISECTIONS, z_of
+from estimator.statistics.confidence import bisected, z_of
 
 OFTEN: Final = 0.9
 """The probability of finding a text from which its share is worth reporting."""
@@ -162,13 +162,7 @@ def _kernel(levels: int) -> Floats:
 
 def _least(chance: Callable[[float], float], most: float) -> float | None:
     """Return the smallest argument up to ``most`` whose probability, which rises, is `OFTEN`."""
-    if chance(most) < OFTEN:
-        return None
-    low, high = 0.0, most
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if chance(middle) >= OFTEN else (middle, high)
-    return high
+    return None if chance(most) < OFTEN else bisected(lambda argument: chance(argument) >= OFTEN, 0.0, most)
 
 
 def _whole(number: float | None) -> int | None:

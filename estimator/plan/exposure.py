@@ -52,7 +52,7 @@ from client_sdk.protocol.registry.registry import Registry
 from estimator.decoders.inversions import extreme_of
 from estimator.results.estimate import Record, says
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import BISECTIONS
+from estimator.statistics.confidence import bisected
 
 CELLS = 2**16
 """The number of points of the grid: a hundred different losses together are moved up by less than
@@ -360,10 +360,4 @@ def _least_epsilon(step: float, law: _LossDistribution, delta: float) -> float:
         above = losses > epsilon
         return float(-np.expm1(epsilon - losses[above]) @ law.masses[above]) <= left
 
-    too_little, enough = 0.0, max(0.0, float(losses[-1]))
-    if is_enough(too_little):
-        return too_little
-    for _ in range(BISECTIONS):
-        middle = (too_little + enough) / 2
-        too_little, enough = (too_little, middle) if is_enough(middle) else (middle, enough)
-    return enough
+    return 0.0 if is_enough(0.0) else bisected(is_enough, 0.0, max(0.0, float(losses[-1])))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from statistics import NormalDist
 from typing import Final
 
@@ -19,7 +20,7 @@ import numpy as np
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.metric import analysis_of
 from estimator.decoders.decoder import Squares
-from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, POWER, Z_OF_POWER, Z, binomial_tail
+from estimator.statistics.confidence import EXACT_BELOW, FEW, POWER, Z_OF_POWER, Z, binomial_tail, bisected
 from estimator.statistics.intervals import at_most, binomial_intervals
 
 USUAL: Final = 0.01
@@ -101,13 +102,7 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
     count = least_count(other, reports)
     if count is None or not _is_reached(count, reports, own):
         return None
-    too_rare, enough = other, own
-    for _ in range(BISECTIONS):
-        middle = (too_rare + enough) / 2
-        if _is_reached(count, reports, middle):
-            enough = middle
-        else:
-            too_rare = middle
+    enough = bisected(partial(_is_reached, count, reports), other, own)
     return (enough - other) / (own - other)
 
 
@@ -141,8 +136,4 @@ def _normal(squares: Squares, reports: int) -> float | None:
 
     if reports < squares.least_reports or not is_seen(1.0):
         return None
-    too_rare, enough = 0.0, 1.0
-    for _ in range(BISECTIONS):
-        middle = (too_rare + enough) / 2
-        too_rare, enough = (too_rare, middle) if is_seen(middle) else (middle, enough)
-    return enough
+    return bisected(is_seen, 0.0, 1.0)

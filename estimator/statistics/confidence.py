@@ -48,7 +48,7 @@ behavioral sciences", 2.4.
 
 Z_OF_POWER = NormalDist().inv_cdf(POWER)
 
-BISECTIONS = 60
+BISECTIONS: Final = 60
 """Halvings that reduce an interval within 0..1 to the last bit of a float."""
 
 HINTED: Final = 10**7
@@ -56,6 +56,21 @@ HINTED: Final = 10**7
 
 HINT_ERROR: Final = 2.0**-40
 """The relative distance from that quantile at which the search starts."""
+
+
+def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> float:
+    """Return the end of the arguments for which a condition holds, found by bisection.
+
+    Args:
+        holds: the condition. It changes once between ``outside`` and ``inside``.
+        outside: an argument for which it does not hold.
+        inside: an argument for which it holds. The result is the farthest from it.
+
+    """
+    for _ in range(BISECTIONS):
+        middle = (outside + inside) / 2
+        outside, inside = (outside, middle) if holds(middle) else (middle, inside)
+    return inside
 
 
 def tail_of(family: float) -> float:

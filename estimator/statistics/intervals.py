@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimator.statistics.arrays import Counts, Floats, Reports
-from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, TAIL, Z, binomial_chance, tail_of, z_of
+from estimator.statistics.confidence import EXACT_BELOW, FEW, TAIL, Z, binomial_chance, bisected, tail_of, z_of
 
 GAMBLERS: Final = 5
 """Gamblers, each with the best stake for one variance. More of them narrow no interval by 2%
@@ -217,14 +217,7 @@ def _clopper_pearson_lower(count: int, reports: int) -> float:
     """Return the probability at which a smaller count has the probability `TAIL`, by exact sums."""
     if count == 0:
         return 0.0
-    below, above = 0.0, count / reports
-    for _ in range(BISECTIONS):
-        middle = (below + above) / 2
-        if at_most(count - 1, reports, middle) >= TAIL:
-            below = middle
-        else:
-            above = middle
-    return below
+    return bisected(lambda truth: at_most(count - 1, reports, truth) >= TAIL, count / reports, 0.0)
 
 
 def _wilson_lower(count: _Number, reports: _Number | int) -> _Number:
@@ -249,13 +242,7 @@ def _moved_out(lower: float, count: int, reports: int) -> float:
     outside, inside = lower, lower
     while not covered(outside):
         inside, outside = outside, outside * 0.99  # small enough not to skip covered values
-    for _ in range(BISECTIONS if outside < inside else 0):
-        middle = (outside + inside) / 2
-        if covered(middle):
-            outside = middle
-        else:
-            inside = middle
-    return outside
+    return bisected(covered, inside, outside) if outside < inside else outside
 
 
 def at_most(count: int, reports: int, probability: float) -> float:
