@@ -48,9 +48,6 @@ FIRST: Final = click.option(
 
 LAST: Final = click.option("--to", "last", metavar="WINDOW", type=WindowType(), help="The last window, included.")
 
-WITH_EXTRAS: Final = ("table", "html", "json", "csv", "parquet", "openmetrics")
-"""The formats that can show some extras."""
-
 OPENMETRICS: Final = frozenset({"openmetrics"})
 
 ROWS: Final = frozenset({"csv", "parquet"}) | OPENMETRICS

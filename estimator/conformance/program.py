@@ -18,9 +18,6 @@ ANSWER_S: Final = 30.0
 """The time limit in seconds for the answer to a line. An SDK may give up on an HTTP exchange only
 after a while; no answer scripted by a history is slow."""
 
-PROTOCOL: Final = 1
-"""The version of the line protocol (``docs/protocol/conformance.md``)."""
-
 
 class NotSupportedError(Exception):
     """The program lacks a feature that a case needs, which the message names."""

@@ -17,7 +17,7 @@ score, given each answer, lies between 0 and 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import NormalDist
@@ -81,12 +81,6 @@ class Noise:
         central = fourths - 4 * means * cubes + 3 * mean_squares * (2 * squares - mean_squares)
         kurtosis = np.where(variances > SILENT, central / np.maximum(variances, SILENT) ** 2, 0.0)
         return cls(variances.min(axis=1), variances.max(axis=1), np.ptp(scores, axis=0), ENOUGH * kurtosis.max(axis=1))
-
-    @classmethod
-    def stacked(cls, rows: Sequence[Noise]) -> Noise:
-        """Return the noise of rows of scores, with a leading axis for the rows."""
-        columns = zip(*((row.least, row.most, row.span, row.enough) for row in rows), strict=True)
-        return cls(*map(np.array, columns))
 
     def at(self, *places: NDArray[np.int64]) -> Noise:
         """Return the noise of the scores at some places."""

@@ -54,7 +54,7 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
     """
     if not 0 <= delta <= 1:
         raise ValueError(f"delta must be from 0 to 1, not {delta}")
-    shuffled = _shuffled(reports, blanket, dishonest)
+    shuffled = shuffled_law(reports, blanket, dishonest)
     at_zero = shuffled.delta(0.0)
     if at_zero <= delta:
         return 0.0
@@ -103,25 +103,6 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
     return short, enough
 
 
-def shuffled_delta(reports: int, blanket: Blanket, epsilon: float, *, dishonest: int = 0, tail: float = TAIL) -> float:
-    """Return the delta of a tally at an epsilon, rounded up.
-
-    Args:
-        reports: as for `shuffled_epsilon`.
-        blanket: as for `shuffled_epsilon`.
-        epsilon: the epsilon of the tally, at least 0.
-        dishonest: as for `shuffled_epsilon`.
-        tail: a probability cut off on each side of a sum over all reports, and added to delta.
-
-    Raises:
-        ValueError: naming the argument that is out of range.
-
-    """
-    if not epsilon >= 0:
-        raise ValueError(f"epsilon must be at least 0, not {epsilon}")
-    return _shuffled(reports, blanket, dishonest, tail).delta(epsilon)
-
-
 def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
     """Return the epsilon of several tallies together at a delta, rounded up.
 
@@ -167,7 +148,19 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
     return epsilon, min(delta, rate * delta * ROUNDING)
 
 
-def _shuffled(reports: int, blanket: Blanket, dishonest: int, tail: float = TAIL) -> Shuffled:
+def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float = TAIL) -> Shuffled:
+    """Return the law of a tally, whose delta at an epsilon is rounded up.
+
+    Args:
+        reports: as for `shuffled_epsilon`.
+        blanket: as for `shuffled_epsilon`.
+        dishonest: as for `shuffled_epsilon`.
+        tail: a probability cut off on each side of a sum over all reports, and added to delta.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+
+    """
     if reports < 1 or dishonest < 0:
         raise ValueError(f"reports must be at least 1, and of them 0 or more dishonest; not {reports} and {dishonest}")
     if not 0 < blanket.local_epsilon < math.inf:

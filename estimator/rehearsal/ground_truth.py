@@ -28,11 +28,6 @@ times mankind.
 
 SHOWN_MISTAKES = 20
 
-UNIFORM_ANSWERS = 1024
-"""Uniform numbers are the midpoints of this number of equal cells of their range. Uniform counts
-have at most this number of values.
-"""
-
 _Cells = dict[tuple[str, ...], list[int]]
 """For each text in a metric's cells, the number of its occurrences and its first row."""
 

@@ -13,7 +13,7 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.plan import blanket as blanket_module
-from estimator.plan.amplification import composed, sampled, shuffled_delta, shuffled_epsilon
+from estimator.plan.amplification import composed, sampled, shuffled_epsilon, shuffled_law
 from estimator.plan.blanket import ROUNDING, Blanket, Shuffled
 from tests.support.core.tables import for_each
 from tests.support.estimates.amplification_checks import (
@@ -182,7 +182,7 @@ def test_a_report_that_reveals_everything_is_not_amplified(local: float) -> None
     blanket = Blanket.of_epsilon(local)
     assert shuffled_epsilon(10**9, blanket, 0.0) == local
     assert 0 < shuffled_epsilon(1000, blanket, 1e-6) <= local
-    assert 0 < shuffled_delta(10**9, blanket, local / 2) <= 1
+    assert 0 < shuffled_law(10**9, blanket).delta(local / 2) <= 1
 
 
 def test_what_several_tallies_reveal_together_is_at_most_the_sum() -> None:
@@ -233,7 +233,6 @@ def test_taking_part_for_certain_or_never_is_no_sampling_or_no_loss() -> None:
         (lambda: shuffled_epsilon(5, Blanket(0.0, 0.5), 1e-6), "must be above 0"),
         (lambda: shuffled_epsilon(5, Blanket(float("nan"), 0.5), 1e-6), "must be above 0"),
         (lambda: shuffled_epsilon(5, WORST[1.0], 1.5), "delta must be from 0 to 1"),
-        (lambda: shuffled_delta(5, WORST[1.0], -1.0), "epsilon must be at least 0"),
         (lambda: sampled(1.0, 0.0, 1.5), "rate must be from 0 to 1"),
     ],
 )

@@ -25,7 +25,7 @@ from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometr
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.plan.amplification import shuffled_delta
+from estimator.plan.amplification import shuffled_law
 from estimator.plan.blanket import Blanket
 
 DIGITS = 100
@@ -107,7 +107,7 @@ def check_exact(reports: int, local_epsilon: float) -> None:
     """
     for part in PARTS:
         epsilon = part * local_epsilon
-        bound = Fraction(shuffled_delta(reports, Blanket.of_epsilon(local_epsilon), epsilon))
+        bound = Fraction(shuffled_law(reports, Blanket.of_epsilon(local_epsilon)).delta(epsilon))
         exact = exact_delta(reports, local_epsilon, epsilon)
         taken_away = exp(epsilon) - 1
         assert exact <= bound <= min(Fraction(1), exact + (exact + taken_away) / 2**39)
@@ -121,7 +121,7 @@ def check_tails(reports: int, local_epsilon: float) -> None:
         epsilon = part * local_epsilon
         exact = exact_delta(reports, local_epsilon, epsilon)
         for tail in (0.5, 0.25, 2.0**-6):
-            bound = Fraction(shuffled_delta(reports, Blanket.of_epsilon(local_epsilon), epsilon, tail=tail))
+            bound = Fraction(shuffled_law(reports, Blanket.of_epsilon(local_epsilon), tail=tail).delta(epsilon))
             assert exact <= bound <= exact + 2 * Fraction(tail) + Fraction(1, 2**39)
 
 
@@ -190,7 +190,7 @@ def check_channel(channel: Channel, reports: int) -> None:
     """No tally of real reports reveals more than the bound states."""
     local, blanket = local_epsilon_of(channel), Blanket.of_channel(channel)
     for part in PARTS:
-        assert worst_divergence(channel, reports, part * local) <= shuffled_delta(reports, blanket, part * local)
+        assert worst_divergence(channel, reports, part * local) <= shuffled_law(reports, blanket).delta(part * local)
 
 
 def check_pairs(channel: Channel, reports: int) -> None:
@@ -198,7 +198,7 @@ def check_pairs(channel: Channel, reports: int) -> None:
     blanket = Blanket.of_channel(channel)
     for part in PARTS[:-1]:
         epsilon = part * blanket.local_epsilon
-        bound = shuffled_delta(reports, blanket, epsilon) * (1 + 2**-39) + 2**-39  # the factor is rounded
+        bound = shuffled_law(reports, blanket).delta(epsilon) * (1 + 2**-39) + 2**-39  # the factor is rounded
         for pair in permutations(range(channel.inputs), 2):
             assert pair_divergence(channel, reports, epsilon, pair) <= bound
 
@@ -215,7 +215,7 @@ def check_corners(blanket: Blanket, reports: int) -> None:
             (blanket.neither, 1 - factor),
         ]
         exact = blanket_divergence(reports, [(Fraction(weight), value) for weight, value in kinds])
-        bound = shuffled_delta(reports, blanket, part * blanket.local_epsilon)
+        bound = shuffled_law(reports, blanket).delta(part * blanket.local_epsilon)
         assert exact <= bound * (1 + 2**-39) + 2**-39  # the odds are rounded
 
 
