@@ -7,17 +7,14 @@ file without a name is shared by the processes that have it open, and leaves not
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Final
+from typing import IO
 
+from client_sdk.protocol.command_line import NO_ROOM
 from collector.errors import ConfigError
-
-NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Errors that only writing can cause: a full disk, a quota, a limit on the size of files."""
 
 
 @contextlib.contextmanager

@@ -1,8 +1,9 @@
-"""The command lines of all three programs: their exit statuses, and files they must not replace."""
+"""The command lines of all three programs: exit statuses, shell completion, and files to keep."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import errno
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from pathlib import Path
 from typing import Final
@@ -41,6 +42,28 @@ MEANINGS: Final[dict[ExitStatus, str]] = {
     ),
 }
 """A sentence or two for each, as shown on the reference page."""
+
+
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors that only writing can cause: a full disk, a quota, a limit on the size of files."""
+
+COMPLETION_HINTS: Final[Mapping[str, str]] = {
+    "bash": "a new shell completes, where the package bash-completion is installed",
+    "zsh": "add this to ~/.zshrc, before compinit: fpath+=~/.zfunc",
+    "fish": "a new shell completes",
+}
+"""For each shell, the instructions printed after its completion script was written."""
+
+
+def completion_path(program: str, shell: str, home: Path, environment: Mapping[str, str]) -> Path:
+    """Return the file in which a shell looks for the completion of a program."""
+    if shell == "bash":
+        data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
+        return data / "bash-completion" / "completions" / program
+    if shell == "zsh":
+        return home / ".zfunc" / f"_{program}"
+    config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    return config / "fish" / "completions" / f"{program}.fish"
 
 
 HEAD_BYTES = 4096

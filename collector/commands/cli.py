@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import click
 from click.shell_completion import get_completion_class
 
-from client_sdk.protocol.command_line import ExitStatus
+from client_sdk.protocol.command_line import COMPLETION_HINTS, NO_ROOM, ExitStatus, completion_path
 from client_sdk.protocol.errors import HearsayError, RegistryError
 from collector.access import NAME, NAME_RULE, Role, digest_of, new_secret
 from collector.commands.backup import accept_loss, export_store, import_store
@@ -21,18 +20,15 @@ from collector.commands.relay import relay
 from collector.commands.serve import serve
 from collector.commands.windows import close, retire
 from collector.errors import OptionError, require_option
-from collector.files import NO_ROOM
 
 PROGRAM: Final = "hearsay-collector"
-
-SHELLS: Final = ("bash", "zsh", "fish")
 
 
 @click.command(
     short_help="Install shell completion.",
     epilog=examples(f"{PROGRAM} completion bash", f"{PROGRAM} completion zsh --install"),
 )
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=click.Choice(tuple(COMPLETION_HINTS)))
 @click.option("--install", is_flag=True, help="Install the script for the current user.")
 @click.pass_context
 def completion(context: click.Context, shell: str, *, install: bool) -> None:
@@ -41,38 +37,19 @@ def completion(context: click.Context, shell: str, *, install: bool) -> None:
     if not install:
         click.echo(script, nl=False)
         return
-    path = place_for(shell, Path.home(), os.environ)
+    path = completion_path(PROGRAM, shell, Path.home(), os.environ)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(script, encoding="utf-8")
-    click.echo(f"{path} is written; {HINTS[shell]}")
+    click.echo(f"{path} is written; {COMPLETION_HINTS[shell]}")
 
 
 def script_for(command: click.Command, shell: str) -> str:
     """Return the script that completes a program in a shell. It ends with a line break."""
     kind = get_completion_class(shell)
-    assert kind is not None  # noqa: S101 click knows all of SHELLS
+    assert kind is not None  # noqa: S101 click knows all of these shells
     variable = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
     source = kind.source_template % kind(command, {}, PROGRAM, variable).source_vars()
     return source.strip() + "\n"
-
-
-def place_for(shell: str, home: Path, environment: Mapping[str, str]) -> Path:
-    """Return the file in which a shell looks for this program's completion."""
-    if shell == "bash":
-        data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
-        return data / "bash-completion" / "completions" / PROGRAM
-    if shell == "zsh":
-        return home / ".zfunc" / f"_{PROGRAM}"
-    config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
-    return config / "fish" / "completions" / f"{PROGRAM}.fish"
-
-
-HINTS: Final = {
-    "bash": "a new shell completes, where the package bash-completion is installed",
-    "zsh": "add this to ~/.zshrc, before compinit: fpath+=~/.zfunc",
-    "fish": "a new shell completes",
-}
-"""The instructions printed after the script was written."""
 
 
 WITHOUT_UPLOAD_KEYS = (

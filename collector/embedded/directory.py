@@ -17,8 +17,9 @@ import time
 from pathlib import Path
 from typing import Final
 
+from client_sdk.protocol.command_line import NO_ROOM
 from collector.errors import ConfigError
-from collector.files import NO_ROOM, whole_file
+from collector.files import whole_file
 
 LOCK_FILE = "store.lock"
 
