@@ -13,26 +13,10 @@ from typing import Final, TextIO
 import click
 
 from estimator.formats.json_documents import as_line
-from estimator.render.text.report import as_table
-from estimator.render.text.style import LEAST_WIDTH, NARROWEST, PLAIN, Style
-from estimator.render.text.summary import as_summary
+from estimator.render.text.style import Style
 from estimator.report.alerts import JudgedAlert
 from estimator.results.report import EstimateReport, Skipped
 from estimator.words import shown_of
-
-
-def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
-    """Return the table for a stream, or for a file where there is none.
-
-    Args:
-        report: the report to show.
-        stream: where it is printed, or None.
-        verbose: whether to show every figure and column.
-
-    """
-    narrowest = LEAST_WIDTH if verbose else NARROWEST
-    style = PLAIN if stream is None else Style.from_stream(stream, narrowest=narrowest)
-    return as_table(report, style) if verbose else as_summary(report, style)
 
 
 def left_out_lines(report: EstimateReport) -> str:

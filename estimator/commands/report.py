@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import click
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from client_sdk.protocol.window import Window
 from estimator.analyses.ratios import MOST_VALUES
 from estimator.api import as_model_file, check_model
 from estimator.commands.options import ALERTS, REGISTRY, WindowType, examples
-from estimator.commands.printing import left_out_lines, print_alerts, progress, skipped_lines, stdout, table_of
+from estimator.commands.printing import left_out_lines, print_alerts, progress, skipped_lines, stdout
 from estimator.commands.report_options import (
     COLLECTOR,
     FIRST,
@@ -36,6 +36,9 @@ from estimator.commands.report_options import (
 from estimator.errors import metric_named
 from estimator.output_files import is_not_ours, write_whole
 from estimator.render import BINARY_FORMATS, FORMATS
+from estimator.render.text.report import as_table
+from estimator.render.text.style import LEAST_WIDTH, NARROWEST, PLAIN, Style
+from estimator.render.text.summary import as_summary
 from estimator.report.alerts import Alert, judged, read_alert
 from estimator.report.report import definitions_of, make_report
 from estimator.results.report import EstimateReport, Selection
@@ -230,6 +233,20 @@ def _content(  # noqa: PLR0913 what is written, and how
     if form == "model":
         return as_model_file(estimated, registry, names[0]).encode()
     return BINARY_FORMATS[form](estimated) if form in BINARY_FORMATS else FORMATS[form](estimated).encode()
+
+
+def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
+    """Return the table for a stream, or for a file where there is none.
+
+    Args:
+        report: the report to show.
+        stream: where it is printed, or None.
+        verbose: whether to show every figure and column.
+
+    """
+    narrowest = LEAST_WIDTH if verbose else NARROWEST
+    style = PLAIN if stream is None else Style.from_stream(stream, narrowest=narrowest)
+    return as_table(report, style) if verbose else as_summary(report, style)
 
 
 def _put(content: bytes, form: str, output: Path | None) -> None:

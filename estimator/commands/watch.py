@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.window import Window
 from estimator.commands.options import REGISTRY, WholeRange, examples
-from estimator.commands.printing import skipped_lines, stdout, table_of
+from estimator.commands.printing import skipped_lines, stdout
+from estimator.commands.report import table_of
 from estimator.commands.report_options import (
     FIRST,
     LAST,
