@@ -14,11 +14,12 @@ from benchmarks.coverage.cells import Cell, Figure, Held, holds
 from client_sdk.protocol import Metric, Window
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from estimator.analyses.metric import estimates
+from estimator.analyses.metric import analysis_of
 from estimator.decoders.inversions import sampler_of
 from estimator.report.changes import changes_of
-from estimator.report.pooling import pooled
+from estimator.report.same_people import pooled
 from estimator.results.metric import MetricEstimate
+from estimator.results.report import PLAIN
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, metric_of
@@ -86,7 +87,7 @@ class Survey:
             for _ in range(draws)
             for day, counts in zip(days, self._drawn(generator), strict=True)
         ]
-        in_order = estimates(self.metric, tallies)
+        in_order = analysis_of(self.metric).estimates(tallies, PLAIN)
         for _ in range(draws):
             yield [next(in_order) for _ in days]
 

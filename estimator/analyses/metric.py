@@ -7,7 +7,7 @@ they are slightly too wide.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
@@ -44,7 +44,6 @@ WITH_SHARES: Final[Mapping[str, str]] = {
 }
 """The analysis of numbers that are each an input with its own share."""
 
-
 BY_MECHANISM: Final[Mapping[str, str]] = {"one-of": "estimator.analyses.answers:MembersAsked"}
 """The analysis of a mechanism whose inputs differ from those of all others."""
 
@@ -70,18 +69,7 @@ def estimate(metric: Metric, tally: Tally, request: Request = PLAIN) -> MetricEs
         UnfitTallyError: as `Analysis.check` does.
 
     """
-    analysis_of(metric).check(tally)
-    (estimated,) = estimates(metric, [tally], request)
+    analysis = analysis_of(metric)
+    analysis.check(tally)
+    (estimated,) = analysis.estimates([tally], request)
     return estimated
-
-
-def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN) -> Iterator[MetricEstimate]:
-    """Yield the estimates of each tally of the metric's own edition, in order.
-
-    Many tallies are estimated together.
-
-    Raises:
-        UnfitTallyError: if a tally does not have the channel's alphabet.
-
-    """
-    yield from analysis_of(metric).estimates(tallies, request)

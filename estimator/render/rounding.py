@@ -17,20 +17,20 @@ estimate, or the interval if there is no estimate.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Final, NamedTuple
 
-from estimator.results.estimate import Estimate
+from estimator.results.estimate import Ends, Estimate, Figures
 from estimator.results.group import FigureGroup
+from estimator.results.report import SHOWN_VALUES
+from estimator.words import shown_of
 
 MINUS: Final = "\N{MINUS SIGN}"
 
 UNBROKEN: Final = "\N{NO-BREAK SPACE}"
 """Keeps a number and its unit on one line."""
-
-Range = tuple[float, float]
-"""The smallest and the largest possible number."""
 
 _Figure = tuple[float | None, float, float, float | None]
 """An estimate, the ends of its interval, and its standard error."""
@@ -84,7 +84,7 @@ class Rounded:
     suffix: str
     decimals: int
     power: int
-    possible: Range | None
+    possible: Ends | None
 
     @property
     def interval(self) -> str:
@@ -142,7 +142,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
     standard_error: float | None = None,
     unit: str = "",
     figures: int = FIGURES,
-    possible: Range | None = None,
+    possible: Ends | None = None,
     decimals: int | None = None,
 ) -> Rounded:
     """Return a number with its unit.
@@ -224,7 +224,7 @@ def text_of(value: float, decimals: int, power: int = 0, direction: str = ROUND_
     return f"{sign}{size:,.{min(MOST_DECIMALS, max(0, decimals))}f}"
 
 
-def _rounded(figure: _Figure, power: int, decimals: int, suffix: str, possible: Range | None = None) -> Rounded:
+def _rounded(figure: _Figure, power: int, decimals: int, suffix: str, possible: Ends | None = None) -> Rounded:
     value, low, high, error = figure
     shown = within(value, low, high)
     return Rounded(
@@ -240,13 +240,13 @@ def _rounded(figure: _Figure, power: int, decimals: int, suffix: str, possible: 
 
 
 def _possible_text(
-    value: float, decimals: int, power: int, possible: Range | None, direction: str = ROUND_HALF_EVEN
+    value: float, decimals: int, power: int, possible: Ends | None, direction: str = ROUND_HALF_EVEN
 ) -> str:
     place = decimals if possible is None else _possible_place(value, decimals, possible, direction)
     return text_of(value, place, power, direction)
 
 
-def _possible_place(value: float, decimals: int, possible: Range, direction: str) -> int:
+def _possible_place(value: float, decimals: int, possible: Ends, direction: str) -> int:
     """Return the coarsest place from a given one on that leaves a possible number possible."""
     least, greatest = possible
     if least <= value <= greatest:
@@ -299,7 +299,7 @@ class Unit:
     power: int
     name: str
     difference: str
-    possible: Range | None = None
+    possible: Ends | None = None
 
     @property
     def suffix(self) -> str:
@@ -352,6 +352,19 @@ def unit_of(group: FigureGroup) -> Unit:
     return PERCENT if group.about.is_share else Unit(0, group.unit, group.unit, group.ends)
 
 
+def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
+    """Return the figures of the shown values, or the first figures if they are not by value."""
+    return group.figures.at(positions if group.about.by_value else range(shown_of(len(group.figures), SHOWN_VALUES)))
+
+
+def bar_ends(group: FigureGroup) -> Ends | None:
+    """Return the ends of the bars; for numbers without ends, those of the farthest interval."""
+    if group.ends is not None or not group.about.by_value:
+        return group.ends
+    most = float(max(abs(group.figures.lows).max(), abs(group.figures.highs).max()))
+    return (-most, most) if most else None
+
+
 class ShownFigure(NamedTuple):
     """The parts of a figure that every line of text shows.
 
@@ -368,7 +381,7 @@ class ShownFigure(NamedTuple):
     figure: Estimate
     rounded: Rounded
     likeliest: str
-    ends: Range | None
+    ends: Ends | None
 
     @property
     def filled(self) -> float | None:
@@ -379,7 +392,7 @@ class ShownFigure(NamedTuple):
         return (value - self.ends[0]) / (self.ends[1] - self.ends[0])
 
 
-def shown(label: str | tuple[str, ...], figure: Estimate, unit: Unit, ends: Range | None = None) -> ShownFigure:
+def shown(label: str | tuple[str, ...], figure: Estimate, unit: Unit, ends: Ends | None = None) -> ShownFigure:
     """Return a figure in the form that lines of text show."""
     return ShownFigure(label, figure, unit.rounded(figure), unit.likeliest(figure), ends)
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Context
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
 from msgspec.structs import replace
 
 from client_sdk.protocol.kinds.kind import word
@@ -18,7 +17,17 @@ from client_sdk.protocol.text import CUT
 from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureGroup, FigureKey
-from estimator.results.metric import AmongAll, Cluster, MetricEstimate, MetricFacts, Move, RangeTest, TakingPart
+from estimator.results.metric import (
+    AmongAll,
+    Central,
+    Cluster,
+    Composed,
+    MetricEstimate,
+    MetricFacts,
+    Move,
+    RangeTest,
+    TakingPart,
+)
 from estimator.results.report import Change, Changes, ChangeVerdict, EstimateReport
 from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import SIGNIFICANT
@@ -43,19 +52,22 @@ MOVED: Final = {
 }
 """Names of what fabricated reports could have moved, if it is not a figure of the report."""
 
-REACH: Final = 3.9
-"""How far suggested thresholds lie from the median, in errors of a share: about 2 for the interval,
-and as many again so that it seldom fails. Of distances from 3 to 4.2, tried on uniform, normal and
-exponential populations, those from 3.6 on gave about the same mean bracket."""
-
-FARTHEST: Final = 0.45
-"""The maximum difference between a suggested threshold's share and a half."""
-
-ROUND: Final = 3
-"""The digits of suggested thresholds."""
-
 SHOWN_UNCLEAR = 5
 """How many unclear texts a sentence names."""
+
+TRIAL = "A trial: reports of developers who tried the app. None is from a real user.\n"
+
+NOTHING = "Nothing to report: no requested window has a tally.\n"
+
+NOTHING_SKIPPED = "Nothing to report: every tally was skipped, for the reasons on stderr.\n"
+
+CENTRAL_FOOTNOTE = """\
+central epsilon: what readers can learn of one device's answer if only tallies
+of closed windows are published and all counted reports are honest. It does not
+protect against the collector.
+"""
+
+PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"
 
 NO_REPORTS = "Nobody has reported."
 
@@ -138,12 +150,15 @@ def _of_days_of_use(_: MetricEstimate, group: FigureGroup) -> str:
     return f"{about_figure(group, often).capitalize()} were used on {group.label(often)}."
 
 
+def threshold_words(estimated: MetricEstimate, group: FigureGroup) -> str:
+    """Return what the devices of a share above a threshold answer, with the unit of answers."""
+    threshold = group.label(group.figures[group.lead])
+    return f"answer {threshold.replace(' ', f' {estimated.unit} ', 1) if estimated.unit else threshold}"
+
+
 def _of_thresholds(estimated: MetricEstimate, group: FigureGroup) -> str:
     share = group.figures[group.lead]
-    threshold = group.label(share)
-    if estimated.unit:
-        threshold = threshold.replace(" ", f" {estimated.unit} ", 1)
-    return f"{about_figure(group, share).capitalize()} answer {threshold}."
+    return f"{about_figure(group, share).capitalize()} {threshold_words(estimated, group)}."
 
 
 def _of_found(_: MetricEstimate, group: FigureGroup) -> str:
@@ -229,35 +244,6 @@ def notes_of(estimated: MetricEstimate) -> Iterator[str]:
     if estimated.relation:
         yield estimated.relation
     yield from text_notes(estimated)
-
-
-def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield which thresholds would bracket the median more closely in the next release."""
-    better = suggested(estimated)
-    if better:
-        listed = ", ".join(f"{threshold:.12g}" for threshold in better)
-        yield f"For a closer bracket of the median, the next release can ask with thresholds = [{listed}]."
-
-
-def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
-    """Return thresholds that would bracket the median more closely with as many reports, if any.
-
-    One lies on each side of the median, as near as its share still differs clearly from a half. The
-    third lies beyond, toward the farther end of the range, and ends the bracket if that one is
-    uncertain. Answers are assumed uniform between the report's thresholds.
-    """
-    above, quantiles = estimated.group("share_above"), estimated.group("quantile")
-    if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:
-        return ()
-    low, high = quantiles.ends
-    thresholds: list[Any] = list(above.figures.labels)
-    edges, at_most = [low, *thresholds, high], [0.0, *(1 - above.figures.maximum_likelihood), 1.0]
-    reach = min(FARTHEST / 3, REACH * float(above.figures.standard_errors.max()))
-    median = float(np.interp(0.5, at_most, edges))
-    guard = 3 * reach if high - median >= median - low else -3 * reach
-    numbers = np.interp(np.array(sorted((-reach, reach, guard))) + 0.5, at_most, edges)
-    rounded = dict.fromkeys(float(f"{each:.{ROUND}g}") for each in numbers.tolist())
-    return tuple(each for each in rounded if low < each <= high)
 
 
 def text_notes(estimated: MetricEstimate) -> Iterator[str]:
@@ -404,6 +390,38 @@ def exact_loss(epsilon: float) -> str:
     return f"{epsilon:.9f}".rstrip("0").removesuffix(".")
 
 
+def window_of(estimated: MetricEstimate) -> str:
+    """Return the name of a window, with an asterisk if it is still open."""
+    return estimated.window + ("" if estimated.closed else "*")
+
+
+def central_line(estimated: MetricEstimate) -> str:
+    """Return the line on a tally's central epsilon, or an empty text if there is none."""
+    if estimated.central is None:
+        return ""
+    return f"  {estimated.window}: central {central_words(estimated.central)}, if only tallies are public"
+
+
+def composed_lines(composed: tuple[Composed, ...]) -> str:
+    """Return a line for each window on all of its tallies together."""
+    return "".join(
+        f"{window.window}, {plural(window.tallies, 'tally', 'tallies')} together: "
+        f"{'no bound at this delta' if window.central is None else f'central {central_words(window.central)}'}\n"
+        for window in composed
+    )
+
+
+def central_words(central: Central) -> str:
+    """Return a central epsilon with its delta."""
+    return f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
+
+
+def has_a_point(estimated: MetricEstimate) -> bool:
+    """Return whether an interval that a table shows is a single point."""
+    shown = (group for group in estimated.groups if group.about.headline or group.about.most_lines)
+    return any(group.figures.has_a_point for group in shown if group.figures.unbiased.size)
+
+
 def mechanism_words(metric: MetricFacts) -> str:
     """Return the mechanism of a question with its epsilon, and with its delta if there is one."""
     delta = f", delta {short_loss(metric.delta)}" if metric.delta else ""
@@ -495,17 +513,6 @@ def _turned(change: Change) -> Estimate:
     return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
 
 
-def found_words(change: Change, changes: Changes) -> str:
-    """Return what happened to a figure, and when, as a label in a table."""
-    words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
-    since = change.since or changes.since
-    return (
-        f"{words} between {changes.first} and {changes.last}"
-        if since is None
-        else f"{words.removesuffix(' since')} since {since}"
-    )
-
-
 def shown_moves(estimated: MetricEstimate, positions: Sequence[int]) -> list[Move]:
     """Return how far fabricated reports could have moved the shown figures."""
     moves = () if estimated.fakes is None else estimated.fakes.moves
@@ -540,8 +547,3 @@ def made_up_test(test: RangeTest) -> str:
     if test.impossible:
         return f"hardly any population produces such a tally (p {p_equals(test.p_value)}): do not trust it"
     return f"no sign of fabrication (p {p_equals(test.p_value)}), which does not rule it out"
-
-
-def brief_made_up_test(test: RangeTest) -> str:
-    """Return the result of the test in a few words."""
-    return "The tally looks fabricated" if test.impossible else "No sign of fabrication"

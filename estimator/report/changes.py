@@ -57,8 +57,8 @@ from numpy.typing import NDArray
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.report.same_people import Sums, windows_of
-from estimator.results.estimate import Figures
-from estimator.results.group import SHARES, Ends, FigureGroup, FigureKey
+from estimator.results.estimate import Ends, Figures
+from estimator.results.group import SHARES, FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Change, Changes, ChangeVerdict
 from estimator.statistics.arrays import Floats

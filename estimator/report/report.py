@@ -15,13 +15,13 @@ from msgspec.structs import replace
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry, in_trial
 from client_sdk.protocol.window import Window
-from estimator.analyses.metric import analysis_of, estimates
+from estimator.analyses.metric import analysis_of
 from estimator.analyses.ratios import MOST_VALUES
 from estimator.errors import RequestError, TalliesError, UnfitTallyError, metric_named
 from estimator.plan.amplification import central_of, together
 from estimator.report.changes import changes_of
 from estimator.report.conclusions import corrected_differences, highlights_of
-from estimator.report.pooling import pooled
+from estimator.report.same_people import pooled
 from estimator.report.strata import (
     apart,
     check_installs,
@@ -106,9 +106,10 @@ def make_report(
     estimated: list[MetricEstimate] = []
     for name, of_metric in of_metrics.items():
         is_shown = selection.shows(name)
-        if analysis_of(registry.metrics[name]).takes_candidates and not is_shown:
+        analysis = analysis_of(registry.metrics[name])
+        if analysis.takes_candidates and not is_shown:
             continue  # finding texts takes seconds, and no p-value depends on them
-        for estimate in estimates(registry.metrics[name], of_metric, request if is_shown else PLAIN):
+        for estimate in analysis.estimates(of_metric, request if is_shown else PLAIN):
             estimated.append(estimate)
             advance(1)
     order = {name: position for position, name in enumerate(registry.metrics)}

@@ -36,26 +36,32 @@ Each window's error is widened as far as its interval is wider than that of a no
 Donner 2008, "Construction of confidence limits about effect measures: a general approach", section
 2). Where the noise is too small for a normal interval (see `LEAST_NOISE`), the whole error counts
 as lasting: a few people at an end of the range remain a few in every window.
+
+The estimate over all reports of several windows is a sum over windows, weighted by their reports.
+For any number of windows, its error is at least the error due to the choice of people.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from client_sdk.protocol.metric import Metric
+from estimator.analyses.analysis import metric_fields
 from estimator.analyses.lasting import lasting_of_members, lasting_of_shares, least_noise_of_means
 from estimator.analyses.metric import analysis_of
 from estimator.decoders.decoder import LEAST_NOISE
 from estimator.decoders.rotated_axes import BLOCKS
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup
-from estimator.results.metric import MetricEstimate
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z, student_of
 
@@ -70,8 +76,6 @@ FARTHEST_FAMILY: Final = 87_000
 
 Places = Sequence[int] | NDArray[np.intp]
 """Positions of sums, or of figures."""
-
-Bound = Floats | float
 
 
 class Sums(NamedTuple):
@@ -308,3 +312,45 @@ def _greatest_widening(windows: Windows) -> float:
     told = enough if enough.any() else np.full_like(enough, fill_value=True)
     widest = max(float(windows.down[told].max()), float(windows.up[told].max()))
     return max(widest, student_of(FARTHEST_FAMILY, BLOCKS - 1) / FARTHEST)
+
+
+def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:
+    """Pool the windows of every metric with reports in more than one, in the order of the metrics.
+
+    Args:
+        estimates: in the order of the metrics, then of the windows.
+        metrics: the definitions, by name.
+
+    """
+    with_reports = [each for each in estimates if each.reports and _can_be_pooled(each)]
+    groups = ((name, list(windows)) for name, windows in groupby(with_reports, key=lambda estimated: estimated.metric))
+    return tuple(_pool(metrics[name], windows) for name, windows in groups if len(windows) > 1)
+
+
+def _can_be_pooled(estimated: MetricEstimate) -> bool:
+    """Whether figures add up over windows. Each window of a model has its own model."""
+    return all(group.about.pooled or not group.about.by_value for group in estimated.groups)
+
+
+def _pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
+    of_first = [group for group in windows[0].groups if group.about.pooled]
+    groups = [[window.group(group.statistic) for window in windows] for group in of_first]
+    return Pooled(
+        **metric_fields(metric),
+        windows=tuple(window.window for window in windows),
+        reports=sum(window.reports for window in windows),
+        groups=tuple(_pool_group(metric, windows, [each for each in group if each is not None]) for group in groups),
+    )
+
+
+def _pool_group(metric: Metric, windows: list[MetricEstimate], groups: list[FigureGroup]) -> FigureGroup:
+    first = groups[0]
+    ends, scale = first.ends or SHARES, first.about.scale
+    reports = np.array([[float(window.reports) for window in windows]])
+    sums = means_of(windows, first.statistic, metric).weighted(reports / reports.sum())
+    if reports.sum() < EXACT_BELOW:
+        sums = sums.unbounded()
+    means = sums.figures(first.figures, 0, scale.inner_ends(ends))
+    if scale.is_relative:
+        means = Figures.from_rows(scale.shown(mean, ends).labeled(mean.value) for mean in means)
+    return structs.replace(first, figures=means)

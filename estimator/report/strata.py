@@ -46,11 +46,9 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.errors import RequestError
 from estimator.report.changes import Compared, compare, correct
-from estimator.results.estimate import Figure, Figures
-from estimator.results.group import Ends
+from estimator.results.estimate import Ends, Figure, Figures, Scale
 from estimator.results.metric import PARTICIPATION_CONFIDENCE, AmongAll, MetricEstimate, TakingPart
 from estimator.results.report import Effect, Request
-from estimator.results.scale import Scale
 from estimator.statistics.confidence import trials_interval
 from estimator.tallies import INT64, Tally
 

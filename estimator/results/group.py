@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, NamedTuple
 
-from estimator.results.estimate import NO_LABEL, Figure, FigureLabel, Figures, Record, says
+from estimator.results.estimate import NO_LABEL, Ends, Figure, FigureLabel, Figures, Record, says
 from estimator.results.statistic import STATISTICS, Statistic
 from estimator.statistics.confidence import PAIR
 from estimator.words import plural
-
-Ends = tuple[float, float]
-"""The smallest and the largest possible number."""
-
 
 SHARES: Final[Ends] = (0.0, 1.0)
 """The smallest and the largest share."""

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from estimator.results.estimate import Figures
-from estimator.results.scale import LOG, PLAIN, Scale
+from estimator.results.estimate import Figures, LogScale, Scale
 from estimator.words import EMPTY_TEXT, cell_of, is_yes_or_no, label_of, parts
+
+PLAIN: Final = Scale()
 
 SHOWN_TEXTS: Final = 10
 """The number of texts that the terminal shows: many, because the list was requested."""
@@ -58,10 +59,6 @@ def _difference_cell(value: tuple[Any, Any, Any]) -> str:
 
 def _difference_of_means_cell(value: tuple[Any, Any]) -> str:
     return " less ".join(map(cell_of, value))
-
-
-def _share_from_cell(value: tuple[bool, Any]) -> str:
-    return cell_of(value)
 
 
 def _days(value: int) -> str:
@@ -248,6 +245,26 @@ def _mean(description: str, title: str, *, of_sets: bool = False, scale: Scale =
     )
 
 
+def _coefficient(description: str, title: str) -> Statistic:
+    return Statistic(
+        description,
+        title,
+        _coordinate,
+        is_share=False,
+        headline=4,
+        lead=_clearest,
+        by_value=True,
+        most_lines=SHOWN_SHARES,
+        noun="coefficient",
+        line="{}",
+        in_table=True,
+        on_page=True,
+        chart=Chart.DOTS,
+        drawn_first=2,
+        untested="coefficients",
+    )
+
+
 STATISTICS: Final[dict[str, Statistic]] = {
     "share": Statistic(
         "the share of devices with the value",
@@ -357,39 +374,13 @@ STATISTICS: Final[dict[str, Statistic]] = {
         has_bounds=True,
         pooled="pooled_coordinate",
     ),
-    "coefficient": Statistic(
+    "coefficient": _coefficient(
         "the change of a model's label if a feature rises by half its range and the others stay the same",
         "Change of the label as a feature rises by half its range",
-        _coordinate,
-        is_share=False,
-        headline=4,
-        lead=_clearest,
-        by_value=True,
-        most_lines=SHOWN_SHARES,
-        noun="coefficient",
-        line="{}",
-        in_table=True,
-        on_page=True,
-        chart=Chart.DOTS,
-        drawn_first=2,
-        untested="coefficients",
     ),
-    "log_odds": Statistic(
+    "log_odds": _coefficient(
         "the log-odds of a model's label yes where a feature has a value",
         "Log-odds of yes by feature",
-        _coordinate,
-        is_share=False,
-        headline=4,
-        lead=_clearest,
-        by_value=True,
-        most_lines=SHOWN_SHARES,
-        noun="coefficient",
-        line="{}",
-        in_table=True,
-        on_page=True,
-        chart=Chart.DOTS,
-        drawn_first=2,
-        untested="coefficients",
     ),
     "auc": Statistic(
         "how often a model ranks a yes above a no, if scores are normal",
@@ -405,7 +396,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
     ),
     "mean": _mean("the mean of the answers (a set has `mean_size`, a scale `mean_position`)", "Mean"),
     "geometric_mean": _mean(
-        'the geometric mean of 1 + x, minus 1, for a number with `scale = "log"`', "Geometric mean", scale=LOG
+        'the geometric mean of 1 + x, minus 1, for a number with `scale = "log"`', "Geometric mean", scale=LogScale()
     ),
     "mean_position": _mean("the mean position on a scale, from 1", "Mean position"),
     "mean_size": _mean("the mean size of the sets", "Mean size", of_sets=True),
@@ -493,7 +484,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "of those who say no, or yes, the share at a step of a scale or above",
         "Share from a step on, of those who say no and of those who say yes",
         _share_from,
-        _share_from_cell,
+        cell_of,
         on_page=True,
         chart=Chart.CURVE_OF_STEPS,
         untested="shares within groups",

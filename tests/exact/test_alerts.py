@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from client_sdk.protocol import Registry, Window
-from estimator.analyses.metric import estimates
+from estimator.analyses.metric import analysis_of
 from estimator.report.alerts import judged, read_alert
+from estimator.results.report import PLAIN
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import Tally
 from tests.support.core.tables import for_each
@@ -27,7 +28,7 @@ def test_an_alert_at_the_truth_fires_no_more_often_than_intervals_miss(
     metric = registry.metric("m")
     keep, lie = (float(metric.channel.probability(1, given)) for given in (1, 0))
     tallies = [Tally("m", metric.edition, DAY, True, reports, [reports - ones, ones]) for ones in range(reports + 1)]  # noqa: FBT003 closed
-    estimated = list(estimates(metric, tallies))
+    estimated = list(analysis_of(metric).estimates(tallies, PLAIN))
     for truth in (0.05, 0.3, 0.5, 0.77, 0.95):
         alert = read_alert(registry, f"m.share[yes] {operator} {truth}")
         fired = np.array([each.fired for each in judged([alert], estimated)])

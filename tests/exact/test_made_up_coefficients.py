@@ -12,7 +12,7 @@ from client_sdk.protocol import Window
 from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.mechanisms.rotated_axes import ROUNDS, RotatedAxes
 from client_sdk.protocol.model import Model
-from estimator.analyses.metric import estimates
+from estimator.analyses.metric import analysis_of
 from estimator.analyses.models.analysis import ModelOfProducts, coefficient_move, covariance_moves
 from estimator.analyses.models.products import Covariances, Moments, ProductsModel, Ridge
 from estimator.analyses.vectors import sampled_tally
@@ -180,6 +180,6 @@ def test_the_coefficients_of_every_mean_within_a_length_lie_within_what_is_said(
 
 
 def test_a_report_says_how_far_a_coefficient_could_have_moved() -> None:
-    (estimated,) = estimates(METRIC, [tally_of(honest())], Request(fakes=0.001))
+    (estimated,) = analysis_of(METRIC).estimates([tally_of(honest())], Request(fakes=0.001))
     assert estimated.fakes is not None
     assert estimated.fakes == ANALYSIS.fakes(tally_of(honest()), 0.001)

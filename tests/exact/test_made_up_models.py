@@ -7,7 +7,7 @@ import pytest
 
 from client_sdk.protocol import Window
 from client_sdk.protocol.mechanisms.crosses import Crosses
-from estimator.analyses.metric import estimates
+from estimator.analyses.metric import analysis_of
 from estimator.analyses.models.analysis import ModelOfCrosses
 from estimator.analyses.models.crosses import fakes_of_crosses
 from estimator.decoders.inversions import inverse_of
@@ -40,7 +40,7 @@ def tally_of(counts: Counts) -> Tally:
 
 
 def is_accused(counts: Counts) -> bool:
-    (estimated,) = estimates(METRIC, [tally_of(counts)], Request(fakes=0.01))
+    (estimated,) = analysis_of(METRIC).estimates([tally_of(counts)], Request(fakes=0.01))
     assert estimated.fakes is not None
     return estimated.fakes.test.impossible
 

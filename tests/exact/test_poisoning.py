@@ -18,10 +18,11 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.analyses import poisoning
-from estimator.analyses.metric import analysis_of, estimates
+from estimator.analyses.metric import analysis_of
 from estimator.analyses.poisoning import CLEAR, DRAWN_AT_MOST, _log_chance, as_far, likeliest_law, range_test, reach_of
 from estimator.decoders.inversions import grid_law, inverse_of
 from estimator.likelihood.shares import SLACK
+from estimator.results.report import PLAIN
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import MOST_REPORTS, Tally
 from tests.support.core.tables import for_each
@@ -59,7 +60,7 @@ def tally(metric: Metric, counts: Counts) -> Tally:
 
 def unbiased(metric: Metric, tallies: Counts) -> Floats:
     """Return the unbiased estimates of each tally, shape (tallies, estimates)."""
-    of_each = estimates(metric, [tally(metric, counts) for counts in tallies])
+    of_each = analysis_of(metric).estimates([tally(metric, counts) for counts in tallies], PLAIN)
     return np.array([np.concatenate([group.figures.unbiased for group in of_one.compared]) for of_one in of_each])
 
 

@@ -17,7 +17,7 @@ from client_sdk.protocol.vector import UNIT
 from estimator.analyses.metric import analysis_of, estimate
 from estimator.analyses.vectors import sampled_tally
 from estimator.decoders.rotated_axes import square_along, turned_back
-from estimator.report.pooling import pooled
+from estimator.report.same_people import pooled
 from estimator.results.estimate import Figures
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Counts, Floats

@@ -13,7 +13,7 @@ from client_sdk.protocol import Metric, Window
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import sampler_of
-from estimator.report.pooling import pooled
+from estimator.report.same_people import pooled
 from estimator.results.estimate import Figure
 from estimator.results.metric import MetricEstimate, Pooled
 from estimator.statistics.arrays import Counts

@@ -16,7 +16,7 @@ import pytest
 from client_sdk.protocol import Metric, Registry, Window
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
-from estimator.analyses.metric import analysis_of, estimate, estimates
+from estimator.analyses.metric import analysis_of, estimate
 from estimator.decoders.inversions import sampler_of
 from estimator.report import changes as module
 from estimator.report.changes import changes_of, p_values_of
@@ -204,7 +204,7 @@ def unchanged(who: str, rounds: int, seed: int) -> list[list[MetricEstimate]]:
             if place % ONE_IN.get(metric.kind.name, 1) == 0
             for window, counts in zip(WINDOWS, drawn(metric, who, ends, generator), strict=True)
         ]
-        in_order = estimates(metric, tallies, Request())
+        in_order = analysis_of(metric).estimates(tallies, Request())
         estimated = [[next(in_order) for _ in WINDOWS] for _ in range(len(tallies) // len(WINDOWS))]
         every = rounds // len(estimated)
         by_metric.append([estimated[place // every] if place % every == 0 else [] for place in range(rounds)])
@@ -249,7 +249,7 @@ def test_the_clearest_step_is_corrected_for_all_places_where_it_may_lie() -> Non
     people = np.array([PEOPLE, PEOPLE]) // 2
     draw = sampler_of(metric.channel)
     tallies = [tally_of(metric, window, draw(people, generator)) for _ in range(SEEDS) for window in WINDOWS]
-    in_order = estimates(metric, tallies, Request())
+    in_order = analysis_of(metric).estimates(tallies, Request())
     rounds = [[next(in_order) for _ in WINDOWS] for _ in range(SEEDS)]
 
     def steps() -> int:

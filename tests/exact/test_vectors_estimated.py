@@ -15,7 +15,7 @@ from client_sdk.protocol import Window
 from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes, offsets, rotated, shifted
 from client_sdk.protocol.vector import UNIT, Ball, lifted
-from estimator.analyses.metric import analysis_of, estimates
+from estimator.analyses.metric import analysis_of
 from estimator.analyses.vectors import Vectors, linear_estimate, sampled_tally
 from estimator.decoders.rotated_axes import (
     block_reports,
@@ -85,7 +85,7 @@ def test_few_reports_of_opposite_vectors_say_nothing_of_their_mean(reports: int)
         symbols = np.flatnonzero(counts)
         listed = (counts[symbols].tolist(), symbols.tolist())
         tally = Tally("m", metric.edition, Window.parse(DAY), True, reports, *listed)  # noqa: FBT003 closed
-        (estimated,) = estimates(metric, [tally], Request())
+        (estimated,) = analysis_of(metric).estimates([tally], Request())
         first, linear = estimated.figures("coordinate")[0], linear_estimate(metric, tally, [1.0, 0.0, 0.0])
         assert ((first.low, first.high) == (-1, 1)) == ((linear.low, linear.high) == (-1, 1)) == (reports < 50)
         held.append(first.low <= 0 <= first.high)
@@ -209,7 +209,7 @@ def test_made_up_reports_move_the_mean_no_further_than_is_said() -> None:
     fakes[[at * 128 + axis for at, axis in enumerate(worst)]] += 200 // 128 + 1
     reports = int(fakes.sum())
     with_fakes = Tally("m", metric.edition, Window.parse(DAY), True, reports, fakes.tolist())  # noqa: FBT003 closed
-    (estimated,) = estimates(metric, [with_fakes], Request(fakes=1 - 1800 / reports))
+    (estimated,) = analysis_of(metric).estimates([with_fakes], Request(fakes=1 - 1800 / reports))
     without = Tally("m", metric.edition, Window.parse(DAY), True, 1800, honest.tolist())  # noqa: FBT003 closed
     assert estimated.fakes is not None
     (said,) = estimated.fakes.moves

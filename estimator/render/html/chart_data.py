@@ -20,8 +20,8 @@ from msgspec.structs import asdict, replace
 from client_sdk.protocol.window import Window
 from estimator.render.html.tables import axes_of
 from estimator.render.rounding import PERCENT, SENTENCE_FIGURES, Unit, steps_of, unit_of
-from estimator.results.estimate import Estimate, Figure, FigureLabel, Figures, Record
-from estimator.results.group import Ends, FigureGroup, FigureKey
+from estimator.results.estimate import Ends, Estimate, Figure, FigureLabel, Figures, Record
+from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.statistic import STATISTICS, Chart
 from estimator.words import is_yes_or_no, short

@@ -13,11 +13,18 @@ from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import odds, one_report
 from client_sdk.protocol.window import Window
 from estimator.render.html.chart_data import MetricData, ShownGroup, data_of, groups_of
-from estimator.render.html.headlines import Headline, also_of, headline_of
 from estimator.render.html.tables import Extra, JointView, effects_table, extras_of, joint_view
-from estimator.render.html.wording import WordedConclusion, labeled_changes, too_few, verdict_of
+from estimator.render.html.wording import (
+    Headline,
+    WordedConclusion,
+    also_of,
+    headline_of,
+    labeled_changes,
+    too_few,
+    verdict_of,
+)
 from estimator.render.rounding import Unit, within
-from estimator.render.words import HARDLY_POSSIBLE, exact_loss, short_loss, with_titles
+from estimator.render.words import HARDLY_POSSIBLE, central_words, exact_loss, short_loss, with_titles
 from estimator.report.changes import untested_figures
 from estimator.report.conclusions import by_value
 from estimator.results.estimate import Estimate, Figure
@@ -232,11 +239,8 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
             f"{exact_loss(permanent)}: even odds can become {odds(metric.channel.permanent_nanos, shipped())}",
         )
     if central is not None:
-        loss = f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
-        yield (
-            "If only tallies are published",
-            f"{loss}, against their readers and not against the collector, if the reports counted are honest",
-        )
+        against = "against their readers and not against the collector, if the reports counted are honest"
+        yield "If only tallies are published", f"{central_words(central)}, {against}"
     yield "Edition", metric.edition
     if windows:
         total = sum(window.reports for window in windows)

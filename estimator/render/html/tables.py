@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from estimator.render.html.wording import CODES, WordedConclusion, change_interval_text, change_text, p_text
-from estimator.render.rounding import MINUS, PERCENT, Unit, exact_percent, unit_of, whole_percent
-from estimator.render.text.report import shown_figures
+from estimator.render.html.wording import CODES, WordedConclusion, compared, p_text
+from estimator.render.rounding import MINUS, PERCENT, Unit, exact_percent, shown_figures, unit_of, whole_percent
 from estimator.render.words import (
     AMONG_ALL_NOTE,
     cluster_words,
@@ -184,13 +183,6 @@ def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -
     )
 
 
-def compared(difference: Figure, names: tuple[str, str]) -> tuple[str, str, str]:
-    """Return the answer whose shares are compared, or the number's name, and the two groups."""
-    assert isinstance(difference.value, tuple)  # noqa: S101 a difference names its groups
-    *outcomes, first, second = map(label_of, difference.value)
-    return (outcomes[0] if outcomes else names[1]), first, second
-
-
 def _words(names: tuple[str, str], clearest: Sequence[Figure], concluded: Conclusion, unit: Unit) -> str:
     difference = clearest[0]
     if difference.p_value is None or difference.p_value_corrected is None:
@@ -200,7 +192,7 @@ def _words(names: tuple[str, str], clearest: Sequence[Figure], concluded: Conclu
     first, second = f"{group} “{first}”", f"{group} “{second}”"
     more = f"{outcome} “{answer}” is more common" if unit is PERCENT else f"{outcome} is higher"
     more_common = f"{more} in {first} than in {second}"
-    size = f"by {change_text(difference, unit).lstrip('+')} ({change_interval_text(difference, unit)})"
+    size = f"by {unit.changed(difference).lstrip('+')} ({unit.change_interval(difference)})"
     p_value = f"p {p_equals(difference.p_value_corrected)}, corrected for every difference between groups here"
     if concluded is Conclusion.DIFFER:
         differing = sum(conclusion(comparison) is Conclusion.DIFFER for comparison in clearest)
@@ -351,7 +343,7 @@ def _row(effect: Effect) -> tuple[str, ...]:
     return (
         f"{effect.second} less {effect.first}",
         group.label(change),
-        change_text(change, unit),
-        change_interval_text(change, unit),
+        unit.changed(change),
+        unit.change_interval(change),
         p_text(change.p_value_corrected, TOO_FEW),
     )

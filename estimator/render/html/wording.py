@@ -1,35 +1,41 @@
-"""The wording of the page: figures, p-values, labels and conclusions.
+"""The wording of the page: figures, p-values, labels, headlines and conclusions.
 
-`FILTERS` are for the templates. A conclusion states whether something changed, and whether there
-are enough reports.
+`FILTERS` are for the templates. A headline is a figure in large type, with its interval and its
+meaning. A conclusion states whether something changed, and whether there are enough reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from client_sdk.protocol.metric import Metric
-from estimator.render.rounding import NO_UNIT, PERCENT, Unit, relative_size, unit_of, within
+from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, relative_size, unit_of, within
 from estimator.render.words import (
+    NO_REPORTS,
+    NO_TEXTS,
+    TOO_FEW,
     change_words,
     compared_words,
-    found_words,
     outcome_words,
     p_words,
     short_loss,
+    threshold_words,
     untested_words,
 )
-from estimator.report.conclusions import Conclusion, clearest_changes
+from estimator.report.conclusions import Conclusion, clearest_changes, conclusion
 from estimator.results.estimate import Estimate, Figure
-from estimator.results.group import FigureKey
+from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import TOO_FAR, Changes, ChangeVerdict, Precision
+from estimator.results.report import TOO_FAR, Change, Changes, ChangeVerdict, Precision
 from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import label_of, plural, short
+
+if TYPE_CHECKING:
+    from estimator.render.html.tables import JointView
 
 NONE: Final = "\N{EN DASH}"
 """The text of a cell whose figure is not computed."""
@@ -79,19 +85,9 @@ def likeliest_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
     return NONE if estimate.maximum_likelihood is None else f"{unit.likeliest(estimate)}{unit.suffix}"
 
 
-def change_text(change: Estimate, unit: Unit = PERCENT) -> str:
-    """Return a change in a unit, with its sign."""
-    return unit.changed(change)
-
-
-def change_interval_text(change: Estimate, unit: Unit = PERCENT) -> str:
-    """Return the interval of a change in a unit."""
-    return unit.change_interval(change)
-
-
 def difference_text(difference: Estimate, unit: Unit = PERCENT) -> str:
     """Return a difference of groups without a plus sign; empty if unknown."""
-    return "" if difference.estimate is None else change_text(difference, unit).lstrip("+")
+    return "" if difference.estimate is None else unit.changed(difference).lstrip("+")
 
 
 def p_text(p_value: float | None, unknown: str = "") -> str:
@@ -104,19 +100,12 @@ def purpose_text(purpose: str) -> str:
     return short(purpose, LONGEST_PURPOSE)
 
 
-def reports_text(reports: int) -> str:
-    """Return a number of reports."""
-    return plural(reports, "report")
-
-
 def windows_text(windows: Sequence[str]) -> str:
     """Return the name of one window, or the first and the last of several with their number."""
     return windows[0] if len(windows) == 1 else f"{min(windows)} to {max(windows)}, {len(windows):,} windows"
 
 
 FILTERS: Final[dict[str, Callable[..., str | float]]] = {
-    "change": change_text,
-    "change_interval": change_interval_text,
     "difference": difference_text,
     "estimate": estimate_text,
     "interval": interval_text,
@@ -124,8 +113,8 @@ FILTERS: Final[dict[str, Callable[..., str | float]]] = {
     "likeliest": likeliest_text,
     "loss": short_loss,
     "p": p_text,
+    "plural": plural,
     "purpose": purpose_text,
-    "reports": reports_text,
     "short": short,
     "value": shown_value,
     "windows": windows_text,
@@ -183,7 +172,7 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
         group, clearest_end = clearest_changes(changes)[0]
         label, unit = group.label(clearest_end), unit_of(group)
         label = f"“{label}”" if unit is PERCENT and label != YES else label
-        moved = f"{label} {change_text(clearest_end, unit)} ({change_interval_text(clearest_end, unit)})"
+        moved = f"{label} {unit.changed(clearest_end)} ({unit.change_interval(clearest_end)})"
         is_clear_alone = clearest_end.p_value is not None and clearest_end.p_value <= SIGNIFICANT
         chance = f"; of {changes.tests} comparisons one is often as clear by chance" if is_clear_alone else ""
         words = f"{words}; the clearest difference, {compared_words(changes)}: {moved}{chance}"
@@ -214,6 +203,17 @@ def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure
     return rows + [(group.label(change), unit_of(group), change) for group, change in others]
 
 
+def found_words(change: Change, changes: Changes) -> str:
+    """Return what happened to a figure, and when, as a label in a table."""
+    words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
+    since = change.since or changes.since
+    return (
+        f"{words} between {changes.first} and {changes.last}"
+        if since is None
+        else f"{words.removesuffix(' since')} since {since}"
+    )
+
+
 def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
     """Return a sentence if there are too few reports for a conclusion, otherwise None."""
     needed = precision.reports_needed
@@ -233,3 +233,143 @@ def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
         f"Too few reports to conclude: with {have} an interval reaches {far} to a side."
         f" For at most {target}, with any answers, it takes about {needed:,} reports in a window."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A figure, or a conclusion where there is none to show.
+
+    Attributes:
+        figure: the figure with its unit. Empty if nothing is known.
+        about: what the figure is about, or why nothing is known.
+        interval: the interval without brackets; empty if there is none.
+
+    """
+
+    figure: str
+    about: str
+    interval: str = ""
+
+
+def headline_of(shown: MetricEstimate, joint: JointView | None) -> Headline:
+    """Return the headline of one window.
+
+    Args:
+        shown: the figures of the window.
+        joint: the view of two questions asked together, whose groups are compared. None for others.
+
+    """
+    if not shown.reports:
+        return Headline("", NO_REPORTS)
+    if joint is not None:
+        return _of_difference(joint)
+    group = shown.leading
+    if group is None:
+        return Headline("", NO_TEXTS if shown.texts is not None else TOO_FEW)
+    figure = group.figures[group.lead]
+    if figure.estimate is None:
+        return Headline("", TOO_FEW)
+    return _headline(group, figure, PHRASES[group.statistic](shown, group))
+
+
+def also_of(shown: MetricEstimate) -> Iterator[Headline]:
+    """Yield the mean and the median of answers if the headline is another figure."""
+    if not shown.reports or shown.names is not None:
+        return
+    for group in shown.groups:
+        if group.about.is_mean and group is not shown.leading:
+            yield _headline(group, group.figures[0], PHRASES[group.statistic](shown, group))
+    quantiles = shown.group("quantile")
+    if quantiles is not None:
+        median = quantiles.figures[len(quantiles.figures) // 2]
+        if median.estimate is not None:
+            yield _headline(quantiles, median, quantiles.label(median))
+
+
+def _headline(group: FigureGroup, figure: Estimate, about: str) -> Headline:
+    rounded = unit_of(group).rounded(figure, SENTENCE_FIGURES)
+    return Headline(f"{rounded.estimate}{rounded.suffix}", about, rounded.interval)
+
+
+def compared(difference: Figure, names: tuple[str, str]) -> tuple[str, str, str]:
+    """Return the answer whose shares are compared, or the number's name, and the two groups."""
+    assert isinstance(difference.value, tuple)  # noqa: S101 a difference names its groups
+    *outcomes, first, second = map(label_of, difference.value)
+    return (outcomes[0] if outcomes else names[1]), first, second
+
+
+def _of_difference(joint: JointView) -> Headline:
+    """Return the clearest difference between groups."""
+    difference = joint.clearest[0]
+    concluded = conclusion(difference)
+    if concluded is Conclusion.TOO_FEW:
+        return Headline("", "Too few reports to say whether groups differ.")
+    if concluded is Conclusion.NO_DIFFERENCE:
+        return Headline("No difference", "between groups detected")
+    outcome, first, second = compared(difference, joint.names)
+    which = f"“{outcome}” more common" if joint.unit is PERCENT else f"{short(outcome)} higher"
+    perhaps = "perhaps " if concluded is Conclusion.MAY_DIFFER else ""
+    rounded = joint.unit.rounded(difference, SENTENCE_FIGURES)
+    unit = joint.unit.of_difference
+    return Headline(
+        f"{rounded.estimate}{unit}",
+        f"{perhaps}{which} for “{first}” than for “{second}”",
+        f"{rounded.low} to {rounded.high}{unit}",
+    )
+
+
+def _of_share(_: MetricEstimate, group: FigureGroup) -> str:
+    shares, share = group.figures, group.figures[group.lead]
+    if share.value is True:
+        return "say yes"
+    rival = shares[int((-shares.unbiased).argsort(kind="stable")[1])]
+    if rival.high >= share.low:
+        return f"“{group.label(share)}”, too close to call against “{group.label(rival)}”"
+    return f"“{group.label(share)}”, the most common"
+
+
+def _of_found(_: MetricEstimate, group: FigureGroup) -> str:
+    others = len(group.figures) - 1
+    more = f"; {plural(others, 'other text')} found" if others else ""
+    return f"“{group.label(group.figures[0])}”, the most common text found{more}"
+
+
+def _of_approved(_: MetricEstimate, group: FigureGroup) -> str:
+    return f"“{group.label(group.figures[0])}”, the most common of the texts that may be published"
+
+
+def _of_many(which: str) -> Callable[[MetricEstimate, FigureGroup], str]:
+    """Return a function that names one of many coordinates: the largest, or the clearest."""
+
+    def named(_: MetricEstimate, group: FigureGroup) -> str:
+        return (
+            f"{group.label(group.figures[group.lead])}, the {which} of {plural(len(group.figures), group.about.noun)}"
+        )
+
+    return named
+
+
+def _of_mean(_: MetricEstimate, group: FigureGroup) -> str:
+    return group.about.title.lower()
+
+
+def _of_position(shown: MetricEstimate, group: FigureGroup) -> str:
+    scale = "" if group.ends is None else f" of {group.ends[1]:g}"
+    return f"{_of_mean(shown, group)}{scale}"
+
+
+PHRASES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
+    "share": _of_share,
+    "share_at_least": lambda _, group: f"were used on {group.label(group.figures[group.lead])}",
+    "share_above": threshold_words,
+    "found_text": _of_found,
+    "approved_text": _of_approved,
+    "coordinate": _of_many("largest"),
+    "coefficient": _of_many("clearest"),
+    "log_odds": _of_many("clearest"),
+    "mean": _of_mean,
+    "geometric_mean": _of_mean,
+    "mean_position": _of_position,
+    "mean_size": _of_mean,
+}
+"""The words that follow the leading figure of each statistic and say what it is about."""

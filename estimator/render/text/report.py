@@ -6,45 +6,54 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 
-from estimator.render.rounding import PERCENT, ShownFigure, exact_percent, shown, unit_of, whole_percent
+from estimator.render.rounding import (
+    PERCENT,
+    ShownFigure,
+    bar_ends,
+    exact_percent,
+    shown,
+    shown_figures,
+    unit_of,
+    whole_percent,
+)
 from estimator.render.text.style import LEAST_WIDTH, PLAIN, Style, wrapped
 from estimator.render.words import (
     AMONG_ALL_NOTE,
+    CENTRAL_FOOTNOTE,
+    NOTHING,
+    NOTHING_SKIPPED,
+    PRELIMINARY_FOOTNOTE,
+    TRIAL,
+    central_line,
     cluster_words,
     compared_words,
+    composed_lines,
+    has_a_point,
     made_up_test,
     mechanism_words,
     move_cells,
-    next_thresholds,
     notes_of,
     outcome_words,
     p_equals,
     participation_of,
-    short_loss,
     shown_moves,
     taking_part_words,
     titled,
     untested_words,
+    window_of,
 )
-from estimator.report.conclusions import Conclusion, by_value, clearest_first, conclusion, differences_of
+from estimator.report.conclusions import Conclusion, by_value, clearest_first, conclusion, differences_of, suggested
 from estimator.report.strata import clearest_effects
-from estimator.results.estimate import Figures
-from estimator.results.group import SHARES, Ends, FigureGroup
-from estimator.results.metric import Central, Composed, MetricEstimate, Pooled
+from estimator.results.group import SHARES, FigureGroup
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.report import SHOWN_VALUES, Changes, Effect, EstimateReport, Highlight
-from estimator.words import in_unit, plural, shown_of
+from estimator.words import in_unit, plural
 
 TOO_FEW = "too few to tell"
 """The text in place of a share within a group that has hardly any members, or no members."""
 
 SHOWN_DIFFERENCES = 3
 """How many differences between groups are shown, the clearest first."""
-
-CENTRAL_FOOTNOTE = """\
-central epsilon: what readers can learn of one device's answer if only tallies
-of closed windows are published and all counted reports are honest. It does not
-protect against the collector.
-"""
 
 FOOTNOTES = """\
 estimate ± error: unbiased, with its standard error. An estimate outside its
@@ -69,12 +78,6 @@ of the range.
 LIKELIEST_FOOTNOTE = """\
 likeliest: maximum likelihood among what is possible; biased near the limits.
 """
-
-TRIAL = "A trial: reports of developers who tried the app. None is from a real user.\n"
-
-NOTHING = "Nothing to report: no requested window has a tally.\n"
-
-NOTHING_SKIPPED = "Nothing to report: every tally was skipped, for the reasons on stderr.\n"
 
 POINT_FOOTNOTE = """\
 An interval of one point: no true value makes this tally likely. The nearest end
@@ -127,8 +130,6 @@ people answered in all windows. p is corrected for all figures of all questions.
 Wait for the next window to confirm a new verdict.
 """
 
-PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"
-
 
 def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
     """Return the report as text."""
@@ -180,12 +181,6 @@ def _snapshot_note(report: EstimateReport) -> str:
     return "" if at is None else f"Open windows are shown as they were at {at:%Y-%m-%d %H:%M:%S} UTC.\n"
 
 
-def has_a_point(estimated: MetricEstimate) -> bool:
-    """Return whether an interval that a table shows is a single point."""
-    shown = (group for group in estimated.groups if group.about.headline or group.about.most_lines)
-    return any(group.figures.has_a_point for group in shown if group.figures.unbiased.size)
-
-
 def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: float, style: Style) -> str:
     metric = highlight.shown
     lines = [
@@ -208,6 +203,14 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
         *(line for note in next_thresholds(metric) for line in wrapped(note, style.width, "  ", "  ")),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
+    """Yield which thresholds would bracket the median more closely in the next release."""
+    better = suggested(estimated)
+    if better:
+        listed = ", ".join(f"{threshold:.12g}" for threshold in better)
+        yield f"For a closer bracket of the median, the next release can ask with thresholds = [{listed}]."
 
 
 def _pooled_block(pooled: Pooled, highlight: Highlight, style: Style) -> str:
@@ -280,19 +283,6 @@ def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = 
     unit, ends = unit_of(group), bar_ends(group) if have_bars else None
     for figure in shown_figures(group, positions):
         yield shown(group.about.parts(figure.value), figure, unit, ends)
-
-
-def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the figures of the shown values, or the first figures if they are not by value."""
-    return group.figures.at(positions if group.about.by_value else range(shown_of(len(group.figures), SHOWN_VALUES)))
-
-
-def bar_ends(group: FigureGroup) -> Ends | None:
-    """Return the ends of the bars; for numbers without ends, those of the farthest interval."""
-    if group.ends is not None or not group.about.by_value:
-        return group.ends
-    most = float(max(abs(group.figures.lows).max(), abs(group.figures.highs).max()))
-    return (-most, most) if most else None
 
 
 def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -386,28 +376,3 @@ def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
         else:
             p_value = p_equals(difference.p_value_corrected)
         yield style.row("", shown(f"{concluded}, p {p_value}", difference, unit_of(differences)))
-
-
-def window_of(estimated: MetricEstimate) -> str:
-    """Return the name of a window, with an asterisk if it is still open."""
-    return estimated.window + ("" if estimated.closed else "*")
-
-
-def central_line(estimated: MetricEstimate) -> str:
-    """Return the line on a tally's central epsilon, or an empty text if there is none."""
-    if estimated.central is None:
-        return ""
-    return f"  {estimated.window}: {_central_words(estimated.central)}, if only tallies are public"
-
-
-def composed_lines(composed: tuple[Composed, ...]) -> str:
-    """Return a line for each window on all of its tallies together."""
-    return "".join(
-        f"{window.window}, {plural(window.tallies, 'tally', 'tallies')} together: "
-        f"{'no bound at this delta' if window.central is None else _central_words(window.central)}\n"
-        for window in composed
-    )
-
-
-def _central_words(central: Central) -> str:
-    return f"central epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"

@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from estimator.render.rounding import SENTENCE_FIGURES, ShownFigure, exact_percent, shown, unit_of, whole_percent
-from estimator.render.text.report import (
+from estimator.render.rounding import (
+    SENTENCE_FIGURES,
+    ShownFigure,
+    bar_ends,
+    exact_percent,
+    shown,
+    unit_of,
+    whole_percent,
+)
+from estimator.render.text.style import PLAIN, SHORTEST_BAR, Style, aligned, columns_of, padded, wrapped
+from estimator.render.words import (
+    AMONG_ALL_NOTE,
     CENTRAL_FOOTNOTE,
     NOTHING,
     NOTHING_SKIPPED,
     PRELIMINARY_FOOTNOTE,
     TRIAL,
-    bar_ends,
+    answer_of,
     central_line,
     composed_lines,
     has_a_point,
-    window_of,
-)
-from estimator.render.text.style import PLAIN, SHORTEST_BAR, Style, aligned, columns_of, padded, wrapped
-from estimator.render.words import (
-    AMONG_ALL_NOTE,
-    answer_of,
-    brief_made_up_test,
     made_up_words,
     move_label,
     move_unit,
@@ -31,6 +34,7 @@ from estimator.render.words import (
     participation_of,
     titled,
     untested_words,
+    window_of,
 )
 from estimator.report.changes import untested_figures
 from estimator.results.estimate import Estimate, Figure
@@ -238,7 +242,8 @@ def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
         )
     elif move is not None or fakes.moves:
         what = _moved_words(shown, move or fakes.moves[-1])
-    return f"If {exact_percent(fakes.fraction)} of reports were fabricated, {what}. {brief_made_up_test(fakes.test)}."
+    verdict = "The tally looks fabricated" if fakes.test.impossible else "No sign of fabrication"
+    return f"If {exact_percent(fakes.fraction)} of reports were fabricated, {what}. {verdict}."
 
 
 def _moved_words(shown: MetricEstimate, move: Move) -> str:

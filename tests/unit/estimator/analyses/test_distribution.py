@@ -19,7 +19,7 @@ from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.analyses.grid import QUANTILES
-from estimator.analyses.metric import estimate, estimates
+from estimator.analyses.metric import analysis_of, estimate
 from estimator.decoders import square_wave
 from estimator.likelihood.histogram import Histogram, shares_of
 from estimator.render import FORMATS
@@ -181,7 +181,7 @@ def test_windows_tell_together_what_each_tells_alone_though_some_are_empty() -> 
     drawn = np.random.default_rng(9).multinomial(1000, law_of_beta(channel), size=3).tolist()
     tallies = [tally_of(counts) for counts in (drawn[0], [0] * channel.symbols, *drawn[1:])]
     metric = Registry.parse(METRIC).metric("m")
-    together = [*estimates(metric, tallies, Request(clusters=True))]
+    together = [*analysis_of(metric).estimates(tallies, Request(clusters=True))]
     assert together == [estimate(metric, tally, Request(clusters=True)) for tally in tallies]
     assert [window.clusters is None for window in together] == [False, True, False, False]
 

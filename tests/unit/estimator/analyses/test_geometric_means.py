@@ -13,14 +13,15 @@ from estimator.analyses.metric import analysis_of, estimate
 from estimator.decoders.inversions import decoder_of
 from estimator.report.report import make_report
 from estimator.report.strata import among_all_of
-from estimator.results.estimate import Estimate, Figure
+from estimator.results.estimate import Estimate, Figure, LogScale
 from estimator.results.metric import MetricEstimate, TakingPart
 from estimator.results.report import Request
-from estimator.results.scale import LOG
 from estimator.tallies import Tally
 from tests.support.devices.definitions import LOG_NUMBER, NUMBER, registry_text
 
 HIGH: Final = 100_000
+LOG: Final = LogScale()
+
 REGISTRY: Final = Registry.parse(registry_text(of_logs=LOG_NUMBER | {"epsilon": 1}, plain=NUMBER | {"epsilon": 1}))
 METRIC, PLAIN = REGISTRY.metric("of_logs"), REGISTRY.metric("plain")
 RANGE: Final = math.log1p(HIGH)

@@ -12,12 +12,12 @@ import pytest
 from client_sdk.protocol import Metric, Registry, Window
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from estimator.analyses.grid import QUANTILES
-from estimator.analyses.metric import analysis_of, estimates
+from estimator.analyses.metric import analysis_of
 from estimator.analyses.thresholds import SharesAbove, bracket
 from estimator.decoders import hierarchical
 from estimator.decoders.inversions import sampler_of
 from estimator.render.text.summary import as_summary
-from estimator.render.words import suggested
+from estimator.report.conclusions import suggested
 from estimator.report.report import make_report
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import PLAIN, Request
@@ -32,7 +32,7 @@ TWO = THRESHOLDS | {"thresholds": Toml("[2, 4.5]")}
 def estimated(metric: Metric, counts: list[list[int]], asked: Request = PLAIN) -> list[MetricEstimate]:
     window = Window.parse("2026-11-20")
     tallies = [Tally("m", metric.edition, window, closed=True, reports=sum(each), counts=each) for each in counts]
-    return list(estimates(metric, tallies, asked))
+    return list(analysis_of(metric).estimates(tallies, asked))
 
 
 def law_of(metric: Metric) -> Floats:

@@ -26,7 +26,6 @@ from estimator.render.html.metric_view import NO_TALLY, sparkline
 from estimator.render.html.page import as_html, page_of
 from estimator.render.html.tables import extras_of, joint_view
 from estimator.render.html.wording import (
-    change_interval_text,
     difference_text,
     estimate_text,
     interval_text,
@@ -92,7 +91,7 @@ def test_numbers_have_as_many_digits_as_their_error_bears() -> None:
     fell, rose = Estimate(-0.032, 0.01, -0.05, -0.01), Estimate(0.032, 0.01, 0.01, 0.05)
     assert (PERCENT.changed(fell), PERCENT.changed(rose)) == (unbroken(f"{MINUS}3.2 points"), unbroken("+3.2 points"))
     assert PERCENT.changed(Estimate(0.0001, 0.01, -0.02, 0.02)) == unbroken("0.0 points"), "nothing rose"
-    assert change_interval_text(fell) == unbroken(f"{MINUS}5.0 to {MINUS}1.0 points")
+    assert PERCENT.change_interval(fell) == unbroken(f"{MINUS}5.0 to {MINUS}1.0 points")
     assert interval_text(Estimate(17_000, 2800.5, 12345.6, 23456.7), NO_UNIT) == "12,300 to 23,500"
     assert estimate_text(Estimate(1.0, None, 1 - 1e-15, 1.0)) == "100.0%", "rounding is no interval"
     assert [PERCENT.size(size) for size in (0.0779, 0.1, 0.0)] == [
@@ -417,7 +416,7 @@ def test_a_difference_starts_from_the_group_in_which_the_answer_is_more_common()
     assert groups == {("no", "yes"), ("yes", "no")}
     assert all((difference.estimate or 0) >= 0 for difference in differences)
     assert not any(difference_text(difference).startswith(MINUS) for difference in differences)
-    assert not change_interval_text(differences[0]).startswith(MINUS)
+    assert not PERCENT.change_interval(differences[0]).startswith(MINUS)
 
 
 def test_whether_metrics_are_associated_is_corrected_for_the_number_of_pairs() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from estimator.render.html.wording import found_words
 from estimator.render.words import (
     change_words,
     compared_words,
     exact_loss,
-    found_words,
     outcome_words,
     short_loss,
 )

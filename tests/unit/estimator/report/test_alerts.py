@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from client_sdk.protocol import Window
-from estimator.analyses.metric import estimates
+from estimator.analyses.metric import estimate
 from estimator.errors import RequestError
 from estimator.formats.json_documents import as_line
 from estimator.report.alerts import JudgedAlert, judged, read_alert
@@ -148,7 +148,8 @@ def test_windows_without_reports_are_lines_without_estimates() -> None:
 @pytest.mark.parametrize("counts", [[10**15, 0], [0, 10**15], [EXACT_BELOW, 0], [0, EXACT_BELOW]])
 def test_a_tally_that_hardly_any_population_produces_fires_one_way_alone(counts: list[int]) -> None:
     metric = REGISTRY.metric("dark_mode")
-    (estimated,) = estimates(metric, [Tally(metric.name, metric.edition, DAY, True, sum(counts), counts)])  # noqa: FBT003 closed
+    tally = Tally(metric.name, metric.edition, DAY, True, sum(counts), counts)  # noqa: FBT003 closed
+    estimated = estimate(metric, tally)
     alerts = [read_alert(REGISTRY, f"dark_mode.share[yes] {operator} 0.5") for operator in (">", "<")]
     verdicts = judged(alerts, [estimated])
     assert [each.fired for each in verdicts] == [counts[1] > 0, counts[0] > 0]

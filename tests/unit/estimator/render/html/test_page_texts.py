@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from client_sdk.protocol import Registry
 from estimator.render.html.chart_data import tracks
-from estimator.render.html.headlines import PHRASES
 from estimator.render.html.metric_view import sparkline
 from estimator.render.html.page import FEW_METRICS, as_html, page_of
-from estimator.render.html.wording import estimate_text, interval_text, likeliest_text
+from estimator.render.html.wording import PHRASES, estimate_text, interval_text, likeliest_text
 from estimator.render.rounding import PERCENT, Unit
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
