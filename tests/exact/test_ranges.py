@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Channel
+from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.number import Count, Number
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
@@ -25,7 +26,17 @@ from estimator.distribution_intervals.intervals import (
     shares_of_ranges,
     variance_interval,
 )
-from estimator.distribution_intervals.ranges import DRAWS, WIDTHS, Ranges, Side, TallyRanges, joint_tests
+from estimator.distribution_intervals.ranges import (
+    DRAWS,
+    MANY,
+    REFERENCES,
+    WIDTHS,
+    Ranges,
+    Side,
+    TallyRanges,
+    joint_tests,
+    reference_laws,
+)
 from estimator.likelihood.histogram import Histogram, shares_of
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import CONFIDENCE, Z, z_of
@@ -49,24 +60,27 @@ CHANNELS: dict[str, Channel] = {
     for epsilon in ("0.5", "1", "4", "8")
 }
 BY_NAME = pytest.mark.parametrize("name", CHANNELS)
+BY_REFERENCE = pytest.mark.parametrize("reference", range(len(REFERENCES)))
 
 
 def histogram(name: str, *, counts: bool = False) -> Histogram:
     return Histogram.from_channel(CHANNELS[name], COUNTS if counts else UNIT)
 
 
+@BY_REFERENCE
 @BY_NAME
-def test_the_integral_of_the_distribution_function_is_unbiased(name: str) -> None:
-    ranges = Ranges.from_histogram(histogram(name))
+def test_the_integral_of_the_distribution_function_is_unbiased(name: str, reference: int) -> None:
+    ranges = Ranges.from_histogram(histogram(name), reference)
     expected = ranges.histogram.law.expectations(ranges.scores.integrals.T)
     inputs, ends = np.arange(POINTS), np.arange(POINTS + 1)[:, np.newaxis]
     assert np.allclose(expected, np.maximum(0, ends - inputs), rtol=0, atol=ROUNDING)
 
 
+@BY_REFERENCE
 @BY_NAME
-def test_no_range_expects_less_of_any_answer_than_the_limit_that_it_gives(name: str) -> None:
+def test_no_range_expects_less_of_any_answer_than_the_limit_that_it_gives(name: str, reference: int) -> None:
     """A score for F at x may expect of no answer t less, or more, than whether t is at most x."""
-    ranges = Ranges.from_histogram(histogram(name))
+    ranges = Ranges.from_histogram(histogram(name), reference)
     answers = np.linspace(0, POINTS - 1, BETWEEN * (POINTS - 1) + 1)
     places = np.arange(POINTS)
     is_at_most, is_below = (answers[:, np.newaxis] <= places), (answers[:, np.newaxis] < places)
@@ -75,9 +89,10 @@ def test_no_range_expects_less_of_any_answer_than_the_limit_that_it_gives(name: 
         assert (_between_points(before, answers) <= is_below + ROUNDING).all()
 
 
+@BY_REFERENCE
 @BY_NAME
-def test_of_counts_the_limits_meet_at_the_function_itself(name: str) -> None:
-    ranges = Ranges.from_histogram(histogram(name, counts=True))
+def test_of_counts_the_limits_meet_at_the_function_itself(name: str, reference: int) -> None:
+    ranges = Ranges.from_histogram(histogram(name, counts=True), reference)
     is_at_most = np.arange(POINTS)[:, np.newaxis] <= np.arange(POINTS)
     sides = zip(_expected(ranges, ranges.after), _expected(ranges, ranges.before), strict=True)
     for width, (after, before) in zip(WIDTHS, sides, strict=True):
@@ -103,6 +118,29 @@ def _between_points(of_inputs: Floats, answers: Floats) -> Floats:
     return expected
 
 
+@pytest.mark.parametrize("kind", [UNIT, COUNTS])
+@BY_NAME
+def test_a_tally_has_the_scores_with_the_smallest_variance_for_answers_like_its_own(name: str, kind: Grid) -> None:
+    grid = Histogram.from_channel(CHANNELS[name], kind)
+    for reference, law in enumerate(reference_laws(grid)):
+        tally = TallyRanges.from_counts(grid, np.rint(law * 10**9).astype(np.int64), np.full(grid.bins, 1 / grid.bins))
+        assert tally.ranges is Ranges.from_histogram(grid, reference)
+        tables = [Ranges.from_histogram(grid, other).scores.shares for other in range(len(REFERENCES))]
+        variances = np.array([law @ scores**2 - (law @ scores) ** 2 for scores in tables])
+        assert (variances[reference] <= variances * (1 + ROUNDING)).all()
+
+
+@BY_NAME
+def test_a_tally_of_few_reports_does_not_choose_its_scores(name: str) -> None:
+    """Limits by Bernstein's inequality are proved for scores that do not depend on the tally."""
+    grid = histogram(name)
+    for law in reference_laws(grid):
+        symbol = np.zeros(law.size, dtype=np.int64)
+        symbol[(law / reference_laws(grid)[0]).argmax()] = MANY - 1
+        tally = TallyRanges.from_counts(grid, symbol, np.full(grid.bins, 1 / grid.bins))
+        assert tally.ranges is Ranges.from_histogram(grid, 0)
+
+
 HOSTILE: dict[str, Population] = {
     name: POPULATIONS[name](1000)
     for name in (
@@ -115,7 +153,10 @@ HOSTILE: dict[str, Population] = {
         "heavy tail",
         "2% at the high end",
     )
-} | {"steps at the quartiles": at(dict.fromkeys((0.1, 0.4, 0.6, 0.9), 0.25))}
+} | {
+    "steps at the quartiles": at(dict.fromkeys((0.1, 0.4, 0.6, 0.9), 0.25)),
+    "steps near the low end": at(dict.fromkeys((0.04, 0.16, 0.24, 0.36), 0.25)),
+}
 CASES = [("SquareWave 1", 10_000), ("SquareWave 4", 400), ("SquareWave 8", 60), ("Laplace 4", 1000)]
 CASES += [("Hierarchical 8", 60)]
 LOST = 0.2
