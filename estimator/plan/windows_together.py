@@ -4,10 +4,12 @@ The same people may answer in every window, as in a report (`estimator.report.sa
 part L of the variance v of one report, in the worst population, may persist, and only v - L is new
 in each window. With n reports in each of k windows, the variance of a figure
 
-* over k windows is at most (v - L) / (k n) + L / n;
-* over k windows, minus that over the k windows before, is at most 2 (v - L) / (k n) + 2 L / n + 2
-  min(L, 1/4) / n on a range of length 1. This maximum is reached if people give opposite answers
-  before and after.
+* over k windows is at most V / n, where V = L + max((v - L) / k, min(v - L, m / n)) and m is the
+  least noise of a normal interval (`LEAST_NOISE`);
+* over k windows, minus that over the k windows before, is at most 2 V / n + 2 min(L, 1/4) / n on a
+  range of length 1. This maximum is reached if people give opposite answers before and after.
+
+If n (v - L) is below m, all of v counts as L.
 
 A change is seen if ``report --since`` says that the figure is higher or lower since then: its
 p-value is at most 5% after the correction for every figure of every question that is compared. That
@@ -90,16 +92,14 @@ class Variances:
 
     def over(self, windows: int, reports: int) -> float:
         """Return the figure's variance over several windows, times the reports in one window."""
-        return self._worst - self._new(windows, reports) * (1 - 1 / windows)
+        fresh = max(self._fresh / windows, min(self._fresh, LEAST_NOISE / reports))
+        return self._worst - self._fresh + fresh
 
     def of_change(self, windows: int, reports: int) -> float:
         """Return the same of the figure over windows, minus that over as many before them."""
-        lasting = self._worst - self._new(2 * windows, reports)
+        is_enough = reports * self._fresh >= LEAST_NOISE
+        lasting = self._worst - self._fresh if is_enough else self._worst
         return 2 * (self.over(windows, reports) + min(lasting, OPPOSED))
-
-    def _new(self, windows: int, reports: int) -> float:
-        """Return the part that is new in each window. Too little noise is treated as lasting."""
-        return 0.0 if reports * self._fresh < LEAST_NOISE * windows else self._fresh
 
 
 def variances_of(analysis: Analysis[Any]) -> Variances | None:
@@ -131,10 +131,15 @@ def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
     variances = variances_of(analysis)
     if variances is None:
         return reports_needed(unit_variance(analysis.metric), error)
-    reports = 1
-    for _ in range(2):  # a few reports may have too little noise to count as new
-        reports = reports_needed(width_of(analysis) ** 2 * variances.over(windows, reports), error)
-    return reports
+    scale = width_of(analysis) ** 2
+    too_few, enough = 0, reports_needed(scale * variances.over(1, 1), error)
+    while enough - too_few > 1:  # the variance depends on the reports
+        reports = (too_few + enough) // 2
+        if reports_needed(scale * variances.over(windows, reports), error) > reports:
+            too_few = reports
+        else:
+            enough = reports
+    return enough
 
 
 def seen_changes(
@@ -159,8 +164,8 @@ def seen_changes(
     for period, windows in PERIODS[analysis.metric.window].items():
         if paid is not None and 2 * windows > paid:
             break
-        variance = variances.of_change(windows, reports) / max(1, reports)
-        smallest = errors * math.sqrt(variance) if reports >= EXACT_BELOW else math.inf
+        variance = variances.of_change(windows, reports) / reports if reports >= EXACT_BELOW else math.inf
+        smallest = errors * math.sqrt(variance)
         seen.append(SeenChange(period, windows, width_of(analysis) * smallest if smallest <= 1 else None))
     return tuple(seen)
 

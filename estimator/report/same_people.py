@@ -6,11 +6,12 @@ window: it is the choice of people, and the noise of permanent answers.
 
 `Windows.weighted` bounds the error of a sum with any weights c, from the parts of each window:
 
-    sum of c² fresh²  +  P²  +  N²  +  2 min(P N, O)
+    F²  +  G²  +  P²  +  N²  +  2 min(P N, O)
 
-P is the sum of c · lasting over the windows of positive weight, and N that of -c · lasting over
-the others. O is how far answers of the same people can be opposed. With one positive and one
-negative weight this is a difference of two windows, with positive weights alone a mean.
+F² is the sum of c² fresh² over the windows of positive weight, and P the sum of c · lasting; G² and
+N are the same for -c over the others. O is how far answers of the same people can be opposed. With
+one positive and one negative weight this is a difference of two windows, with positive weights
+alone a mean.
 
 The bound is not below the variance of the sum, except for the error of estimating its parts:
 
@@ -34,8 +35,14 @@ The bound is not below the variance of the sum, except for the error of estimati
 
 Each window's error is widened as far as its interval is wider than that of a normal estimate (Zou &
 Donner 2008, "Construction of confidence limits about effect measures: a general approach", section
-2). Where the noise is too small for a normal interval (see `LEAST_NOISE`), the whole error counts
-as lasting: a few people at an end of the range remain a few in every window.
+2).
+
+If the same people answer in many windows, the noise in their mean may be too small for a normal
+interval (see `LEAST_NOISE`): a few people at an end of the range remain a few in every window. The
+mean is treated as no more exact than that of the most windows that have enough noise. Because it is
+a mean of such means, this bounds its error, too (Minkowski). F² and G² are therefore at least the
+square of the sum of c · least, where the least error of a window is that of the least noise. More
+windows never make the bound larger. The whole error of a window with less noise counts as lasting.
 
 The estimate over all reports of several windows is a sum over windows, weighted by their reports.
 For any number of windows, its error is at least the error due to the choice of people.
@@ -134,6 +141,7 @@ class Windows:
         reports: the number of reports in each window, shape (windows, 1).
         estimates: the unbiased estimates.
         fresh: the part of the error that is new in each report.
+        least: the part of the fresh error that is not averaged over windows.
         lasting: the part that may be the same in every window.
         down: the intervals' reach downwards, relative to a normal interval; at least 1.
         up: likewise up.
@@ -146,6 +154,7 @@ class Windows:
     reports: Floats
     estimates: Floats
     fresh: Floats
+    least: Floats
     lasting: Floats
     down: Floats
     up: Floats
@@ -172,15 +181,20 @@ class Windows:
             widening_of_less: the factors for the others.
 
         """
-        fresh = more**2 @ (widening * self.fresh) ** 2 + less**2 @ (widening_of_less * self.fresh) ** 2
+        of_more, of_less = self._fresh(more, widening), self._fresh(less, widening_of_less)
         positive, negative = more @ (widening * self.lasting), less @ (widening_of_less * self.lasting)
         opposed = positive * negative
         for answers in self.places:
-            of_more, of_less = (self.width * each * answers for each in (widening, widening_of_less))
-            opposed = np.minimum(opposed, (more @ (of_more / self.reports)) * (less @ of_less))
-            opposed = np.minimum(opposed, (more @ of_more) * (less @ (of_less / self.reports)))
-        error: Floats = np.sqrt(fresh + positive**2 + negative**2 + 2 * opposed)
+            higher, lower = (self.width * each * answers for each in (widening, widening_of_less))
+            opposed = np.minimum(opposed, (more @ (higher / self.reports)) * (less @ lower))
+            opposed = np.minimum(opposed, (more @ higher) * (less @ (lower / self.reports)))
+        error: Floats = np.sqrt(of_more + of_less + positive**2 + negative**2 + 2 * opposed)
         return error
+
+    def _fresh(self, weights: Floats, widening: Floats) -> Floats:
+        """Return F², the bound of the fresh variance of a sum with weights that are not below 0."""
+        fresh: Floats = np.maximum(weights**2 @ (widening * self.fresh) ** 2, (weights @ (widening * self.least)) ** 2)
+        return fresh
 
 
 def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
@@ -205,6 +219,7 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
         averaged,
         estimates=figures,
         fresh=averaged.fresh * slopes,
+        least=averaged.least * slopes,
         lasting=averaged.lasting * slopes,
         down=down,
         up=up,
@@ -235,7 +250,8 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
         of_all, reports = reports, np.maximum(reports * shares, sys.float_info.min)
     at = np.clip((estimates - least) / width, 0.0, 1.0)
     places = () if about.members else (at, 1 - at)
-    together = Windows(reports, estimates, errors, np.zeros_like(errors), down, up, places, width)
+    nothing = np.zeros_like(errors)
+    together = Windows(reports, estimates, errors, nothing, nothing, down, up, places, width)
     if metric is None:
         return together
     middle = np.clip((mean_over(together.reports, estimates) - least) / width, 0.0, 1.0)
@@ -255,10 +271,14 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
         lasting = errors**2 * reports / width**2 - least_noise_of_means(metric, middle)
     lasting = np.minimum(errors, np.sqrt(np.maximum(0.0, lasting) / reports) * width)
     fresh = np.sqrt(errors**2 - lasting**2)
-    noise = ((reports * fresh) ** 2).sum(axis=0) / (width * len(windows)) ** 2
-    is_too_little = noise < LEAST_NOISE
+    noise = (reports * fresh / width) ** 2
+    is_enough = noise >= LEAST_NOISE
+    fresh = np.where(is_enough, fresh, 0.0)
     return replace(
-        together, fresh=np.where(is_too_little, 0.0, fresh), lasting=np.where(is_too_little, errors, lasting)
+        together,
+        fresh=fresh,
+        least=fresh * np.sqrt(LEAST_NOISE / np.maximum(noise, LEAST_NOISE)),
+        lasting=np.where(is_enough, lasting, errors),
     )
 
 

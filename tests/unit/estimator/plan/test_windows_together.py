@@ -12,39 +12,77 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk.commands.registry_commands import STARTER
-from client_sdk.protocol import Registry, Window
-from estimator.analyses.metric import estimate
+from client_sdk.protocol import Metric, Registry, Window
+from estimator.analyses.metric import analysis_of, estimate
 from estimator.commands.cli import command
 from estimator.plan.plan import MetricPlan, PlanRequest, make_plan
-from estimator.report.same_people import windows_of
+from estimator.plan.windows_together import needed_together, together, variances_of, width_of
+from estimator.report.same_people import Sums, windows_of
 from estimator.statistics.confidence import Z_OF_POWER, z_of
 from estimator.tallies import Tally
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, TEXT, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, SET, TEXT, metric_of, registry_text
 
 DEVICES, WEEKS = 4000, 13
+ROUNDED = 16 * np.finfo(float).eps
 DAY = date(2026, 11, 21)
 
 
-def planned(windows: int | None, **metrics: dict[str, Any]) -> list[MetricPlan]:
+def planned(windows: int | None, devices: int = DEVICES, **metrics: dict[str, Any]) -> list[MetricPlan]:
     registry = Registry.parse(registry_text(**{name: each | {"window": "week"} for name, each in metrics.items()}))
-    return list(make_plan(registry, PlanRequest(DEVICES, DAY, windows=windows)).metrics)
+    return list(make_plan(registry, PlanRequest(devices, DAY, windows=windows)).metrics)
 
 
+def reported(metric: Metric, devices: int, windows: int) -> Sums:
+    """Return the change from as many windows to as many others, and the mean of the latter."""
+    half = np.zeros(metric.channel.symbols, dtype=np.int64)
+    half[[0, -1]] = devices // 2
+    tally = Tally(metric.name, metric.edition, Window.parse("2026-W47"), True, devices, tuple(half.tolist()))  # noqa: FBT003 closed
+    weights = np.full((2, 2 * windows), 1 / windows)
+    weights[0, :windows] *= -1
+    weights[1, windows:] = 0
+    estimated = estimate(metric, tally)
+    return windows_of([estimated] * 2 * windows, estimated.compared[0].statistic, metric).weighted(weights)
+
+
+@pytest.mark.parametrize("devices", [DEVICES, 60], ids=["much noise", "little noise"])
 @pytest.mark.parametrize("fields", [BOOLEAN, BOOLEAN | {"permanent_epsilon": 4, "epsilon": 3}])
-def test_errors_over_windows_are_those_of_a_report_of_the_worst_tally(fields: dict[str, Any]) -> None:
-    metric = Registry.parse(registry_text(yes=fields | {"window": "week"})).metric("yes")
-    half = (DEVICES // 2, DEVICES // 2)
-    tally = Tally(metric.name, metric.edition, Window.parse("2026-W47"), closed=True, reports=DEVICES, counts=half)
-    weights = np.full((2, 2 * WEEKS), 1 / WEEKS)
-    weights[0, :WEEKS] *= -1
-    weights[1, WEEKS:] = 0
-    sums = windows_of([estimate(metric, tally)] * 2 * WEEKS, "share", metric).weighted(weights)
-    (plan,) = planned(WEEKS, yes=fields)
+def test_errors_over_windows_are_those_of_a_report_of_the_worst_tally(fields: dict[str, Any], devices: int) -> None:
+    sums = reported(Registry.parse(registry_text(yes=fields | {"window": "week"})).metric("yes"), devices, WEEKS)
+    (plan,) = planned(WEEKS, devices, yes=fields)
     (quarter,) = (each.smallest for each in plan.changes if each.period == "quarter")
     assert plan.together is not None
     assert plan.together.windows == WEEKS
-    assert plan.together.standard_error_worst == pytest.approx(sums.errors[1, 1], rel=1 / DEVICES)
-    assert quarter == pytest.approx((z_of(1) + Z_OF_POWER) * sums.errors[0, 1], rel=1 / DEVICES)
+    assert plan.together.standard_error_worst == pytest.approx(sums.errors[1, 1], rel=1 / devices)
+    assert quarter == pytest.approx((z_of(1) + Z_OF_POWER) * sums.errors[0, 1], rel=1 / devices)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1, 4])
+@pytest.mark.parametrize("devices", [60, 344, 2000])
+@pytest.mark.parametrize("fields", [BOOLEAN, BOOLEAN | {"permanent_epsilon": 8}, CATEGORY, NUMBER, SET])
+def test_more_windows_never_make_an_error_worse(fields: dict[str, Any], devices: int, epsilon: float) -> None:
+    metric = metric_of(fields, epsilon=epsilon)
+    analysis = analysis_of(metric)
+    variances = variances_of(analysis)
+    assert variances is not None
+    errors = [
+        [variances.over(windows, devices), variances.of_change(windows, devices), *np.ravel(sums)]
+        for windows in (1, 2, 3, 5, 13, 26, 39, 58, 100)
+        for sums in [[each.max(axis=1) for each in reported(metric, devices, windows)[1:]]]
+    ]
+    assert (np.diff(errors, axis=0) <= ROUNDED * np.abs(errors[0])).all()
+
+
+@pytest.mark.parametrize("windows", [1, 5, 58])
+@pytest.mark.parametrize("error", [0.01, 0.03, 0.1, 0.4])
+@pytest.mark.parametrize("fields", [BOOLEAN, NUMBER | {"statistic": "mean"}])
+def test_one_report_fewer_than_needed_is_too_few(fields: dict[str, Any], error: float, windows: int) -> None:
+    analysis = analysis_of(metric_of(fields))
+    error *= width_of(analysis)
+    needed = needed_together(analysis, windows, error)
+    enough, too_few = together(analysis, windows, needed), together(analysis, windows, needed - 1)
+    assert enough is not None
+    assert enough.standard_error_worst <= error
+    assert too_few is None or too_few.standard_error_worst > error
 
 
 def test_one_window_has_the_error_of_a_window_and_many_keep_that_of_the_choice_of_people() -> None:

@@ -30,9 +30,9 @@ def opposition(windows: Windows) -> float:
 
 
 def of_shares(first: float, last: float, *reports: int, lasting: float = 1.0) -> float:
-    shares, ones = np.array([[first], [last]]), np.ones((2, 1))
+    shares, ones, none = np.array([[first], [last]]), np.ones((2, 1)), np.zeros((2, 1))
     of_each = np.array([[reports[0]], [reports[-1]]], dtype=float)
-    return opposition(Windows(of_each, shares, 0 * ones, lasting * ones, ones, ones, (shares, 1 - shares), 1.0))
+    return opposition(Windows(of_each, shares, none, none, lasting * ones, ones, ones, (shares, 1 - shares), 1.0))
 
 
 @pytest.mark.parametrize(("first", "last"), [*product(SHARES, repeat=2)])
