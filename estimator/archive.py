@@ -23,7 +23,9 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -40,7 +42,9 @@ from estimator.render.digest import digest_of, digest_text
 from estimator.render.html.page import as_html, environment, filled, page_of
 from estimator.render.html.standing import newest, on_all_windows, standing_of
 from estimator.report.alerts import Alert, JudgedAlert, judged
-from estimator.report.report import make_report, of_known_editions, over_windows
+from estimator.report.changes import changes_of
+from estimator.report.report import in_order, make_report, of_known_editions, over_windows
+from estimator.report.strata import apart
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Changes, EstimateReport, Request, Selection, Skipped
 from estimator.results.standing import INDEX, INDEX_SCHEMA, PAGE, ArchivedWindow
@@ -202,6 +206,9 @@ MOST_BYTES: Final = 2**26
 million values has one of this size.
 """
 
+Estimates = Mapping[Window, Sequence[MetricEstimate]]
+"""The estimates of each window."""
+
 ALERTS: Final = "alerts.ndjson"
 """The file of a window's alerts, kept with it because later runs do not judge them again."""
 
@@ -270,14 +277,19 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
     failed: list[tuple[Window, str]] = []
     all_judged: list[JudgedAlert] = []
     skipped: list[Skipped] = []
+    recent: dict[WindowKind, Estimates] = {}
     for window, tallies in windows.items():
         if window.starts_at > now_s + CLOCK_SKEW_S:
             failed.append((window, NOT_BEGUN))
             continue
         try:
             report = _report_of(registry, tallies, request, advance)
-            asks_for_changes = any(alert.bound is None for alert in alerts)
-            changes = _changes_until(archive, registry, window, report) if asks_for_changes else []
+            changes: list[Changes] = []
+            if any(alert.bound is None for alert in alerts):
+                before = [each for each in archive.windows() if _is_before(each, window)]
+                known = recent_estimates(archive, registry, before, known=recent.get(window.kind, {}))
+                recent[window.kind] = {**known, window: [*of_known_editions(report.metrics, registry)]}
+                changes = _changes_until(window, recent[window.kind], registry)
             of_window = judged(alerts, report.metrics, changes)
             archive.write(window, _files_of(registry, report, of_window))
             written.append(window)
@@ -300,12 +312,15 @@ def _report_of(
     return report
 
 
-def _changes_until(archive: Archive, registry: Registry, window: Window, report: EstimateReport) -> list[Changes]:
+def _is_before(earlier: Window, window: Window) -> bool:
+    return earlier.kind is window.kind and earlier.starts_at < window.starts_at
+
+
+def _changes_until(window: Window, estimates: Estimates, registry: Registry) -> list[Changes]:
     """Return the changes between windows of the archive and a later one, which is not in it yet."""
-    before = [each for each in archive.windows() if each.kind is window.kind and each.starts_at < window.starts_at]
-    now = of_known_editions(report.metrics, registry)
-    whole = over_windows([*recent_estimates(archive, registry, before), *now], registry)
-    return [each for each in whole.changes if each.last == window.text]
+    metrics = apart(registry).metrics
+    changes = changes_of(in_order(chain.from_iterable(estimates.values()), registry), metrics)
+    return [each for each in changes if each.last == window.text]
 
 
 def _files_of(registry: Registry, report: EstimateReport, alerts: Sequence[JudgedAlert]) -> dict[str, bytes]:
@@ -347,7 +362,8 @@ def write_standing(
     known = _known(archive.folder / INDEX)
     windows = archive.windows()
     entries = tuple(known.get(window.text) or _entry(window, archive.path(window)) for window in windows)
-    page = page_of(over_windows(recent_estimates(archive, registry, windows, is_damaged), registry), registry)
+    recent = recent_estimates(archive, registry, windows, is_damaged)
+    page = page_of(over_windows(chain.from_iterable(recent.values()), registry), registry)
     standing = standing_of(page, entries)
     files = {
         INDEX: as_json(standing),
@@ -364,19 +380,21 @@ def recent_estimates(
     registry: Registry,
     windows: Iterable[Window],
     is_damaged: Callable[[Window], object] = lambda _: None,
-) -> list[MetricEstimate]:
+    known: Estimates = MappingProxyType({}),
+) -> Estimates:
     """Return the estimates of known editions in the newest windows of each kind.
 
     An unreadable report, perhaps of another version, is left out, and `is_damaged` gets its window.
+    Reports of known windows are not read again.
     """
-    estimates: list[MetricEstimate] = []
+    estimates: dict[Window, Sequence[MetricEstimate]] = {}
     left = dict.fromkeys(WindowKind, MOST_BYTES)
     for window in newest(windows, registry):
         path = archive.path(window) / REPORT
         left[window.kind] -= path.stat().st_size
         if left[window.kind] >= 0:
             try:
-                estimates += of_known_editions(read_report(path).metrics, registry)
+                estimates[window] = known.get(window) or [*of_known_editions(read_report(path).metrics, registry)]
             except ReportError:
                 is_damaged(window)
     return estimates

@@ -155,7 +155,7 @@ def _shown(selection: Selection, of_metrics: Iterable[Shown]) -> tuple[Shown, ..
     return tuple(each for each in of_metrics if selection.shows(each.metric))
 
 
-def over_windows(estimates: Sequence[MetricEstimate], registry: Registry) -> EstimateReport:
+def over_windows(estimates: Iterable[MetricEstimate], registry: Registry) -> EstimateReport:
     """Return a report of windows that were estimated one by one, with the changes over them.
 
     Args:
@@ -164,8 +164,7 @@ def over_windows(estimates: Sequence[MetricEstimate], registry: Registry) -> Est
 
     """
     metrics = apart(registry).metrics
-    order = {name: position for position, name in enumerate(metrics)}
-    windows = corrected_differences(sorted(estimates, key=lambda each: (order[each.metric], each.span.starts_at)))
+    windows = corrected_differences(in_order(estimates, registry))
     changes = changes_of(windows, metrics)
     return EstimateReport(
         confidence=CONFIDENCE,
@@ -176,6 +175,12 @@ def over_windows(estimates: Sequence[MetricEstimate], registry: Registry) -> Est
         effects=effects_of(windows, registry),
         highlights=highlights_of(windows, metrics, changes),
     )
+
+
+def in_order(estimates: Iterable[MetricEstimate], registry: Registry) -> list[MetricEstimate]:
+    """Return estimates in the order of the registry's questions, then of the windows."""
+    order = {name: position for position, name in enumerate(apart(registry).metrics)}
+    return sorted(estimates, key=lambda each: (order[each.metric], each.span.starts_at))
 
 
 def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -> Iterator[MetricEstimate]:

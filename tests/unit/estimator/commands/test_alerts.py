@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from client_sdk.protocol import Window
+from estimator import archive
 from estimator.commands.cli import command
+from estimator.formats.json_documents import read_report
+from estimator.results.report import EstimateReport
 from tests.support.estimates.tallies import REGISTRY_TEXT, line
 
 SOUND = (
@@ -160,6 +164,25 @@ def test_a_job_judges_a_change_over_the_windows_up_to_each_and_says_it_in_the_on
     first = json.loads((folder / "reports" / days[0] / "report.json").read_text())
     assert first.get("changes", []) == []
     assert not (folder / "reports" / days[0] / "alerts.ndjson").exists()  # one window shows no change
+
+
+def test_a_job_with_a_backlog_reads_no_report_again_for_each_window(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is read for changes or the index, and for the page on all windows."""
+    windows = [line("dark_mode", [400, 600], window=f"2026-11-{day}") for day in range(10, 20)]
+    words, read = ("--alert", "dark_mode.share[yes] rises"), Counter[Path]()
+
+    def counted(path: Path) -> EstimateReport:
+        read[path] += 1
+        return read_report(path)
+
+    monkeypatch.setattr(archive, "read_report", counted)
+    for known in (4, 10):
+        (folder / "tallies.ndjson").write_bytes(b"".join(windows[:known]))
+        assert _keep(folder, *words).exit_code == DONE
+        assert set(read.values()) == {2}
+        read.clear()
 
 
 def test_an_alert_goes_before_a_failed_window_which_is_tried_again(folder: Path) -> None:

@@ -183,10 +183,8 @@ def test_the_index_looks_back_so_far_that_it_stays_small(out: Path) -> None:
     _keep(out, "".join(line("dark_mode", window.text) for window in far))
     distances = [(far[-1].starts_at - window.starts_at) // 86_400 for window in far]
     assert min(distances[:1]) > MOST_WINDOWS > 0
-    assert [each.window for each in recent_estimates(Archive(out), REGISTRY, far)] == [
-        window.text
-        for window, distance in zip(reversed(far), reversed(distances), strict=True)
-        if distance < MOST_WINDOWS
+    assert [*recent_estimates(Archive(out), REGISTRY, far)] == [
+        window for window, distance in zip(reversed(far), reversed(distances), strict=True) if distance < MOST_WINDOWS
     ]
     assert [each["window"] for each in json.loads((out / "index.json").read_text())["windows"]] == [
         window.text for window in reversed(far)
