@@ -90,18 +90,18 @@ def test_taking_the_windows_for_independent_would_claim_too_little(name: str) ->
     [
         (BOOLEAN | {"epsilon": 6}, 60, 4, 0.02),
         (NUMBER | {"epsilon": 8}, 60, 4, 0.02),
-        (BOOLEAN | {"epsilon": 5}, 1000, 32, 0.002),
-        (NUMBER | {"epsilon": 5}, 1000, 32, 0.002),
+        (BOOLEAN | {"epsilon": 5}, 1000, 60, 0.0015),
     ],
-    ids=["share", "mean", "share over many windows", "mean over many windows"],
+    ids=["share", "mean", "share over many windows"],
 )
 def test_a_rare_answer_that_all_windows_may_lack_is_held_as_often_as_promised(
     fields: dict[str, Field], people: int, windows: int, rare: float
 ) -> None:
     """The same people answer each time.
 
-    By the standard error alone, the interval of four windows holds 2% in 68 to 75%. Noise that 32
-    windows average out hides nobody: if it counted in full, the interval would hold 0.2% in 86%.
+    By the standard error alone, the interval of four windows holds 2% in 68 to 75%. Noise that 60
+    windows average out hides nobody: if it did not count as at least the least noise, the interval
+    would hold 0.15% in 85%.
     """
     metric, generator = metric_of(fields), np.random.default_rng(10)
     shares = np.zeros(metric.channel.inputs)
