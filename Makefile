@@ -147,7 +147,7 @@ test-images: setup programs
 
 # What commands print, to be reviewed line by line before a commit: NAMES picks some of them.
 golden: setup
-	$(BIN)/python -m tests.golden.outputs $(NAMES)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.golden.outputs $(NAMES) # in one thread, as the command and its tests
 
 architecture: setup
 	$(BIN)/python -m tools.architecture

@@ -51,6 +51,6 @@ def test_reports_of_a_trial_are_seen_at_once_and_counted_nowhere_else(tmp_path: 
     (tmp_path / "both.ndjson").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     mixed = report(registry, "--tallies", str(tmp_path / "both.ndjson"))
     assert mixed.returncode == 1
-    assert "report them apart" in mixed.stderr
+    assert "report them separately" in mixed.stderr
     with pytest.raises(RuntimeError, match=r"the store belongs to the app acme-notes \(trial\)"):
         running_collector(registry, data / "trial").__enter__()

@@ -129,7 +129,7 @@ def test_an_allocation_is_never_worse_than_what_was_there() -> None:
 
 def test_more_than_a_ceiling_is_not_allocated() -> None:
     text = registry_text(a=BOOLEAN)
-    with pytest.raises(PlanError, match="ceiling of"):
+    with pytest.raises(PlanError, match="lowest ceiling"):
         allocate(text, 21 * NANOS, _goals(text, {"a": 1}), 1)
 
 

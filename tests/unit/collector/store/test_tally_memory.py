@@ -48,8 +48,8 @@ def test_the_tallies_of_a_window_must_fit_into_all_that_the_servers_may_use(
     with pytest.raises(ConfigError) as error:
         require_memory(store.shards, TEXTS)
     assert str(error.value) == (
-        f"one window of every question needs up to {needed / 1e6:,.0f} MB in 1 shard, but {needed / 1e6:,.0f} MB are "
-        "all that the servers may use: give the servers more memory, or make the tally of metric.word smaller "
+        f"one window of every question needs up to {needed / 1e6:,.0f} MB in 1 shard, but {needed / 1e6:,.0f} MB "
+        "is all that the servers may use: give the servers more memory, or make the tally of metric.word smaller "
         "(of texts, by cells)"
     )
 

@@ -164,7 +164,7 @@ def test_where_there_is_no_model_no_file_is_written(tmp_path: Path, model: str, 
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [("{", "no model"), ('{"schema": 1}', "no model"), (None, "cannot be read")]
+    ("content", "said"), [("{", "not a model"), ('{"schema": 1}', "not a model"), (None, "cannot be read")]
 )
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: str | None, said: str) -> None:
     file = tmp_path / "model.json"

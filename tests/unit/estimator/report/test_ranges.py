@@ -39,7 +39,7 @@ def test_a_range_within_the_answers_of_a_distribution_can_be_had(requested: tupl
             ("mean_ms", 2, 3),
             'cannot be estimated; only numbers and counts of statistic = "distribution" or "quantiles" can',
         ),
-        (("crashes", 2, 3), "which is the share of each count, or the share above each threshold"),
+        (("crashes", 2, 3), "the share of each count, or the share above each threshold"),
         (("startup_ms", 2, 2), "the range of startup_ms from 2 to 2 is a single number"),
         (("startup_ms", 3.5, 2), "the range of startup_ms from 3.5 to 2 ends before it begins; exchange its ends"),
         (("steps", 3, 2), "ends before it begins"),
