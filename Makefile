@@ -98,7 +98,7 @@ system: with-system test-browsers
 
 with-system: $(DOCS_READY) programs
 	@test "$$(id -u)" = 0 || { echo "make system mounts disks and makes networks: run it as root"; exit 1; }
-	$(PYTEST) -m 'system or long'
+	$(PYTEST) --numprocesses $$(($$(nproc) + 2)) -m 'system or long' # most wait
 
 # The SDK for browsers and Node: its types, its units, and the vectors of the project.
 TYPESCRIPT := client_sdk/typescript

@@ -52,6 +52,7 @@ def complaint(*words: str) -> tuple[int, str]:
     return done.returncode, " ".join((*failed, done.stderr.strip().rpartition("\n")[2])).strip()
 
 
+@pytest.mark.long
 def test_a_check_refuses_what_a_start_refuses_for_its_memory(tmp_path: Path) -> None:
     text = TEXT | {"cells": 131_072, "max_length": 16}
     large = tmp_path / "large.toml"

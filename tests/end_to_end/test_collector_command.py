@@ -89,6 +89,7 @@ def test_nobody_else_can_read_the_data_directory_even_if_it_was_there_before(col
     assert [path for path, mode in modes.items() if mode & 0o077] == []
 
 
+@pytest.mark.long
 def test_a_host_name_can_be_bound_behind_a_proxy_setting_too_and_an_unknown_one_is_named(
     registry_file: Path, tmp_path: Path
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_broken_registry_is_named_by_metric_and_key(registry_file: Path, tmp_p
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.long
 def test_a_data_directory_that_the_store_cannot_read_is_named_and_left_as_it_is(
     registry_file: Path, tmp_path: Path
 ) -> None:

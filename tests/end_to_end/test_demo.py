@@ -50,6 +50,7 @@ def test_the_demo_prints_truth_beside_estimate_and_cleans_up(tmp_path: Path, sho
     assert demo_output.shape(demo_output.block()) == demo_output.shape(demo_output.shown(done.stdout))
 
 
+@pytest.mark.long
 def test_the_commands_of_its_page_read_the_tallies_of_all_years(tmp_path: Path) -> None:
     health = tmp_path / "examples" / "health"
     shutil.copytree(DEMO.parent, health)

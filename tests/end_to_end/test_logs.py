@@ -65,6 +65,7 @@ def test_its_life_is_logged_as_objects_and_uploads_are_not(registry_file: Path, 
         assert events(collector)[5:] == ["stopped"]
 
 
+@pytest.mark.long
 def test_a_store_that_is_killed_three_times_is_logged_and_counted_three_times(
     registry_file: Path, tmp_path: Path
 ) -> None:
@@ -102,6 +103,7 @@ def has_store(collector: RunningCollector) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_a_store_that_goes_and_comes_is_logged_once_each(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data", "--log-format", "json") as collector:
 

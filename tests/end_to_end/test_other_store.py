@@ -29,6 +29,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
         yield store.url, request.param
 
 
+@pytest.mark.long
 def test_a_server_is_used_if_it_writes_through_and_refused_otherwise(
     server: tuple[str, str], registry_file: Path, tmp_path: Path
 ) -> None:
@@ -48,6 +49,7 @@ def test_a_server_is_used_if_it_writes_through_and_refused_otherwise(
     assert list((tmp_path / "unused").iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", ["always"], indirect=True)
 def test_a_collector_needs_no_more_than_its_rights_and_shows_its_password_nowhere(
     server: tuple[str, str], registry_file: Path, tmp_path: Path

@@ -66,6 +66,7 @@ def test_the_law_of_symbols_and_its_adjoint_are_those_of_the_channel(channel: Ch
     assert np.allclose(inverse.expectations(scores), law.T @ scores, rtol=rounding, atol=0)
 
 
+@pytest.mark.long
 @for_each("channel", DESIGNS)
 def test_what_a_report_adds_to_a_value_is_1_on_average_if_it_is_the_answer_else_0(channel: Channel) -> None:
     expected = weights(channel).T @ matrix(channel)

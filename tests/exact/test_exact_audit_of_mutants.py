@@ -10,6 +10,8 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
+import pytest
+
 from client_sdk.protocol import Channel, Coins, Metric, Registry, WindowKind
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
@@ -157,6 +159,7 @@ def test_a_right_mechanism_is_as_claimed_to_the_last_digit(name: str) -> None:
         assert (proof.ratio, proof.delta) == (proof.claim.ratio, proof.claim.delta)
 
 
+@pytest.mark.long
 @for_each("name", MUTANTS)
 def test_a_mutant_is_refused(name: str) -> None:
     assert any(proof.is_refused for proof in proofs(name, MUTANTS[name]))

@@ -64,6 +64,7 @@ def declared(channel: Crosses) -> list[Law]:
     return laws
 
 
+@pytest.mark.long
 @for_each("channel", SMALL)
 def test_every_path_obeys_the_declared_law_and_whole_inputs_differ_by_exactly_e_to_epsilon(channel: Crosses) -> None:
     laws = laws_of(channel)

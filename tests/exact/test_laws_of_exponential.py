@@ -55,6 +55,7 @@ def obeys_its_laws(channel: Exponential, odds: Fraction) -> None:
     declared_epsilon_covers_the_exact_epsilon(Subject(channel, odds))
 
 
+@pytest.mark.long
 @for_each("epsilon", EPSILONS)
 def test_a_scale_obeys_every_law(epsilon: str) -> None:
     for values in (*range(2, 9), MAX_VALUES):

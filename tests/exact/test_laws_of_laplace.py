@@ -151,6 +151,7 @@ def killers(channel: Channel, odds: Fraction) -> set[str]:
     return {check.__name__ for check in CHANNEL_CHECKS if refuses(partial(check, Subject(channel, odds)))}
 
 
+@pytest.mark.long
 @for_each("name", MUTANTS)
 def test_a_wrong_laplace_is_refused_and_the_right_one_is_not(name: str) -> None:
     assert bool(killers(MUTANTS[name], request("2").odds)) == (name != "none")

@@ -96,6 +96,7 @@ def test_sixteen_threads_with_one_upload_count_it_once(registry_file: Path, tmp_
         assert [tally["counts"] for tally in tallies(collector.url, "?preliminary=1")] == [[0, 1, 0, 0]]
 
 
+@pytest.mark.long
 def test_workers_that_die_again_and_again_are_replaced(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
         window = Window.at(WindowKind.DAY, time.time()).text
@@ -104,6 +105,7 @@ def test_workers_that_die_again_and_again_are_replaced(registry_file: Path, tmp_
         wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="an acknowledgement")
 
 
+@pytest.mark.long
 def test_a_worker_that_dies_while_the_store_and_the_registry_are_away_is_replaced(
     registry_file: Path, tmp_path: Path
 ) -> None:

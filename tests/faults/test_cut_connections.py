@@ -115,6 +115,7 @@ def test_connections_to_the_store_that_are_cut_within_a_message_lose_nothing_and
         assert counted(collector) == load.uploads
 
 
+@pytest.mark.long
 def test_connections_of_devices_that_are_cut_anywhere_lose_nothing_and_count_nothing_twice(
     registry_file: Path, tmp_path: Path, round_number: int
 ) -> None:
@@ -146,6 +147,7 @@ def test_a_store_that_hangs_gets_503_and_its_late_answers_are_discarded(store: s
         assert counted(collector) == load.acknowledged
 
 
+@pytest.mark.long
 def test_devices_that_give_up_waiting_and_send_again_are_counted_once(registry_file: Path, tmp_path: Path) -> None:
     with (
         running_collector(registry_file, tmp_path / "data") as collector,

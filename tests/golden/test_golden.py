@@ -11,8 +11,13 @@ import pytest
 from client_sdk.protocol import Registry
 from tests.golden.outputs import COMMANDS, METRICS, PRINTED, outputs, unlike
 
+LONG = {"report_everything.txt", "report_verbose.txt", "report.prom", "rehearsal.json"}
+"""What takes seconds and shows the figures of other files in another form."""
 
-@pytest.mark.parametrize("name", COMMANDS)
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in COMMANDS]
+)
 def test_a_command_prints_what_was_reviewed(name: str, tmp_path: Path) -> None:
     printed, reviewed = outputs([name], tmp_path)[name], (PRINTED / name).read_text(encoding="utf-8")
     assert unlike(name, printed, reviewed) == []

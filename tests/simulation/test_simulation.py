@@ -58,6 +58,7 @@ def test_a_seed_replays_exactly_in_another_process() -> None:
     assert run_python(code).strip() == str(world.departed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(name: str) -> None:
     fault = FAULTS[name]

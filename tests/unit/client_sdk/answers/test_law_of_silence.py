@@ -406,7 +406,7 @@ class ByPurpose(Histories):
         self._send(Lost.LOST)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kinds", "strategies", "budget", "purposes"),
     [

@@ -153,7 +153,7 @@ def test_an_answer_that_is_left_out_is_invalid_too_except_where_that_can_be_said
         assert device.dropped() == {"invalid": len(KINDS) - 1}  # a question that is filled in has an input for it
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @for_each("wrong", [*WRONG, "a half", "a truth value"])
 @for_each("persist", [False, True])
 def test_what_is_no_whole_number_adds_a_random_one_to_a_count(wrong: str, *, persist: bool) -> None:

@@ -150,7 +150,7 @@ def test_what_is_sent_again_keeps_apart_from_every_other_upload_before_it(
             sent.update(request.upload.reports)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(derandomize=True, deadline=None, max_examples=20)
 @given(LIFE, SCRIPTS, SCRIPTS, SEEDS)
 def test_when_new_reports_leave_and_with_which_others_does_not_depend_on_any_answer(

@@ -67,6 +67,7 @@ def test_a_geometric_mean_beyond_its_range_is_an_end() -> None:
     assert estimated(drawn()).group("sum") is None
 
 
+@pytest.mark.long
 def test_made_up_reports_move_it_as_far_as_said_and_no_farther() -> None:
     decoder = decoder_of(METRIC.channel)
     assert decoder is not None

@@ -369,7 +369,7 @@ def test_a_large_alphabet_is_walked_by_a_sample_and_a_step_is_said_for_each_law(
     assert proof.walked.inputs == len(steps) == laws_walked(many) < proof.inputs
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("text", [REGISTRY_TEXT, registry_text(m=CATEGORY | PERMANENT, n=NUMBER | PERMANENT)])
 def test_as_many_laws_are_walked_as_were_foretold(text: str) -> None:
     registry, steps = Registry.parse(text), list[int]()

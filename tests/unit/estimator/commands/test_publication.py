@@ -335,7 +335,7 @@ def cut_at(place: int) -> Callable[[Path, bytes], None]:
     return write
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_interrupted_run_leaves_whole_files_and_links_that_lead_somewhere(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,7 @@ def class_of(label: str) -> CaseClass:
     return next(each for each in CaseClass if each.label == label)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("case_class", CaseClass, ids=lambda each: each.label)
 def test_the_python_sdk_conforms(case_class: CaseClass) -> None:
     with Program(COMMAND) as sdk:

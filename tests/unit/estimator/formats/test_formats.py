@@ -136,7 +136,7 @@ def test_every_document_follows_its_schema(folder: Path, name: str, words: str) 
     Draft202012Validator(schema(name)).validate(document)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @for_each("case", [*((requested, 3000) for requested in REQUESTS), ("plain", 0), ("plain", 1)])
 def test_the_json_of_every_kind_follows_the_schema(case: tuple[str, int]) -> None:
     document = json.loads(FORMATS["json"](report_of(*case)))

@@ -152,7 +152,7 @@ def test_of_devices_that_answer_everything_as_many_reports_come_as_a_plan_says(
     assert (case == "enough") == (not is_short) == (plan.notes == ())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("case", SAMPLE)
 def test_of_drawn_metrics_as_many_reports_come_as_a_plan_says(play: Callable[[Registry], Played], case: str) -> None:
     registry = _registry(SAMPLE[case], 'strategy = "sample"\nanswers = 1')
@@ -167,7 +167,7 @@ def test_of_drawn_metrics_as_many_reports_come_as_a_plan_says(play: Callable[[Re
     assert (case == "enough") == (not is_short) == (plan.notes == ())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("case", PACE)
 def test_who_paces_takes_part_in_as_many_windows_as_a_plan_says(play: Callable[[Registry], Played], case: str) -> None:
     registry = _registry(PACE[case], 'strategy = "pace"')

@@ -19,7 +19,7 @@ from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 DEVICES = 300
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tallies_of_every_kind_are_read_again_and_tell_what_the_rehearsal_told() -> None:
     registry, kept = Registry.load(METRICS), list[Tally]()
     rehearsed = rehearse(from_shares(registry, DEVICES, None), seed=1, keep=kept.append).metrics

@@ -378,7 +378,7 @@ def test_a_target_that_would_be_lost_or_a_surprise_is_refused(
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_requested_extras_have_their_own_tables() -> None:
     registry = every_kind.REGISTRY
     report = make_report(

@@ -107,7 +107,7 @@ def test_a_first_day_that_costs_more_than_its_ceiling_is_said_with_the_sum() -> 
     assert list(refused(enough)) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @for_each("seed", range(40))
 def test_devices_refuse_a_first_answer_exactly_where_metrics_of_one_window_are_short(seed: int) -> None:
     registry = drawn(seed, one_kind=True)
