@@ -91,7 +91,7 @@ def main(names: list[str]) -> None:
 
 
 def section(text: str) -> str:
-    """Return a section that says below its heading when and where it was measured."""
+    """Return a section with a line below its heading that says when and where it was measured."""
     heading, _, rest = text.partition("\n")
     day = datetime.now(UTC).date()
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"

@@ -17,7 +17,7 @@ from tests.support.services.processes import cpu_seconds
 from tests.support.services.relaying import RELAY_KEY, collector_with_key
 
 REPORTS = 200_000
-"""The length of a round in seconds of a worker's time; the clock of processor time counts
+"""The length of a round in seconds of a worker's processor time, which the clock counts in
 hundredths.
 """
 

@@ -1,4 +1,4 @@
-"""The width of changes that allow for people who answer the opposite, and their coverage.
+"""The width and coverage of intervals of changes that allow for people who answer the opposite.
 
 It also measures the time to search many windows of many questions for changes.
 """

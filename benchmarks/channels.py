@@ -29,7 +29,7 @@ from tests.unit.estimator.analyses import test_distribution as waves
 
 ROUNDS = 5
 LIMITS_S = {1024: 0.010, 10**5: 0.5, 10**6: 5.0}
-"""The most time that all estimates of this many values may take."""
+"""The maximum time that all estimates of this many values may take."""
 
 MOST_BYTES = 2**30
 

@@ -23,8 +23,8 @@ REGISTRY = Path(__file__).parents[1] / "examples" / "health" / "metrics.toml"
 ROUNDS = 9
 REQUESTS = 4000
 SAME_RATE_PER_S = 1000.0
-"""About a third of what one worker can take: it is equally busy, and its caches equally cold, for
-both kinds of request.
+"""About a third of a worker's capacity, so that the worker is equally busy, and its caches equally
+cold, for both kinds of request.
 """
 
 
@@ -136,7 +136,7 @@ def ours(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def plain_way(folder: Path) -> Iterator[int]:
-    """Run the plain way on a store with the same settings; yield its port."""
+    """Run the plain collector on a store with the same settings; yield its port."""
     port = free_port()
     with EmbeddedStore(folder / "plain") as store:
         command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--log-level", "error"]

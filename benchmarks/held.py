@@ -32,7 +32,7 @@ IDS = (100_000, 1_000_000)
 """Upload ids of one window: a small app's day, and a month or a larger app's day."""
 
 REPORTS = 10
-"""Reports in an upload, so that the last of IDS hold 10^7."""
+"""Reports in an upload, so that the last number of IDS makes 10^7 reports."""
 
 SHAPES = 64
 """Different uploads, their symbols drawn at random; each is counted over and over under fresh ids.

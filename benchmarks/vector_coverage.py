@@ -29,7 +29,7 @@ LEAST = 0.93
 
 
 def coverage_of_vectors() -> str:
-    """Return a table of coverage, for truths at which rotations or people matter."""
+    """Return a table of coverage for truths where the choice of rotations or people matters."""
     generator = np.random.default_rng(SEED)
     weights = np.vstack([np.ones(LENGTH), np.eye(LENGTH)[0] - np.eye(LENGTH)[1], generator.normal(size=(SUMS, LENGTH))])
     rows, all_held = [], []

@@ -19,7 +19,7 @@ from estimator.statistics.arrays import Floats
 NORMAL = NormalDist()
 FINEST = 1e-12
 STEPS = 2500
-"""Places of the cap's edge that are tried, 500 to a standard deviation."""
+"""The tried places of the cap's edge, 500 per standard deviation."""
 
 SHRINKS, SHARES = np.arange(0.1, 0.95, 0.05).tolist(), np.arange(0.05, 1.0, 0.05).tolist()
 """Parameters of Kashin representations that are tried."""

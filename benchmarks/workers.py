@@ -23,7 +23,7 @@ CORES = 4
 GOAL = 1.7
 
 RATE_PER_S = 500.0
-"""The load of a worker: two of them leave room for store and senders on two cores."""
+"""The load of a worker: two workers leave room for store and senders on two cores."""
 
 UNBOUND = float("inf")
 
@@ -103,7 +103,7 @@ def _busy_s(collector: RunningCollector) -> float:
 
 
 def _scaling(measured: float, would: float) -> str:
-    """Return the uploads of two workers over those of one; where cores do not allow it, by their
+    """Return the uploads of two workers divided by those of one; with too few cores, by their
     processor time.
     """
     if (os.cpu_count() or 1) >= CORES:

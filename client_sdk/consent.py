@@ -453,7 +453,7 @@ def _on_terminal(
 
 
 def typed_answer(line: str, words: Mapping[str, str]) -> str | None:
-    """Return the answer whose word a user typed, or whose first letter no other word begins with.
+    """Return the answer that a user typed, as its word or as the first letter of only that word.
 
     None if it is neither, so that no answer is easier to give than another.
 

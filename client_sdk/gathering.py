@@ -118,10 +118,10 @@ class Gathering(Disclosure):
         leaves within a minute; a `flush` does not send it in the first seven seconds.
 
         A report leaves at the same instant whatever the function does. If it returns None, raises,
-        or takes more than 5 s, the report is of no answer if the question has ``fill_in``;
-        otherwise it is of a random answer, as for an invalid one. The log names the type of the
-        exception and nothing else about it. Without consent, after `forget` and after `close`, the
-        function is not called and its return value is not used.
+        or takes more than 5 s, the SDK reports no answer if the question has ``fill_in``, and
+        otherwise a random answer, as for an invalid one. The log names the type of the exception
+        and nothing else about it. Without consent, after `forget` and after `close`, the function
+        is not called and its return value is not used.
 
         >>> telemetry.provide("dark_mode", lambda: True)
 

@@ -32,7 +32,7 @@ class Labeler:
         return [entry._replace(label=self._label(entry, say)) for entry in entries]
 
     def sentences(self, language: str = ENGLISH) -> Sentences:
-        """Return the sentences of a language, the app's own in place of those that ship.
+        """Return the sentences of a language: those that ship, with the app's own replacing them.
 
         Raises:
             LanguageError: if neither the SDK nor the app ships the language.

@@ -36,7 +36,7 @@ RESTART_DELAY_S = 1.0
 POLL_S = 0.05
 
 ANSWER_TIMEOUT_S = 5.0
-"""The time limit for the service's answer whether it is ready: that of its store."""
+"""How long the service may take to answer whether it is ready: as long as its store."""
 
 HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYTES)
 """The cost limits of a connection.

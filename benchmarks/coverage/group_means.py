@@ -39,7 +39,7 @@ EPSILONS: Final = ("1", "3", "8")
 def of_means(*, differences: bool) -> Iterator[Cell]:
     """Yield the cells of groups' means, or of their differences.
 
-    The first group's numbers are those of a population, the others' those of its mirror image.
+    The first group's numbers are those of a population; the others' are those of its mirror image.
     """
     for name, (metric, groups) in METRICS.items():
         for epsilon in EPSILONS:

@@ -33,8 +33,8 @@ CROSSES: Final = {
 def of_groups(*, differences: bool) -> Iterator[Cell]:
     """Yield the cells of shares within groups, or of their differences between groups.
 
-    The first group's answers are those of a population, the others' those of the same one, turned
-    by one answer.
+    The first group's answers are those of a population; the others' are the same, shifted by one
+    answer.
     """
     for name, (cross, groups) in CROSSES.items():
         for epsilon in ("1", "3", "8"):

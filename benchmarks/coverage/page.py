@@ -36,8 +36,8 @@ TIMES_AGAIN: Final = 10
 """The factor by which the number of tallies is then increased."""
 
 TIMES_AT_LAST: Final = 100
-"""The factor for a lowest interval whose coverage seems too low. The lowest of many may be low by
-chance; tallies that did not choose it show whether it is.
+"""The factor for a lowest interval whose coverage seems too low. The lowest coverage of many may be
+low by chance; tallies that did not choose it show whether it is.
 """
 
 WANTED: Final = 0.93
@@ -66,7 +66,7 @@ class Measured(NamedTuple):
 
 
 class Lowest(NamedTuple):
-    """An interval of a cell: its place among those of a tally, and its coverage."""
+    """An interval of a cell: its place among a tally's intervals, and its coverage."""
 
     coverage: float
     cell: Cell

@@ -32,7 +32,7 @@ PEOPLE: Final[dict[str, tuple[float, Callable[[Floats], Floats]]]] = {
     "5% say yes": (0.05, lambda of_yes: of_yes[::-1]),
     "5% say yes, no at the lowest step": (0.05, lambda _: LOWEST),
 }
-"""The share of yes, and a map from the steps of yes to those of no, which are mostly mirrored."""
+"""The share of yes, and a map from the steps of yes to the steps of no; most maps mirror them."""
 
 
 def of_rankings(*, points: bool) -> Iterator[Cell]:
@@ -86,7 +86,7 @@ def area(of_no: Floats, of_yes: Floats) -> float:
 
 
 def curve(of_no: Floats, of_yes: Floats) -> Floats:
-    """Return the shares from each step but the first on, of no and of yes in turn."""
+    """Return the shares from each step on, except the first, for no and yes in turn."""
     above = 1 - np.cumsum([of_no, of_yes], axis=1)[:, :-1]
     return above.T.ravel()
 

@@ -106,7 +106,7 @@ class Survey:
 
 
 def of_changes() -> Iterator[Cell]:
-    """Yield cells of changes: between other people with the same answers, or the same people."""
+    """Yield cells of changes, between different people with the same answers or the same people."""
     for (name, metric), (sizes, reports), who, population in product(METRICS.items(), SIZES.items(), WHO, HOSTILE):
         if who == OTHERS or len({*reports}) == 1:
             survey = Survey(metric, POPULATIONS[population](reports[0]), reports, who)
@@ -114,7 +114,7 @@ def of_changes() -> Iterator[Cell]:
 
 
 def of_pooled() -> Iterator[Cell]:
-    """Yield the cells of windows in which the same people answered, or others in each."""
+    """Yield the cells of windows in which the same people answered, or different people in each."""
     for (name, metric), reports, who, population in product(METRICS.items(), (60, 1000), (SAME, OTHERS), HOSTILE):
         survey = Survey(metric, POPULATIONS[population](reports), (reports,) * WINDOWS, who)
         yield Cell(f"{name}, {who} in {WINDOWS} windows of {reports:,}", population, partial(_pooled_held, survey))

@@ -151,7 +151,7 @@ def _answer_of(peer: Peer, cells: Sequence[Cell]) -> ErrorTable:
 
 
 def _improved(raw: list[list[float]], law: tuple[float, float] | None) -> dict[str, list[Floats]]:
-    """Return what our own post-processing makes of a peer's unbiased estimates."""
+    """Return a peer's unbiased estimates after our own post-processing."""
     estimates = [np.array(estimate) for estimate in raw]
     improved = {"simplex": [nearest_shares(estimate) for estimate in estimates]}
     if law:

@@ -73,7 +73,7 @@ def ask(process: subprocess.Popen[str], task: str, arguments: dict[str, object])
 
 @contextlib.contextmanager
 def running_peers() -> Iterator[tuple[list[Peer], dict[str, str]]]:
-    """Start every peer that can be started; yield these, and the reasons of the others."""
+    """Start every peer that can be started; yield these, and the reasons why the others cannot."""
     missing: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         peers = []

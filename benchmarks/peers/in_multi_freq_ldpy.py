@@ -20,7 +20,7 @@ from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 Floats = NDArray[np.float64]
 
 IBU_RUNS = {False: 20, True: 3}
-"""The number of IBU's runs, with few values and with many: its defaults take 6 s at 1024 values."""
+"""The number of IBU's runs, with few and with many values: at 1024, its defaults take 6 s."""
 
 MANY = 64
 

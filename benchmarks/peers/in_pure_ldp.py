@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 
 HASHES = 1000
-"""The number of hash functions of FLH, which takes one of them."""
+"""The number of hash functions among which FLH chooses."""
 
 SEED = 1
 SKETCH_HASHES = 16
@@ -80,7 +80,7 @@ def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
 
 
 def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
-    """Return the seconds from a list of reports to all estimates, and those of the server's
+    """Return the seconds from a list of reports to all estimates, and the seconds of the server's
     preparation.
     """
     perturbing, make = pair(channel, inputs, epsilon)

@@ -15,12 +15,12 @@ ONE_BIT_UP_TO: Final = 0.61
 
 
 def one_bit(epsilon: float) -> float:
-    """Return the worst variance of Duchi's mechanism, which answers in the middle have."""
+    """Return the worst variance of Duchi's mechanism, that of answers in the middle."""
     return 1 / math.tanh(epsilon / 2) ** 2
 
 
 def piecewise(epsilon: float) -> float:
-    """Return the worst variance of the piecewise mechanism, which answers at an end have."""
+    """Return the worst variance of the piecewise mechanism, that of answers at an end."""
     root = math.exp(epsilon / 2)
     return 4 * root / (3 * (root - 1) ** 2)
 

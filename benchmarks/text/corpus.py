@@ -21,7 +21,7 @@ BOOKS: Final = "usr/lib/R/site-library/janeaustenr/data/Rdata.rdb"
 FOLDER: Final = Path(__file__).parents[2] / "build" / PACKAGE
 
 LINE: Final = re.compile(rb"\x00(?:\x04\x00|\x00\x80)\x09(?=(....))", re.DOTALL)
-"""Stands before a text of ASCII or UTF-8 in a file that R writes, with its length next.
+"""Precedes a text of ASCII or UTF-8, and its length, in a file that R writes.
 
 R Internals, section 1.8.
 """
@@ -63,7 +63,7 @@ def _run(*command: str) -> None:
 
 
 def _texts(packed: bytes) -> list[bytes]:
-    """Return the lines of all books: compressed blocks, before each its length in four bytes."""
+    """Return the lines of all books: compressed blocks, each after its length in four bytes."""
     lines = []
     while packed:
         (length,) = struct.unpack(">I", packed[:4])

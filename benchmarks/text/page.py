@@ -29,7 +29,7 @@ WANTED: Final = {
     ("random", 10**7): (0.39, 0.83, 0.97),
     ("words", 10**6): (None, 0.16, 0.91),
 }
-"""The F1 that is wanted of a population and a number of devices, by epsilon."""
+"""The desired F1 for a population and a number of devices, by epsilon."""
 
 FALSE_STRINGS: Final = 0.1
 

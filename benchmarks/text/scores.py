@@ -63,7 +63,7 @@ def scored(texts: Texts, population: Population) -> Score:
 
 
 def f1_and_ncr(names: Sequence[str], population: Population) -> tuple[float, float]:
-    """Return both for a list of strings of which only the first 32 count; see `Score`."""
+    """Return both scores for a list of strings; only the first 32 count (see `Score`)."""
     worth = {string: TOP - place for place, string in enumerate(population.strings[:TOP])}
     hits = [worth[name] for name in names[:TOP] if name in worth]
     return len(hits) / TOP, sum(hits) / sum(worth.values())

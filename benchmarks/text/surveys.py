@@ -30,7 +30,7 @@ TEXT: Final[dict[str, Field]] = {
 """All but max_length and epsilon."""
 
 WHOLE: Final = 10**6
-"""Devices whose tally is drawn whole, which takes most of a second a million."""
+"""Devices whose tally is drawn as a whole, which takes most of a second per million."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

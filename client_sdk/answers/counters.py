@@ -115,7 +115,7 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
 
 
 def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
-    """Return the file's counts of ended windows that are still defined, one per window."""
+    """Return the file's counts of ended windows, one per window, for questions still defined."""
     sums: dict[tuple[str, str], int] = {}  # a device that moves counts in each of its strata
     for name, edition, text, count in _ended_rows(connection, instant_s):
         if name in registry.metrics and edition in registry.metrics[name].editions:
@@ -262,6 +262,6 @@ def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -
 
 
 def _is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
-    """Whether some edition of a metric has its report of a window, or no longer needs one."""
+    """Whether any edition of a metric has reported for a window, or no longer needs to."""
     query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
     return connection.execute(query, (metric, window)).fetchone() is not None

@@ -28,7 +28,7 @@ UNIFORM_BITS = 53
 """Bits of a uniform fraction: the precision of a float."""
 
 NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
-"""The first instant after all windows. A clock that shows it is not believed."""
+"""The first instant after all windows. The SDK does not believe a clock that shows it."""
 
 
 def window_nanos(registry: Registry, day: Window) -> int:
@@ -100,7 +100,7 @@ def sampled(metrics: list[Metric], answers: int, window: Window, secret: bytes) 
 def _is_paced(
     connection: sqlite3.Connection, metrics: list[Metric], registry: Registry, window: Window, secret: bytes
 ) -> bool:
-    """Whether this is the window of its stratum in which the device takes part.
+    """Whether this is the window of its stratum in which the device participates.
 
     The windows until the last question expires are divided into strata, as many as the remaining
     budget can pay for. One window is drawn from each stratum. The length of a stratum is computed

@@ -16,7 +16,7 @@ SCHEME = "hearsay prf 1"
 """The first label of all pseudo-random coins. Another version of the scheme has another label."""
 
 PARTICIPATION = "participation"
-"""The purpose of the coins that draw who takes part. Permanent answers use other labels."""
+"""The purpose of the coins that decide who participates. Permanent answers use other labels."""
 
 _WORD_BYTES = 8
 

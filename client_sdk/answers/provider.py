@@ -80,7 +80,7 @@ class _Asked:
 
 @dataclass(slots=True, eq=False)
 class _Provided:
-    """A function, and what is next: a look at the ledger, or the end of its call.
+    """A function and its next step: a look at the ledger, or the end of its call.
 
     Attributes:
         due_s: the Unix seconds before which no call is due.
@@ -292,7 +292,7 @@ class Provider:
         return self._ledger_thread.run(self._schedule.learn_secret, LEDGER_DEADLINE_S, begin=READ)
 
     def _conclude(self, each: _Provided) -> None:
-        """Replace the symbol: by that of the return value, or else by a new one for no answer."""
+        """Replace the symbol with that of the return value, or with a new one for no answer."""
         with self._changed:
             if each.call is None:
                 return

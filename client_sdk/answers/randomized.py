@@ -46,7 +46,7 @@ class PermanentAnswer(NamedTuple):
 
 
 class SymbolOfWindow(NamedTuple):
-    """A symbol that is valid in one window only, whose rotations turned the vector."""
+    """A symbol that is valid only in the window whose rotations turned the vector."""
 
     symbol: int
     window: Window
@@ -67,7 +67,7 @@ def symbol_of_window(
 def permanent_answer(
     definition: Metric, channel: Permanent, encode: Callable[[Coins], int], secret: Secret
 ) -> PermanentAnswer:
-    """Return the permanent answer of a true one: equal for equal answers of one edition and secret.
+    """Return the permanent answer to a true one. It depends only on answer, edition and secret.
 
     Args:
         definition: the metric.

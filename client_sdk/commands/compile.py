@@ -130,7 +130,7 @@ def refused_metrics(registry: Registry) -> Iterator[str]:
 
 
 def refusal(metric: Metric) -> str | None:
-    """Return why the SDK refuses a question, and what to do about it; None if it takes it."""
+    """Return why the SDK refuses a question, and what to do; None if it accepts the question."""
     mechanism = metric.channel.name.removeprefix("permanent ")
     reasons = {
         metric.kind.browser_refusal: bool(metric.kind.browser_refusal),

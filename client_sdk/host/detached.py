@@ -79,7 +79,7 @@ def _options() -> list[str]:
 
 @contextlib.contextmanager
 def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iterator[int | None]:
-    """Hold the lock of a file, which is made; yield its descriptor, None if another one holds it.
+    """Lock a file, created if missing; yield its descriptor, or None if another process has it.
 
     The lock ends with the last process that has the descriptor, however that process ends.
 

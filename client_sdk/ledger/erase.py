@@ -1,8 +1,8 @@
 """Opting out: the data wiped from a ledger's file, and the data kept so no budget is renewed.
 
-The amount spent is kept. When it was spent, and for which question, is kept only if a window that
-can still be charged needs it. The charges of windows that were over when the ledger last saw the
-time become sums, one for each part of the past that a ceiling may distinguish.
+The amount spent is kept. Its time and question are kept only if a window that can still be charged
+needs them. If a window was over when the ledger last saw the time, its charges are added to a sum.
+There is one sum for each part of the past that a ceiling may distinguish.
 
 After opting out, no window that is over can be charged. The parts are today, the present week, the
 present month and all time before. After a purpose was withdrawn, counts and days of use of the
@@ -128,8 +128,8 @@ def wipe_counts(connection: sqlite3.Connection) -> None:
 def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collection[str] | None = None) -> None:
     """Replace the charges of windows that are over by one sum per day that still matters.
 
-    Those are the days on which a period begins that can still be charged. The amount spent on
-    another day is moved to the latest of them before it, which lies within the same such periods.
+    Those are the first days of periods that can still be charged. The amount spent on another day
+    is moved to the latest of them before it, which lies within the same such periods.
 
     Args:
         connection: within a write transaction.

@@ -65,7 +65,7 @@ def metrics(connection: sqlite3.Connection) -> set[str]:
 
 
 def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, Metric]:
-    """Return each question in a stored registry, as the latest registry with it defines it."""
+    """Return each question as defined by the latest stored registry that contains it."""
     latest: dict[str, Metric] = {}
     for packed in kept(connection):
         if len(latest) == len(names):

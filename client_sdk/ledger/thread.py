@@ -245,7 +245,7 @@ class LedgerThread:
         return connection
 
     def _next(self) -> _Job[Any] | forks.Pause | _End:
-        """Return the next job; when it is time, the first of those to be tried again."""
+        """Return the next new job, or the first job to try again once it is due."""
         if not self._again:
             return self._jobs.get()
         try:

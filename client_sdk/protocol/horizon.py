@@ -182,8 +182,8 @@ def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int
     """Return the maximum sum of all charges within a horizon, in billionths.
 
     Where browsers may wipe the ledger, only the ceiling of a window outlives it: a new ledger
-    reports nothing in the windows in which it was made. Its month and year are those of a browser
-    that wipes it repeatedly, and its life is that of one storage.
+    reports nothing in the windows in which it was made. The month and year assume a browser that
+    wipes it repeatedly; the life is that of one ledger.
     """
     budget = registry.budget
     most = sum(

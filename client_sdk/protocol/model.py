@@ -70,7 +70,7 @@ class ModelFeature:
     def coordinates(self) -> tuple[str, ...]:
         """The names of its coordinates.
 
-        A number, or a choice of two values, has one. If there are more, each but the first has one.
+        A number or a choice of two values has one. With more values, each but the first has one.
         """
         if isinstance(self.kind, Number):
             return (self.name,)
@@ -459,7 +459,7 @@ class CrossedModel(_OfFeatures):
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield a line with the names of the features, and one that says that one is drawn."""
+        """Yield one line that names the features, and one that says that the device draws one."""
         yield from self.observation.statement(say)
         yield say("statement.crosses")
 

@@ -135,7 +135,7 @@ def odds(nanos: float, say: Sentences) -> str:
 
 
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return in words what even odds become by reports, and how often that may be exceeded.
+    """Return in words what even odds become after reports, and how often that may be exceeded.
 
     Args:
         nanos: the loss in billionths of epsilon.
@@ -149,7 +149,7 @@ def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
 
 
 def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
-    """Return in words what even odds become by one report, and how often that is exceeded."""
+    """Return in words what even odds become after one report, and how often that is exceeded."""
     nanos = metric.epsilon_nanos
     return odds(nanos, say), _but(nanos, metric.channel.chance_beyond(_printed(nanos)), say)
 
@@ -316,7 +316,7 @@ STRONG: Final = 99
 """Up to these odds it is strong evidence; beyond them, the answer is as good as known."""
 
 PAIR: Final = 2
-"""With two answers, the share of true reports is as the odds say; with more, it is lower."""
+"""With two answers, the odds determine the share of true reports; with more, it is lower."""
 
 BETS: Final = 10
 REPORTS: Final = 100

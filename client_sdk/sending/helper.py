@@ -96,7 +96,7 @@ def main(  # noqa: PLR0913 what a helper must know, as it came
 ) -> None:
     """Send everything that is due now or soon, as the only helper of a ledger.
 
-    ``held`` is the descriptor by which it has the lock; None if it must take it.
+    ``held`` is the descriptor of the lock if the process has it already; None if it must take it.
     """
     helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http, groups), False
     transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)

@@ -29,7 +29,7 @@ MAX_ANSWER_BYTES = 12_288 * MAX_BULK_UPLOADS
 
 
 class LineProblem(NamedTuple):
-    """Why one line of a batch has no verdict.
+    """The reason why a line of a batch has no verdict.
 
     Attributes:
         line: its number, from 1.

@@ -22,7 +22,7 @@ Address: TypeAlias = tuple[str, int] | None
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
 """The setting that determines which replicas a cluster votes for.
 
-It votes for none that was away from its master for long or never in step; with 0, for any.
+It rejects one that was away from its master for long or never in step; with 0, it accepts any.
 """
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))

@@ -176,7 +176,7 @@ class RedisStore:
         A tally that is being retired may be incomplete. It is left out together with the rest of
         its question in that window: if the others were shown without a small stratum, comparing
         them with an earlier reading would reveal it. Names that left the index before it was read
-        here are still listed as going, unless the whole question has left it by then.
+        here are still listed as being retired, unless the whole question has left it.
         """
         index = self.shards.index(answered)
         going = {_asked(name) for names in self._members(keys.GOING, answered) for name in names}

@@ -137,5 +137,5 @@ def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports:
 
 
 def _least(rise: Callable[[float], float], wanted: float) -> float | None:
-    """Return the smallest change whose rise is as large as wanted. None if no change suffices."""
+    """Return the smallest change that raises the mean enough. None if no change suffices."""
     return None if rise(MOST_CHANGE) < wanted else bisected(lambda part: rise(part) >= wanted, 0.0, MOST_CHANGE)

@@ -128,7 +128,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return least * self.width if least <= 1 else None
 
     def _residual(self, group: int) -> Floats:
-        """Return the distance of each input of a group above the middle, its mean, shape (k,).
+        """Return how far each input of a group is above the middle, the assumed mean, shape (k,).
 
         It is 0 for inputs of other groups.
         """
@@ -145,8 +145,8 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         """Return the minimum variance per report that fresh noise adds to the means of groups.
 
         To first order, the error of a mean is that of a sum of scores: the distance of a member's
-        answer above the mean, divided by the share of the group. Its noise is that of the answers
-        with the least noise, within the group and outside. Permanent answers may have none.
+        answer above the mean, divided by the share of the group. Its noise is taken from the
+        answers with the least noise, within the group and outside. Permanent answers may have none.
         """
         if self.metric.channel.permanent_nanos:
             return np.zeros_like(means)

@@ -69,8 +69,8 @@ ratios that differ by less than this fraction count as equal.
 """
 
 LOG_CERTAIN = -40.0
-"""The logarithm of a negligible probability, that of any drawn tally being as far from the range as
-the tally itself: below it, no tallies are drawn.
+"""The logarithm of a negligible probability. No tallies are drawn if drawing one as far from the
+range as the tally itself is less likely than this.
 """
 
 NUMBERS_AT_ONCE = 2**16

@@ -145,6 +145,6 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
 
 
 def _squares(squares: Floats, is_above: Floats) -> tuple[float, float, float]:
-    """Return the largest square of senders above, the largest of those below, and their average."""
+    """Return the largest squares of senders above and of those below, and the average below."""
     below = squares[~is_above.astype(np.bool_)]
     return float(squares[is_above.astype(np.bool_)].max()), float(below.max()), float(below.mean())

@@ -41,7 +41,7 @@ MEDIAN_AHEAD = 2 / 3
 def lower_bound(successes: int, n: int, level: float) -> float:
     """Return a lower bound of a probability.
 
-    The true one is below it with a probability of at most ``level``.
+    The true probability is below it with a probability of at most ``level``.
     """
     return float(binomial_chance(np.array([successes]), n, level * (1 - GIVEN_AWAY))[0])
 
@@ -49,7 +49,7 @@ def lower_bound(successes: int, n: int, level: float) -> float:
 def upper_bound(successes: int, n: int, level: float) -> float:
     """Return an upper bound of a probability.
 
-    The true one is above it with a probability of at most ``level``.
+    The true probability exceeds it with a probability of at most ``level``.
     """
     return 1 - lower_bound(n - successes, n, level)
 

@@ -114,7 +114,7 @@ def settling(
     keeps its coins. The walk covers how the SDK uses the function. Settling an answer twice must
     give the same result, so that any number of its reports reveals no more than its permanent
     answer. Answers that become different inputs must have independent permanent answers. Both are
-    properties of the joint law of two settled answers of one device, so that is walked.
+    properties of the joint law of two settled answers of one device, so the audit walks that law.
     """
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:

@@ -146,8 +146,8 @@ class LeastSquares:
         Populations with the same share have different variances. From 50 reports on, the interval
         has the shares that a score test does not reject, with the largest variance of all
         populations with that share. If few reports contain a value, the interval is that of the
-        support count, binomial in every population, with the worst one for each end. It is valid
-        for every true share.
+        support count, which is binomial in every population, and each end assumes the worst
+        population. It is valid for every true share.
         """
         own, other = self.mean_squares[0], self.mean_squares[1:].max()
         low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)

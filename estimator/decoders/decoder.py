@@ -137,7 +137,7 @@ class Inverse(ChannelLaw, Protocol):
         """Return the ends of the shares' intervals, each of shape (..., k), within 0..1.
 
         No interval is empty. All intervals of a family are valid simultaneously, with the
-        confidence of a single interval otherwise.
+        confidence that a single interval would otherwise have.
         """
 
     def contrast(self, weights: Floats) -> Floats:

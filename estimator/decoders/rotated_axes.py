@@ -166,7 +166,7 @@ def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
 def _expected_least(trials: int, most: int, chances: Floats) -> Floats:
     """Return E min(most, N) of a binomial N for each chance, shape (chances,).
 
-    Below ``most``, N itself counts: N of n is n p / N times as likely as N - 1 of n - 1.
+    Below ``most``, N itself counts: P(N of n) is n p / N times P(N - 1 of n - 1).
     """
     is_most, is_less = binomial_tail(most, trials, chances), 1 - binomial_tail(most - 1, trials - 1, chances)
     expected: Floats = most * is_most + trials * chances * is_less

@@ -28,7 +28,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected, z_of
 
 OFTEN: Final = 0.9
-"""The probability of finding a text from which its share is worth reporting."""
+"""A plan names the smallest share whose text is found with this probability."""
 
 SHORT: Final = 6
 """The letters of a short word. Longer texts need more levels."""
@@ -86,11 +86,11 @@ class Power:
         return self._stands_out(share, reports * weight / self._weight, z_of(1))
 
     def least_share(self, letters: int, reports: float) -> float | None:
-        """Return the smallest share of a text that is found `OFTEN`; None if there is none."""
+        """Return the smallest share at which a text is found `OFTEN`; None if there is none."""
         return _least(lambda share: self.chance_to_find(share, letters, reports), 1.0)
 
     def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
-        """Return the smallest share of a short and a longest text; for sets, of devices with it."""
+        """Return the smallest shares found, of a short and a longest text; in sets, of devices."""
         lengths = dict.fromkeys((min(SHORT, self._domain.max_length), self._domain.max_length))
         drawn = ((letters, self.least_share(letters, reports)) for letters in lengths)
         most = self._domain.max_items
@@ -117,7 +117,7 @@ class Power:
 def least_sums(sizes: Sequence[int]) -> list[float]:
     """Return the standard errors by which a prefix must exceed chance, added up to each level.
 
-    Of all patterns of its bits, the number that reaches this by chance is the number of survivors.
+    By chance, as many of all patterns of its bits reach this as there are survivors.
 
     Args:
         sizes: the bits of each level.
@@ -170,7 +170,7 @@ def _whole(number: float | None) -> int | None:
 
 
 def made_up_reports(domain: Text, tables: GroupTables) -> int:
-    """Return the approximate number of made-up reports that list a short text half of the time.
+    """Return about how many made-up reports get a short text listed half of the time.
 
     All of them support that text.
     """

@@ -171,7 +171,7 @@ class _Level(NamedTuple):
         return self.kind.groups(self.tables.cells)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield places of prefixes with the same continuations, at most `AT_ONCE`, and those."""
+        """Yield the places of up to `AT_ONCE` prefixes with equal continuations, and these."""
         begun_bits = self.known % self.kind.letter_bits
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):
@@ -191,7 +191,7 @@ class _Level(NamedTuple):
     def evidence(self) -> Floats:
         """Return the group's evidence about each cell, shape (cells,).
 
-        It is the log-likelihood ratio of the support with a text of `MARGIN` to that by chance.
+        It is the log-likelihood ratio of the observed support: a text at `MARGIN` against chance.
         """
         reports, chance = int(self.tables.reports[self.place]), self.tables.by_chance
         error = math.sqrt(max(1, reports) * chance * (1 - chance))

@@ -9,7 +9,7 @@ and the same is true.
 
 The scores are the inverse of the channel with the smallest variance for some reference answers
 (generalized least squares; Aitken 1936, "On least squares and linear combinations of
-observations"). A tally of many reports has the scores of the reference, of a few, under which it is
+observations"). A tally of many reports uses the one of a few references under which it is
 likeliest. Each of them is unbiased for every population, so the choice only narrows intervals.
 
 Each mean of scores has a limit that is valid for every population, because the expectation of a
@@ -51,7 +51,7 @@ by 7 (square wave) to 28% (hierarchical) at epsilon 4.
 """
 
 MANY: Final = 1000
-"""The least number of reports with which a tally chooses its reference. With fewer, limits are
+"""The minimum number of reports with which a tally chooses its reference. With fewer, limits are
 often Bernstein's, which are proved for scores that do not depend on the tally.
 """
 

@@ -186,7 +186,7 @@ def _paid(
 
 
 def participations(registry: Registry, today: date) -> Fraction:
-    """Return the fraction of the windows in which a device that paces participates.
+    """Return the fraction of windows in which a device participates under ``pace``.
 
     Only whole windows count: as many as every ceiling pays for until the last question expires.
     """
@@ -200,7 +200,7 @@ def _windows(registry: Registry, today: date) -> int:
 
 
 def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
-    """Return the number of windows in which each ceiling lets a device that paces participate."""
+    """Return, for each ceiling, in how many windows it lets a device participate under ``pace``."""
     budget, windows = registry.budget, _windows(registry, today)
     left = [(metric.cost, number) for metric in registry.metrics.values() if (number := windows_left(metric, today))]
     nanos, attos = (sum(cost[part] * number for cost, number in left) for part in range(2))

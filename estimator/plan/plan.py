@@ -273,7 +273,7 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 def answering(registry: Registry, today: date) -> Fraction:
     """Return the fraction of the devices that answers a question in a window, on average.
 
-    A device that paces participates only in a fraction of the windows, which is included here.
+    Under ``pace``, a device participates only in a fraction of the windows, which is included here.
     Other answers that a ceiling does not pay for are not: `MetricPlan.paid_windows` has the windows
     in which every answer is paid for.
     """
@@ -290,8 +290,8 @@ def answering(registry: Registry, today: date) -> Fraction:
 def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, paid: PaidWindows | None) -> int:
     """Return how many windows a question is judged over: no more than the ceilings pay for.
 
-    A device that paces answers in only a few of the windows until the questions expire, so it is
-    judged over all of them.
+    Under ``pace``, a device answers in only a few of the windows until the questions expire, so the
+    question is judged over all of them.
     """
     left = windows_left(metric, request.today) if paid is None else paid.paid
     if request.windows is None and registry.budget.strategy is not Strategy.PACE:

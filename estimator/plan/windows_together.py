@@ -96,7 +96,7 @@ class Variances:
         return self._worst - self._fresh + fresh
 
     def of_change(self, windows: int, reports: int) -> float:
-        """Return the same of the figure over windows, minus that over as many before them."""
+        """Return the same for the figure over windows minus the figure over as many before them."""
         is_enough = reports * self._fresh >= LEAST_NOISE
         lasting = self._worst - self._fresh if is_enough else self._worst
         return 2 * (self.over(windows, reports) + min(lasting, OPPOSED))

@@ -209,9 +209,9 @@ def highlights_of(
 def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
     """Return thresholds that would bracket the median more closely with as many reports, if any.
 
-    One lies on each side of the median, as near as its share still differs clearly from a half. The
-    third lies beyond, toward the farther end of the range, and ends the bracket if that one is
-    uncertain. Answers are assumed uniform between the report's thresholds.
+    One lies on each side of the median, as near as possible with a share clearly different from a
+    half. The third lies beyond, toward the farther end of the range, and ends the bracket if that
+    one is uncertain. Answers are assumed uniform between the report's thresholds.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:

@@ -3,10 +3,10 @@
 A publication is a function of rounded tallies alone. A tally of fewer than 100 reports is left out.
 Any other is rounded down to a number of reports k of two significant digits, with nearly the same
 frequencies: if c(y) of n reports are of the symbols up to y, then round(c(y)·k/n) of the k reports
-are. Estimates, errors, intervals and p-values are then those of the rounded tally, so that none of
-them, with all of its digits, says more of n than k does: for each n that is rounded to k, every
-tally of k reports is the rounded form of some tally of n (`tests/exact/test_rounded_tallies.py`
-enumerates both). They describe fewer reports than there were, so intervals cover at least as often.
+are. Estimates, errors, intervals and p-values are then those of the rounded tally, so that even all
+of their digits reveal no more about n than k does: for each n that is rounded to k, every tally of
+k reports is the rounded form of some tally of n (`tests/exact/test_rounded_tallies.py` enumerates
+both). They describe fewer reports than there were, so intervals cover at least as often.
 
 Strata are rounded one by one, and those of fewer than 100 reports are also left out of the whole,
 so that no difference reveals them. For two questions asked together, a figure within a group of

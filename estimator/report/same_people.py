@@ -39,8 +39,8 @@ Donner 2008, "Construction of confidence limits about effect measures: a general
 
 If the same people answer in many windows, the noise in their mean may be too small for a normal
 interval (see `LEAST_NOISE`): a few people at an end of the range remain a few in every window. The
-mean is treated as no more exact than that of the most windows that have enough noise. Because it is
-a mean of such means, this bounds its error, too (Minkowski). F² and G² are therefore at least the
+mean is treated as no more exact than one over the most windows with enough noise. Because it is a
+mean of such means, this bounds its error, too (Minkowski). F² and G² are therefore at least the
 square of the sum of c · least, where the least error of a window is that of the least noise. More
 windows never make the bound larger. The whole error of a window with less noise counts as lasting.
 
@@ -74,7 +74,7 @@ from estimator.statistics.confidence import EXACT_BELOW, Z, student_of
 
 FARTHEST: Final = 5.0
 """Standard errors, more than any corrected p-value needs (6 in 10 million). Fieller's interval of a
-ratio grows faster than in proportion to z. Intervals of ratios are widened to what it is here.
+ratio grows faster than in proportion to z. Intervals of ratios are widened to its width here.
 """
 
 

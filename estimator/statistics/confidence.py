@@ -121,7 +121,7 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
 
 
 def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
-    """Return the chances of success at which counts of at least each one have a tail's probability.
+    """Return, for each count, the chance at which at least that count has probability ``tail``.
 
     They are quantiles of beta laws, found by bisection, to the last bit and never above the true
     ones. scipy's betaincinv only sets where the search starts: it is wrong for some counts from

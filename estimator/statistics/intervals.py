@@ -10,7 +10,7 @@ The interval for the probability of a binomial count depends on the count alone:
   DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.1, who move three
   bounds out). Here the bounds of small counts are moved out until the true values beyond them are
   also covered with at least 93.1% for 95%. Exact sums of the binomial law show that no other bound
-  needs it.
+  must be moved.
 
 Simultaneous intervals are those of Clopper & Pearson at Bonferroni's confidence, which is safe for
 any dependence between the counts. In these far tails Wilson's normal approximation is wrong by
@@ -25,11 +25,11 @@ The mean of bounded numbers has an interval that is valid for every law, by bett
 A gambler claims that a mean is larger than some value m, and bets on it with every number. If the
 mean is m or less, his wealth is at most 1 on average, and so is the average wealth of several
 gamblers. By Markov's inequality it exceeds 1 / a with a probability of at most a. The interval
-consists of all m for which it does not. Stakes are set before a number is seen, so the order of the
-numbers is irrelevant. The wealth depends on how the numbers vary, so no bound on their variance is
-needed. The interval has half the width of Bernstein's inequality (Waudby-Smith & Ramdas 2024,
-"Estimating means of bounded random variables by betting", section 4.4: fixed stakes, a mixture of
-them, and hedging by a bet to either side).
+consists of all m for which the wealth stays below that. Stakes are set before a number is seen, so
+the order of the numbers is irrelevant. The wealth depends on how the numbers vary, so no bound on
+their variance is needed. The interval has half the width of Bernstein's inequality (Waudby-Smith &
+Ramdas 2024, "Estimating means of bounded random variables by betting", section 4.4: fixed stakes, a
+mixture of them, and hedging by a bet to either side).
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ GAMBLERS: Final = 5
 """
 
 POWERS: Final = -np.linspace(0, 0.5, GAMBLERS)
-"""Powers of the number of numbers: the standard deviations for which their stakes are best, as
-fractions of half the span.
+"""Each gambler's stake is best for one standard deviation, as a fraction of half the span: the
+number of numbers to this power.
 """
 
 MOST_STAKED: Final = 0.999
@@ -232,7 +232,7 @@ def _moved_out(lower: float, count: int, reports: int) -> float:
     """Return a lower bound, lowered until smaller counts cover true values below it often enough.
 
     The score test determines which counts cover such a value. It is symmetric about the expected
-    count, so they are those nearer to it than ``count``.
+    count, so these are the counts nearer to it than ``count``.
     """
     least_covering = max(0, math.ceil(2 * reports * lower - count))
 

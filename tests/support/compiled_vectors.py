@@ -16,7 +16,7 @@ from tests.support.vectors import VECTORS, vectors
 
 
 def compiled_vectors() -> dict[str, Any]:
-    """Return each definition's question, or the reason of the compiler's refusal, by definition."""
+    """Return, for each definition, its question or the reason why the compiler refuses it."""
     coins = vectors("coins")
     outcomes = {}
     invalid = vectors("invalid")

@@ -87,7 +87,7 @@ def choices() -> dict[str, Any]:
 
 
 def in_json(consented: Consent) -> object:
-    """Return a consent as the SDK has it: there, null suppresses."""
+    """Return a consent in the form of the SDK, where null suppresses."""
     return sorted(consented) if isinstance(consented, frozenset) else None if consented is SUPPRESSED else consented
 
 

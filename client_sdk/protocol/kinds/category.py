@@ -67,12 +67,12 @@ class Category(Labels):
         return symbol
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield the values, and which of them replaces unlisted texts."""
+        """Yield sentences that list the values, and name the one that replaces unlisted texts."""
         yield say("statement.value", answers=listed(self.values, say))
         yield from self.said_of_others(say)
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:
-        """Yield which value replaces unlisted texts, if one does."""
+        """Yield a sentence that names the value that replaces unlisted texts, if there is one."""
         if self.other is not None:
             yield say("statement.other_answer", other=escaped(self.other))
 

@@ -320,7 +320,7 @@ class LogNumber(Number):
         return min(max(number, self.low), self.high)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield the range, and that the order of magnitude counts."""
+        """Yield sentences that state the range, and that the order of magnitude counts."""
         yield from Number.statement(self, asked, say)
         yield say("statement.log")
 

@@ -169,7 +169,7 @@ class Subset(Kind):
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield the values, and which of them replaces unlisted texts."""
+        """Yield sentences that list the values, and name the one that replaces unlisted texts."""
         if asked.inputs == len(self.values):
             yield say("statement.set_asked", answers=listed(self.values, say))
         else:

@@ -237,7 +237,7 @@ def _is_prime(number: int) -> bool:
 
 
 def _variance(inputs: int, points: int, size: int, odds: int) -> int:
-    """Return n times the variance of a share, as `auto` has it in fractions."""
+    """Return n times the variance of a share, which `auto` computes in fractions."""
     others = UNIT * (points - size)
     total = (points - 1) * (odds * size + others)
     own = odds * size * (points - 1)

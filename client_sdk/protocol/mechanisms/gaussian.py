@@ -7,8 +7,8 @@ is cut off where it no longer matters, and its weights are integers. Sigma is th
 table, after cutting and rounding, has at most the requested delta. (The textbook's sigma = sqrt(2
 ln(1.25 / delta)) / epsilon is valid for epsilon up to 1 only.)
 
-Delta is not the probability that a report reveals more than epsilon. That probability is no
-smaller, and usually several times as large: `Gaussian.chance_beyond` adds it up.
+Delta is not the probability that a report reveals more than epsilon. That probability is at least
+delta, and usually several times as large: `Gaussian.chance_beyond` computes it.
 """
 
 from __future__ import annotations
@@ -134,9 +134,9 @@ class Gaussian(AdditiveNoise):
     def chance_beyond(self, ratio: Fraction) -> Fraction:
         """Return the maximum probability of a symbol that shifts odds by more than a ratio; exact.
 
-        Such a symbol is more than ``ratio`` times as likely for one input as for another one. Its
-        probability is that for the input with the largest one, so that it is no larger for answers
-        that are rounded to an input at random.
+        Such a symbol is more than ``ratio`` times as likely for one input as for another. The
+        maximum is over all inputs, so the probability is no larger for answers that are rounded to
+        an input at random.
         """
         numerator, denominator = ratio.as_integer_ratio()
         last = self.inputs - 1

@@ -63,8 +63,8 @@ class KAryRandomizedResponse(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the value, or one of the k - 1 others when the coin says lie.
 
-        The lie is drawn in either case: if it was drawn for lies only, its time would reveal that
-        it was one.
+        The lie is drawn in either case. Otherwise, the time of its draw would reveal that the
+        report is a lie.
         """
         keep = coins.bernoulli(self.keep_numerator)
         steps_to_lie = 1 + coins.below(self.inputs - 1)

@@ -56,8 +56,8 @@ _SHARES: Final = (
     (12, 96),
     (20, 0),
 )
-"""How many of a million axes are favored at an epsilon; lines join the points. Half a step away
-the variance is higher by one in 5,000 below an epsilon of 8."""
+"""How many of a million axes are favored at an epsilon; lines join the points. Below an epsilon of
+8, being half a step off raises the variance by 0.02%."""
 
 
 OFFSET = 2**8
@@ -176,8 +176,8 @@ class RotatedAxes(Channel):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Return the symbol to report for a vector of D integers, as its domain encodes it.
 
-        Both axes are drawn in either case: if a draw was made for one only, its time would reveal
-        which it was.
+        Both axes are drawn in either case: if only one was drawn, its time would reveal which it
+        was.
         """
         rotation = coins.below(self.rotations)
         favoured = self.favoured_axes(shifted(value, rotation, self.window))

@@ -70,7 +70,7 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
 
 
 def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
-    """Yield the cost of a first window, with its kind, for each kind that may be the costliest."""
+    """Yield the cost of a first window for each kind of window that may be the costliest."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
         yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]

@@ -159,7 +159,7 @@ def written(releases: Sequence[Release]) -> str:
 
 
 def with_release(releases: Sequence[Release], release: Release) -> tuple[Release, ...]:
-    """Return the releases and one more, inserted after those of its day and earlier."""
+    """Return the releases with another one inserted after those of the same day and earlier."""
     return tuple(sorted((*releases, release), key=lambda each: each.day))
 
 

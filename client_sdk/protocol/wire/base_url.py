@@ -50,7 +50,7 @@ def is_readable_on_the_way(base_url: str) -> bool:
 
 
 def proxies_to(base_url: str) -> dict[str, str] | None:
-    """Return the proxies to a base URL, for requests. None means those of the environment.
+    """Return the proxies to a base URL, for requests. None means the proxies of the environment.
 
     For this machine there are none: a proxy may be elsewhere.
     """

@@ -17,8 +17,8 @@ so also to that of the honest reports; the penalty lambda and the noise s are th
   s^2 (M* db + (M* - M) b), where |M*| <= (1 + d) |A*|^2, and
   M* - M = A* D + D A + tr(D) A* + tr(A) D for D = A* - A, whose Frobenius norm is at most
   |A*| |dC| |A|, and whose trace at most root(d) times that.
-* Whatever the mean, b* is |A*| (|k| + |dk|) at most. The distance of coefficients is therefore at
-  most the sum of that, with its correction, and of the tally's own.
+* Whatever the mean, b* is |A*| (|k| + |dk|) at most. The distance between the coefficients is
+  therefore at most that bound and its correction, plus those of the tally.
 """
 
 from __future__ import annotations

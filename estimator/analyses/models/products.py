@@ -3,9 +3,9 @@
 The vector's mean consists of E[y z], E[z z'], E[z] and E[y] for the label y and the features z.
 They yield the covariance of the features and that of each with the label. The noise of the former
 is a symmetric matrix of known variance; its largest eigenvalue is about two standard errors times
-the root of d (Wigner 1955). The penalty is a multiple of that. It depends only on the channel and
-the number of reports, so the estimated quantity is a fixed property of the population: its ridge
-regression with that penalty.
+the root of d (Wigner 1955). The penalty is a multiple of this eigenvalue. It depends only on the
+channel and the number of reports, so the estimated quantity is a fixed property of the population:
+its ridge regression with that penalty.
 
 The quality of the model is estimated from rotations to which it was not fitted (cross-validation,
 with blocks of rotations in place of people).
@@ -40,7 +40,7 @@ FOLDS: Final = 32
 """The number of parts of the blocks of rotations; the model of the others predicts each part."""
 
 MOST_MEAN: Final = 0.98
-"""The largest size of a mean label of -1 and 1: noise can make it larger than possible."""
+"""The maximum absolute mean of labels -1 and 1: noise can make an estimate impossibly large."""
 
 LEAST_SPREAD: Final = 1e-9
 """Replaces a variance of scores that noise has made negative: the scores are then uninformative."""

@@ -42,7 +42,7 @@ ALONE: Final = frozenset({"bar", "mean"})
 """The charts of one figure. Folded, they would repeat the table."""
 
 KEPT_DIGITS = 11
-"""Fewer than the script keeps of a number of steps, so that it rounds none (``numbers.js``)."""
+"""Fewer digits than the script keeps in a number of steps, so none is rounded (``numbers.js``)."""
 
 KnownEstimate = Estimate | None
 
@@ -193,7 +193,7 @@ class Drawing(NamedTuple):
 
 
 class MetricData(Record, frozen=True, kw_only=True):
-    """Everything that the page's script draws of a question.
+    """Everything about a question that the page's script draws.
 
     Attributes:
         kind: the kind of its windows.
@@ -233,7 +233,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
     pooled: Pooled | None,
     followed: FigureKey | None,
 ) -> MetricData:
-    """Return everything that the page's script draws of a question.
+    """Return everything about a question that the page's script draws.
 
     Arrays have an entry for each window of the calendar. If windows are pooled, the last entry is
     for all of them together.

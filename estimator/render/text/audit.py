@@ -41,7 +41,7 @@ What a row does not prove may still be true: an audit refutes, never confirms.
 """
 
 MOST_WRITTEN_OUT: Final = 10**7
-"""Numbers of inputs below this fit in their column. Those of crosses are the product of many."""
+"""Numbers of inputs below this fit in their column. Crosses multiply those of many features."""
 
 PROOF_HEADING: Final = (
     f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>11} {'proved epsilon':>16}\n"

@@ -1,4 +1,4 @@
-"""Faults that an SDK may have: each is planted into the Python SDK of this process."""
+"""Faults that an SDK may have, each planted into the Python SDK of this process."""
 
 from __future__ import annotations
 

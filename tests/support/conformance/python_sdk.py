@@ -104,7 +104,7 @@ def consented(consent: Any) -> Any:
 
 
 def given(answer: Any) -> Any:
-    """Return an answer of a line: JSON, or a number that JSON lacks."""
+    """Return the answer in a line: JSON, or a number that JSON cannot express."""
     if isinstance(answer, list):
         return [given(part) for part in answer]
     return float(answer["number"]) if isinstance(answer, dict) and "number" in answer else answer

@@ -72,7 +72,7 @@ ANSWERS: Final[dict[str, tuple[object, object]]] = {
 """The first answer of each question, and one that comes after the first was sent."""
 
 WRONG_COIN, FORGOTTEN, LEDGER = "wrong-coin", "forgotten", FILE_NAME
-"""Files in a device's folder: what was asked of its coins, when it forgot, and its ledger."""
+"""Files in a device's folder: requests to its coins, the time of its `forget`, and its ledger."""
 
 T = TypeVar("T")
 
@@ -129,7 +129,7 @@ class Life(NamedTuple):
 
 
 class ForetoldCoins:
-    """Coins that always fall alike; they note requests that mechanisms do not make.
+    """Coins that always fall alike, and note any request that no mechanism makes.
 
     Attributes:
         asked: the requests so far.
@@ -208,7 +208,7 @@ class Hostility:
             self._within.calls_back = False
 
     def take_over(self, module: ModuleType, name: str) -> None:
-        """Replace all functions and methods of a module, wherever they are known by name."""
+        """Replace all functions and methods of a module, wherever a name refers to them."""
         replaced: dict[int, Callable[..., Any]] = {}
         for value in list(vars(module).values()):
             if getattr(value, "__module__", None) != module.__name__:

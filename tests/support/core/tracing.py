@@ -69,7 +69,7 @@ TYPES: Final[dict[type, str]] = {
 
 
 def within(value: object) -> tuple[object, ...]:
-    """Return the contents of a value that only their holder can reach."""
+    """Return the contents of a value that can be reached only through it."""
     if isinstance(value, partial):
         return value.func, *value.args, *value.keywords.values()
     if isinstance(value, MethodType):

@@ -178,7 +178,7 @@ def nothing(_: Upload) -> None:
 
 
 class ScriptedTransport:
-    """Answers uploads as a script says; after its end, as its last entry says."""
+    """Answers uploads according to a script, whose last entry repeats after its end."""
 
     def __init__(self, *answers: Answer) -> None:
         self.bodies: list[bytes] = []

@@ -56,7 +56,7 @@ def always(_: int) -> bool:
 
 
 def on_random_days(seed: int, share: float) -> IsOn:
-    """Return a rule by which a device is on, each day with a given probability."""
+    """Return a rule that turns a device on, each day with a given probability."""
     drawn = random.Random(f"on {seed}")  # noqa: S311 a simulation, not a device
     days = [drawn.random() < share for _ in range(4000)]
     return lambda day: days[day]

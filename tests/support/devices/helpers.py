@@ -30,7 +30,7 @@ helper.main(**arguments)
 
 
 class WaitingHelper:
-    """A helper that waits for the instant of a report, until a test says that it has come."""
+    """A helper that waits for the instant of a report until a test announces it."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process

@@ -26,7 +26,7 @@ ALIVE: Final = "alive"
 """The output of a device that has survived all its days."""
 
 DAYS: Final = 12
-"""The maximum number of days that a device lives before it prints this."""
+"""The maximum number of days of a device's life, after which it prints this."""
 
 BOOLEANS: Final = ("one", "two", "three")
 
@@ -39,7 +39,7 @@ REGISTRY: Final = ask(
     + "epsilon = 0.5",
     "per_window = 8\nper_month = 90\nlifetime = 400\ndelta = 2e-5",
 )
-"""Every way of charging, under ceilings that are reached in a few weeks."""
+"""Every way to charge, under ceilings that a device reaches in a few weeks."""
 
 
 class Wire:

@@ -60,7 +60,7 @@ class SimulatedDevice:
     """
 
     def __init__(self, answers: Sequence[Answer], seed: int) -> None:
-        """Start at noon. Answers come in turn; each kind of wait has its own random numbers."""
+        """Start at noon. Answers follow in turn. Each kind of wait has its own random numbers."""
         self.now_s = NOON
         self.requests: list[Request] = []
         self.during_exchange: Callable[[], None] = lambda: None

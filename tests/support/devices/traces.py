@@ -1,10 +1,10 @@
 """Every visible trace of a device: it lives in its own world, which is inspected after each step.
 
-What differs between two lives for another reason than their answers is the same in both, because
-it is injected: the path, random bytes (of each thread), both clocks, where the ledger's file was
-born, and SQLite's own generator, which salts the write-ahead log. Nothing is taken out of what was
-left, except the numbers that `logging` puts into every record itself, the times of files, and
-what Python reads while it imports. A file's time must lie within the step that changed it, and
+What differs between two lives for another reason than their answers is the same in both, because it
+is injected: the path, random bytes (of each thread), both clocks, where the ledger's file was born,
+and SQLite's own generator, which salts the write-ahead log. The traces are compared as they are,
+except for the numbers that `logging` puts into every record itself, the times of files, and the
+files that Python reads during imports. A file's time must lie within the step that changed it, and
 anything that sets it is noticed (`EVENTS`).
 """
 
@@ -50,7 +50,7 @@ EVENTS = ("os.", "shutil.", "tempfile.", "sqlite3.", "subprocess.", "socket.", "
 events in Python's library reference."""
 
 READING = {"os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.listxattr", "os.getxattr"}
-"""Those of them that change nothing."""
+"""The events among these that change nothing."""
 
 BY_LOGGING = {"created", "msecs", "relativeCreated", "thread", "process"}
 """The fields that `logging` writes into every record and that cannot be replaced."""
@@ -132,7 +132,7 @@ class World:
         self._monotonic_s += max(by_s, 0.0)
 
     def see(self, device: Telemetry | None) -> Seen:
-        """Wait until a device has done what it had to do; return what can be seen then."""
+        """Wait until a device has finished its work; return what is then visible."""
         if device is not None:
             come_to_rest(device)
         else:
@@ -287,9 +287,9 @@ class World:
 
 
 _MARKS = slice(96, 136)
-"""In the index of a write-ahead log, where readers began and how far pages were copied: that
-depends on which thread came first, and holds nothing of what is written (SQLite, "WAL-mode File
-Format", section 2.1).
+"""The part of a write-ahead log's index that says where readers began and how far pages were
+copied. It depends on which thread came first, and contains nothing that is written (SQLite,
+"WAL-mode File Format", section 2.1).
 """
 
 CLOCK_TICK_NS = 10_000_000
@@ -313,7 +313,7 @@ class Helper:
         return self
 
     def write(self, given: bytes) -> None:
-        """Take a part of the job."""
+        """Do a part of the job."""
         self._given += given
 
     def __exit__(self, *_: object) -> None:
@@ -341,7 +341,7 @@ def undeclared(path: Path, scratch: Path) -> bytes:
 
 
 class _Rest:
-    """A job for a ledger thread that is over as soon as its turn has come; it touches nothing."""
+    """A job for a ledger thread that does nothing and ends at once."""
 
     def __init__(self) -> None:
         self.reached = threading.Event()
@@ -353,7 +353,7 @@ class _Rest:
 
 
 def come_to_rest(device: Telemetry, *, is_provider_asleep: bool = False) -> None:
-    """Wait until no thread of a device has anything to do by its clocks; one may not know them."""
+    """Wait until no thread of a device has work by its clocks, which a thread may not know."""
     process = device._processes.current
     sender, ledger = process.uploader, process.ledger_thread
 

@@ -2,8 +2,8 @@
 
 Every symbol is possible for every answer, so that such coins exist for any two answers. The first
 twin lives, and notes the symbols; the second one's coins are searched until the channel draws the
-noted symbol of its own answer. Of an answer that both know beforehand, the first symbol is taken
-that some coins of both draw. The channels under the coins are the product's own.
+noted symbol of its own answer. If both know the answer beforehand, the first symbol that some coins
+of both draw is taken. The channels under the coins are the product's own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.support.devices.clients import COLLECTOR, NOON, ScriptedTransport
 from tests.support.devices.traces import Seen, World, come_to_rest, difference, settle_calls, wake, wake_provider
 
 MOST_SCRIPTS = 200_000
-"""After so many scripts the symbol is impossible for the answer, or as good as."""
+"""After this many scripts, the symbol is impossible for the answer, or practically so."""
 
 MANY = 10_000
 """Symbols of channels whose first coin chooses a rotation or a group, for any answer."""
@@ -47,7 +47,7 @@ Pair = tuple[object, object]
 class SeededCoins:
     """Coins from a seed. The first integer is that of the script's group, if it has one.
 
-    A channel of many symbols draws a rotation or a group first: coins of one group meet soon.
+    A channel of many symbols first draws a rotation or a group. Within one group, coins soon match.
 
     Attributes:
         tossed: the number of coins so far.
@@ -163,7 +163,7 @@ def _labeled(coins_of: Callable[..., Coins], seed: int, *labels: str) -> Coins:
 
 
 def _input(metric: Metric, answer: object, coins: Coins) -> Any:
-    """Return the channel's input of an answer; of an invalid one, an input that coins draw."""
+    """Return the channel's input for an answer; for an invalid one, draw an input by coins."""
     try:
         return metric.encode(answer, coins)
     except OutsideDomainError:
@@ -187,7 +187,7 @@ def _common(draw: Callable[[Encode, int], Drawn], pair: tuple[Encode, Encode], s
 
 
 Way = Callable[[threading.Event], object]
-"""A function that an app provides; it may wait until its time is over, when the event is set."""
+"""A function that an app provides. It may wait for the event, which is set after its time."""
 
 Step = tuple[str, tuple[Any, ...]]
 """The name of a method of `Twin`, and its arguments."""
@@ -257,7 +257,7 @@ class Twin:
 
     @property
     def helpers(self) -> list[dict[str, Any]]:
-        """The helper processes that it started: what each was given."""
+        """The helper processes that it started, each with its arguments."""
         return self._world.started
 
     @property
@@ -315,7 +315,7 @@ class Twin:
         return self._living.count(metric, pair[self._side])
 
     def active(self, pair: tuple[str, str]) -> object:
-        """Note a day of use, each twin of its own question."""
+        """Note a day of use; each twin does so for its own question."""
         return self._living.active(pair[self._side])
 
     def wait(self, by_s: float) -> None:

@@ -32,7 +32,7 @@ DIGITS = 100
 """Decimal digits of the enumeration: its error is far below the last digit of a float."""
 
 Law = dict[tuple[int, ...], int]
-"""The probability of each tally, in parts of their sum: integers, because there are many to add."""
+"""The probability of each tally, in parts of their sum. These are integers: many are added."""
 
 EPSILON = RequestedEpsilon.parse(1)
 CHANNELS: dict[str, Channel] = {
@@ -147,7 +147,7 @@ def parts(channel: Channel) -> list[list[int]]:
 def tally_law(channel: Channel, answers: tuple[int, ...]) -> Law:
     """Return the law of the tally of the reports of some devices.
 
-    It is remembered: answers in another order, or of one device more, begin with the same ones.
+    It is cached, because answers in another order, or of one more device, begin with the same ones.
     """
     if not answers:
         return {(0,) * channel.symbols: 1}
@@ -172,7 +172,7 @@ def divergence(first: Law, second: Law, epsilon: float) -> Fraction:
 
 def neighbors(channel: Channel, reports: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Yield all answers of a number of devices, paired with those in which one device answers
-    otherwise.
+    differently.
     """
     for others in combinations_with_replacement(range(channel.inputs), reports - 1):
         for first, second in product(range(channel.inputs), repeat=2):

@@ -124,8 +124,8 @@ def covering(low: Floats, high: Floats, truths: Floats) -> tuple[NDArray[np.int6
 def worst_coverage(interval: Interval, reports: int) -> float:
     """Return the minimum coverage at any truth between 0 and 1.
 
-    Between two neighboring bounds the same counts cover, and P(first <= count <= last) has a
-    single peak in the truth. So its least value is at one of the two ends, and both are summed.
+    Between two neighboring bounds the same counts cover, and P(first <= count <= last) has a single
+    peak in the truth. So its minimum is at one of the two ends, and both are summed.
     """
     low, high = bounds(interval, reports)
     ends = np.unique(np.concatenate([[EPSILON, 1 - EPSILON], low, high]))

@@ -35,7 +35,7 @@ def drawn_tallies(law: Floats, reports: int, seed: int, size: int = BATCH) -> It
 
 
 def check_held(held: Iterable[NDArray[np.bool_]], right: float, lost: float = LOST) -> None:
-    """Each column of intervals contains the truth as often as promised, not less often by `lost`.
+    """Each column of intervals contains the truth as often as promised, not `lost` less often.
 
     Args:
         held: of the tallies of one batch after another, shape (tallies, intervals).
@@ -58,7 +58,7 @@ def intervals_of_means(of_symbols: UnbiasedScores, tallies: Counts, reports: int
 def compositions(total: int, parts: int) -> Counts:
     """Return all tallies of a number of reports, one in each row.
 
-    Each is a row of reports with ``parts - 1`` bars between them: where the bars stand decides.
+    Each is a row of reports with ``parts - 1`` bars, whose places determine the tally.
     """
     places = list(combinations(range(total + parts - 1), parts - 1))
     bars = np.array(places, dtype=np.int64).reshape(len(places), parts - 1)

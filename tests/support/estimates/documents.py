@@ -8,7 +8,7 @@ MEANS = ("mean", "geometric_mean", "mean_position", "mean_size")
 
 
 def listed(metric: dict[str, Any], statistic: str) -> list[dict[str, Any]]:
-    """Return the figures of a statistic that an entry of a report has; none if it has no such."""
+    """Return the figures of a statistic in an entry of a report; an empty list if it has none."""
     groups = [group for group in metric.get("groups", ()) if group["statistic"] == statistic]
     return [figure for group in groups for figure in group["figures"]]
 

@@ -14,8 +14,8 @@ from tests.support.laws.generators import Law, exact_law_of_counts
 
 
 class RowByRow:
-    """Passes draws on; a multinomial of many laws becomes one draw for each row, which is what it
-    is.
+    """Passes draws on; a multinomial of many laws becomes one draw for each row, which is
+    equivalent.
     """
 
     def __init__(self, generator: np.random.Generator) -> None:

@@ -61,7 +61,7 @@ REGISTRY: Final = Registry.parse(REGISTRY_TEXT)
 SEED: Final = 1
 
 LIKELY: Final = 1e-3
-"""Above the chance of a symbol that does not support a cell."""
+"""More than the chance of a symbol that does not support a cell."""
 
 WINDOWS: Final = ("2026-11-19", "2026-11-20", "2026-11-21")
 """The last one is still open."""
@@ -122,7 +122,7 @@ def _line(metric: Metric, window: str, counts: list[int]) -> dict[str, object]:
 def _of_words(metric: Metric, reports: int, *, is_forged: bool) -> list[int]:
     """Return a tally of two words.
 
-    In a forged one the last group speaks for one word alone: both are unclear.
+    In a forged one, the last group supports only one of the words, so both are unclear.
     """
     domain, channel = metric.kind, metric.channel
     assert isinstance(domain, Text)

@@ -1,8 +1,8 @@
 """How often groups that are alike are said to differ: ``python -m
 tests.support.estimates.group_differences``.
 
-Reports of several pairs of questions are drawn from populations in which the first answer has
-nothing to do with the second one, so that every difference between groups is chance.
+Reports of several pairs of questions are drawn from populations in which the two answers are
+independent, so that every difference between groups is chance.
 """
 
 from __future__ import annotations

@@ -23,15 +23,15 @@ Limits = Callable[[Ratios, int, int, float], tuple[float, float] | None]
 
 
 def moment_rounding(channel: Channel) -> float:
-    """Return a bound on the rounding of a sum over symbols of squares of what reports add."""
+    """Return a bound on the rounding of a sum over symbols of the squares of contributions."""
     inverse = inverse_of(channel)
     largest = max(1.0, rounding(channel, inverse) / (64 * PRECISION * channel.symbols))
     return 4 * largest * rounding(channel, inverse)
 
 
 def check_contrast(channel: Channel, counts: Counts, contrast: Contrast) -> None:
-    """A weighted sum of shares is the mean over reports of what each adds to it, whatever the
-    weights are.
+    """For any weights, a weighted sum of shares is the mean over reports of each report's
+    contribution.
     """
     inverse, reports = inverse_of(channel), int(counts.sum())
     shares = inverse.shares(counts, reports)

@@ -1,4 +1,4 @@
-"""Tallies of a question that is counted apart by public strata."""
+"""Tallies of a question that is counted separately for each public stratum."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Hostile populations: what people answer, on a scale from 0 to 1.
 
 Every promise of an interval is tested over them. A population is finite, so that its truths are
-exact sums. One more population is one more line of `POPULATIONS`.
+exact sums. To add a population, add a line to `POPULATIONS`.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ POPULATIONS: Final[Mapping[str, Callable[[int], Population]]] = {
     "1 person at the low end": lambda reports: at({0: 1 / reports, 1: 1 - 1 / reports}),
     "1 person far from a spike": lambda reports: at({0.6: 1 - 1 / reports, 1: 1 / reports}),
 }
-"""Each by its name and, as a few of them are about rare answers, by how many people report."""
+"""Each population by its name and, because a few have rare answers, the number of reports."""
 
 HOSTILE: Final = (
     "all at the low end",

@@ -1,4 +1,4 @@
-"""Makes hostile texts from valid tallies: of the bytes, and of the documents that they hold. Seeded
+"""Makes hostile texts from valid tallies, by changing their bytes or their documents. Seeded
 by the caller.
 """
 

@@ -27,7 +27,7 @@ TRUTHS: Final[dict[str, Truth]] = {
 
 
 def small(metric: Metric) -> Metric:
-    """Return a metric of which a tally is small, and whose rotations are few enough to matter."""
+    """Return a metric with small tallies, and with so few rotations that their choice matters."""
     channel = metric.channel
     assert isinstance(channel, RotatedAxes)
     favoured = max(1, 64 * channel.favoured // channel.dimension)

@@ -84,8 +84,8 @@ class Path(NamedTuple, Generic[T]):
 class ExhaustiveCoins:
     """Plays one path: the given choices first, then always the first possible outcome.
 
-    It is the oracle of the product's own walk (`estimator.audit.paths`), and shares nothing
-    with it: every draw is decided at once, value by value.
+    It is the oracle for the product's own walk (`estimator.audit.paths`), and shares nothing with
+    it: every draw is decided at once, value by value.
 
     Attributes:
         ways: the probability of the path is ``ways`` / ``total``. Integers are multiplied much
@@ -148,7 +148,7 @@ def exact_paths(procedure: Callable[[Coins], T]) -> Iterator[Path[T]]:
 
 
 def law_of(paths: Sequence[Path[T]]) -> dict[T, Fraction]:
-    """Return the output distribution that paths add up to."""
+    """Return the output distribution of a procedure, summed over its paths."""
     ways: defaultdict[tuple[T, int], int] = defaultdict(int)
     for path in paths:
         ways[path.outcome, path.weight.denominator] += path.weight.numerator
@@ -178,7 +178,7 @@ def _added_up(ways: dict[tuple[T, int], int]) -> dict[T, Fraction]:
 
 
 class SteadyCoins:
-    """Coins that always fall at the same share of what is possible."""
+    """Coins that always fall at the same fraction of their range."""
 
     def __init__(self, share: float) -> None:
         self._share = share

@@ -60,8 +60,8 @@ class PerturbsOtherwise(DeclaredLaw):
 
 @dataclass(frozen=True)
 class DeclaresOtherwise(DeclaredLaw):
-    """A channel that perturbs like another one and declares a ratio, or a delta, that the other
-    does not have.
+    """A channel that perturbs like another one but declares a different ratio or
+    delta.
     """
 
     ratio: Fraction | None = None

@@ -74,7 +74,7 @@ def law_is_that_of_the_two_nearest_points_of_the_group(subject: GroupMeanSubject
 def epsilon_is_that_of_the_channel(subject: GroupMeanSubject) -> None:
     """No two answers differ by more than the channel's epsilon.
 
-    Two groups, and two ends of one, differ by all of it.
+    Two groups, or the two ends of one, differ by exactly that.
     """
     ratio = subject.metric.channel.worst_ratio
     laws = {answer: subject.law(answer) for answer in subject.answers()}

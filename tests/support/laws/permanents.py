@@ -112,8 +112,8 @@ class _Offset:
 def reports_of(
     metric: Metric, history: Sequence[object], coins: Coins, function: Callable[[Coins], object] = RandomFunction
 ) -> tuple[int, ...]:
-    """Return the reports of a device with given answers, randomized from permanent answers as the
-    SDK makes them.
+    """Return the reports of a device with given answers, which the SDK's code randomizes from
+    permanent answers.
     """
     channel = channel_of(metric)
     with pytest.MonkeyPatch.context() as patch:

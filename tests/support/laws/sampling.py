@@ -50,9 +50,9 @@ def accepts_each(
     """Whether each column of draws succeeds with the right probability rather than the wrong one.
 
     Drawing ends as soon as every column is decided: its likelihood ratio is beyond 1 / rate. The
-    ratio ever gets there in favor of the probability that is not the true one with a chance of at
-    most the rate (Wald 1945; Ville 1939), which takes a fifth of the draws of `decision` or so. A
-    column that is undecided after those draws is decided by their line, which can err as often.
+    chance that the ratio ever gets there in favor of the wrong probability is at most the rate
+    (Wald 1945; Ville 1939). This takes about a fifth of the draws of `decision`. A column that is
+    undecided after those draws is decided by their line, which errs as rarely.
 
     Args:
         batches: successes, shape (draws, columns); at least the draws of `decision` in all.

@@ -78,8 +78,8 @@ def every_member_and_dummy_is_favored_alike(subject: SetSubject) -> None:
 
 
 def epsilon_is_that_of_the_channel(subject: SetSubject) -> None:
-    """No two sets differ by more than the channel's epsilon; some differ by all of it, which is as
-    close to the requested epsilon as 64 bits allow.
+    """No two sets differ by more than the channel's epsilon. Some differ by exactly that, which is
+    as close to the requested epsilon as 64 bits allow.
     """
     columns = list(zip(*(subject.law(answer).values() for answer in subject.answers()), strict=True))
     assert all(map(all, columns))
@@ -92,7 +92,7 @@ def epsilon_is_that_of_the_channel(subject: SetSubject) -> None:
 
 def estimate_is_unbiased(subject: SetSubject) -> None:
     """max_items (share of v - q) / (p - q) is exactly 1 on average if v is in the set, and 0 if it
-    is not. The mean size is what dummies leave.
+    is not. The mean size is max_items minus the dummies.
     """
     member, domain = subject.channel.member, subject.kind
     p, q = member.probability(0, 0), member.probability(0, 1)
@@ -184,7 +184,7 @@ def _dummies_are_the_first_value(members: list[int], places: int, _: int, coins:
 
 
 def _of_odds(odds: Callable[[Fraction, int], Fraction]) -> Report:
-    """Return a way whose member has other odds, from those of sets and m."""
+    """Return a way whose member has different odds, computed from those of sets and m."""
 
     def report(metric: Metric, answer: Answer, coins: Coins) -> int:
         channel = drawn_member(metric)

@@ -93,7 +93,7 @@ def law_is_that_of_a_geometry_in_each_group(subject: TextSubject) -> None:
 
 
 def epsilon_is_that_of_the_channel(subject: TextSubject) -> None:
-    """No two texts of any lengths differ by more than the channel's epsilon; some by all of it."""
+    """No two texts of any length differ by more than the channel's epsilon; some differ by that."""
     ratio = subject.channel.worst_ratio
     laws = [subject.law(text) for text in TEXTS]
     columns = [[law[symbol] for law in laws] for symbol in range(subject.channel.symbols)]
@@ -142,7 +142,7 @@ def _equal_groups(metric: Metric, answer: object, coins: Coins) -> int:
 
 
 def _one_hash_for_all(metric: Metric, answer: object, coins: Coins) -> int:
-    """Use a confirming group's cell at the last level: what rides on it is confirmed for sure."""
+    """Use a confirming group's cell at the last level: whatever shares it is always confirmed."""
     channel, cells = _cells(metric, answer, coins)
     return channel.perturb((*cells[:-3], cells[-1], *cells[-2:]), coins)
 
@@ -163,7 +163,7 @@ class _LyingAnywhere(ProjectiveGeometry):
 
 @cache
 def _supporters(geometry: ProjectiveGeometry, value: int) -> list[int]:
-    """Return the points that support a value; thousands of paths ask for those of the same few."""
+    """Return the points that support a value; thousands of paths need those of a few values."""
     points = range(geometry.symbols)
     return [point for point in points if geometry.probability(point, value) * geometry.orthogonal * 2 > 1]
 

@@ -29,8 +29,8 @@ def laws(channel: Channel) -> list[dict[int, Fraction]]:
 
 
 def true_epsilon(law: Law, other: Law, delta: Fraction = Fraction(0)) -> float:
-    """Return the least epsilon that two laws have with a delta, in both directions; infinite if
-    there is none.
+    """Return the minimum epsilon of two laws with a delta, in both directions; infinite if there is
+    none.
     """
     symbols = law.keys() | other.keys()
     denominator = math.lcm(*(chance.denominator for chance in (*law.values(), *other.values(), delta)))
@@ -178,4 +178,4 @@ LEAKS: dict[str, type[Leaky]] = {
     "an id that depends on the answer": IdByAnswer,
     "no report for one answer": SilentIfFalse,
 }
-"""SDKs whose channels are right, and whose epsilon is infinite."""
+"""SDKs with right channels but an infinite epsilon."""

@@ -38,7 +38,7 @@ Leak = Callable[[Telemetry, int], object]
 """Puts the number of an answer somewhere."""
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
-"""Makes the SDK a wrong one."""
+"""Turns the SDK into a wrong one."""
 
 PATIENCE_S = 60.0
 
@@ -72,7 +72,7 @@ def _folder(device: Telemetry) -> Path:
 
 
 def _in_ledger(*statements: str) -> Leak:
-    """Return a leak by statements of SQL, each a transaction; ``{}`` is the number."""
+    """Return a leak through SQL statements, each a transaction; ``{}`` is the number."""
 
     def leak(device: Telemetry, number: int) -> None:
         thread = device._processes.current.ledger_thread

@@ -146,7 +146,7 @@ CHARGES = "client_sdk/ledger/charges.py"
 AXES = "client_sdk/protocol/mechanisms/rotated_axes.py"
 
 FORGETS_ANSWER = "        del encode  # "
-"""Where `record` holds an answer last, as the second argument of `encode`."""
+"""The last place where `record` has an answer: the second argument of `encode`."""
 
 ANSWER = "encode.args[1]"
 

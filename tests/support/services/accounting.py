@@ -1,6 +1,6 @@
 """The oracle of partition tests: every upload, every acknowledgement, every tally that was read.
 
-Uploads hold one report each, and no two of them the same symbol of the same metric and window. So a
+Each upload contains one report; no two report the same symbol of the same metric and window. So a
 tally shows how often each upload is counted. Some senders give up if there is no acknowledgement,
 like devices that are switched off: their uploads may count once or not at all, but what a reader
 has seen of them must stay.

@@ -23,7 +23,7 @@ Scheme = Literal["light", "dark"]
 
 @dataclass
 class OpenedPage:
-    """An open page, and what it did besides showing itself."""
+    """An open page, and everything that it did apart from its display."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)

@@ -26,7 +26,7 @@ class Build:
 
     @classmethod
     def installed(cls, folder: Path) -> Build:
-        """Build this head's wheels, and install them without what they need, which is here."""
+        """Build this head's wheels, and install them without their dependencies, which are here."""
         for project in wheels.PROJECTS.values():
             wheels.build(project, folder / "wheels", "wheel")
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]

@@ -51,7 +51,7 @@ TODAY: Final = "2026-11-20"
 
 
 def today() -> str:
-    """Return the day that it is, for collectors that run by the machine's clock."""
+    """Return today's date, for collectors that run by the machine's clock."""
     return Window.at(WindowKind.DAY, time.time()).text
 
 

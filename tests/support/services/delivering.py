@@ -1,8 +1,8 @@
 """Load for tests of faults, and its oracle.
 
-Every acknowledged upload must be counted, and none twice. Each upload holds one report, so the sum
-of a tally is the number of counted uploads. An upload whose answer was lost is sent again until it
-has one. So in the end every upload is acknowledged exactly once, and the sum must equal their
+Every acknowledged upload must be counted, and none twice. Each upload contains one report, so the
+sum of a tally is the number of counted uploads. An upload whose answer was lost is sent again until
+it has one. So in the end every upload is acknowledged exactly once, and the sum must equal their
 number.
 """
 

@@ -71,7 +71,7 @@ def _status(number: int) -> Callable[[], contextlib.AbstractContextManager[str]]
 
 
 Failing = tuple[str, Callable[[], contextlib.AbstractContextManager[str]], Failure]
-"""A scheme is plain or by TLS; what yields the host and port; and the cause."""
+"""A scheme, plain or with TLS; a context that yields the host and port; and the cause."""
 
 PLAIN, TLS = "plain", "tls"
 

@@ -1,4 +1,4 @@
-"""Does with a Dockerfile of this project what Docker would do, without Docker.
+"""Follows a Dockerfile of this project as Docker would, without Docker.
 
 The Dockerfile's own commands run on a copy of the build context. Those that build run in a
 temporary folder that stands for `/opt/hearsay`. The command that starts runs in its own mount and
@@ -93,7 +93,7 @@ class Image:
 
     @classmethod
     def built(cls, dockerfile: str, folder: Path, installer: Path) -> Image:
-        """Run what the Dockerfile runs, but for what makes folders: those are data here.
+        """Run the Dockerfile's commands, except those that create folders, which are data here.
 
         Args:
             dockerfile: its name in the folder `docker`.

@@ -1,4 +1,4 @@
-"""Limits the memory of a child process: its input must not decide how much it takes."""
+"""Limits the memory of a child process, because its input must not determine how much it uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MEMORY_BYTES: Final = 2**30
 
 
 PROCESSOR_S: Final = 600
-"""Seconds of a processor: a deadline for what would never end."""
+"""Seconds of processor time: a deadline for a process that would never end."""
 
 
 def limited(

@@ -71,7 +71,7 @@ class CuttingProxy:
         self._flows.clear()
 
     def release(self) -> None:
-        """Pass on what was held, and everything that comes."""
+        """Pass on the held traffic, and everything that follows."""
         self._flows.set()
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ Samples = dict[tuple[str, tuple[str, ...]], float]
 
 
 def scrape(port: int) -> Samples:
-    """Return every sample by its name and the values of its labels."""
+    """Return every sample, keyed by its name and the values of its labels."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=ANSWER_TIMEOUT_S) as answer:
         text = answer.read().decode()
         assert [answer.headers.get_all(name) for name, _ in NOT_CACHED] == [[value] for _, value in NOT_CACHED]

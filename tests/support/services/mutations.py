@@ -40,7 +40,7 @@ def sound_upload(seeded: Random) -> bytes:
 
 
 FORMER: Final = "f" * 12
-"""The edition of a report that an app of an earlier release sends, and no history has."""
+"""The edition that an app of an earlier release reports, and that is in no history."""
 
 
 def _sound_report(seeded: Random) -> Report:

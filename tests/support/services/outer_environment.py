@@ -35,7 +35,7 @@ def pytest_configure() -> None:
 
 
 def settings(names: Iterable[str]) -> list[str]:
-    """Return those of the variables that are settings of what is tested."""
+    """Return the variables that are settings of the product."""
     return [name for name in names if name.startswith(PREFIX) or name in OF_TERMINALS]
 
 

@@ -5,8 +5,8 @@ A link is a pair of addresses, in one direction. What TCP does about a lost pack
 whose answers do not get through, is left to the kernel.
 
 Start it as ``python -m tests.support.services.packets DESCRIPTOR...``, with a TUN device for each
-host. A line of JSON on standard input holds all impaired links, and is answered by a line. The
-program ends with its standard input.
+host. Each line of JSON on standard input lists all impaired links; the program answers it with a
+line. The program ends with its standard input.
 """
 
 from __future__ import annotations

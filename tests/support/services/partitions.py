@@ -1,6 +1,6 @@
 """Faults between the parts of a deployment: a cluster and two collectors, each on its own host.
 
-A fault lasts as long as its context. If a test fails, `Deployment.mend` removes what is left of it.
+A fault lasts as long as its context. If a test fails, `Deployment.mend` removes what remains.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ def by_clock(folder: Path, name: str) -> list[str]:
 
 
 def set_clock(folder: Path, name: str, offset_s: int) -> None:
-    """Write by how much a host's clock is ahead, in one step."""
+    """Write how far ahead a host's clock is, in one step."""
     fresh = folder / f"{name}.clock-to-be"
     fresh.write_text(f"{offset_s:+}\n", encoding="utf-8")
     fresh.replace(folder / f"{name}.clock")

@@ -19,7 +19,7 @@ from collector.embedded.supervisor import _end_with_parent
 START_DEADLINE_S = 300.0
 """A two-core machine on which several suites run at once starts everything within a minute.
 
-After five minutes it never will.
+If a condition does not hold after five minutes, it never will.
 """
 
 COMMAND_DEADLINE_S = 600.0
@@ -37,7 +37,7 @@ def started(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
 
 
 def free_port() -> int:
-    """Return a free port that the kernel gives only to those who name it.
+    """Return a free port that the kernel gives only to programs that request it by number.
 
     A connection of the port to itself, ended by the listening side, stays in TIME_WAIT for a
     minute. Until then a socket that asks for any port does not get this one, but a server with

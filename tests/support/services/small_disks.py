@@ -1,7 +1,7 @@
 """Disks of a few megabytes, to be filled.
 
-They are mounted for this process and those that it starts alone: the kernel unmounts them with the
-last one, however the tests end.
+Only this process and those that it starts see them: the kernel unmounts them with the last one,
+however the tests end.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def leftovers(folder: Path) -> list[str]:
-    """Return the names of the entries of the folder that stay."""
+    """Return the names of the folder's entries that remain."""
     until = time.monotonic() + PATIENCE_S
     while (left := sorted(path.name for path in folder.iterdir())) and time.monotonic() < until:
         time.sleep(0.05)

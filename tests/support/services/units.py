@@ -81,7 +81,7 @@ class App:
 
 @contextlib.contextmanager
 def running_service(app: App) -> Iterator[subprocess.Popen[bytes]]:
-    """Run an app's collector from the moment at which systemd takes it for started."""
+    """Run an app's collector, and yield once systemd would consider it started."""
     with (
         listening_manager(None) as manager,
         (app.root / f"{app.name}.log").open("wb") as log,

@@ -27,7 +27,7 @@ def only(folder: Path, pattern: str) -> Path:
 
 
 def environment(folder: Path, *arguments: str | Path) -> Path:
-    """Return the programs of a new environment into which pip installed what its arguments say."""
+    """Return the programs of a new environment after a pip install with these arguments."""
     venv.create(folder, with_pip=False)
     pinned = ("--quiet", "--constraint", str(ROOT / "constraints.txt"))
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]

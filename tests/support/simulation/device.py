@@ -1,6 +1,6 @@
 """A device below its threads: calendar, ledger and the decision to send, on a ledger in memory.
 
-What its threads do when they are free is done at once, in the caller's frame. A program may die
+Work that its threads would do when free is done at once, in the caller's frame. A program may die
 before and after each commit, and after a request has left. Then all is lost but what was committed.
 """
 
@@ -44,7 +44,7 @@ class DeathError(BaseException):
 
 
 class Draws:
-    """The random numbers of one device: a stream for each purpose, which no other draw moves."""
+    """The random numbers of one device: a stream for each purpose, unaffected by other draws."""
 
     _acting: ClassVar[Draws]
 
@@ -173,7 +173,7 @@ class Device:
         return self._in_time(definition, work)
 
     def send(self, *, again: bool, hurried: bool) -> bool:
-        """Attempt to send, as the uploader does, one that waits to be sent again first.
+        """Attempt to send, as the uploader does: first an upload that waits to be sent again.
 
         Return whether an upload left.
         """
@@ -236,7 +236,7 @@ class Device:
         self.dies_at = max(0, self.dies_at - 1)
 
     def _begin(self) -> None:
-        """Carry out what the user agrees to, and what is due."""
+        """Apply what the user agrees to, and do what is due."""
         if self.consent:
             self._transact(ledger_file._renew_secret)
         self._transact(partial(self._schedule.agree, consent=self.consent))

@@ -1,6 +1,6 @@
 """An oracle: it sees the wire, the users' decisions and the final tallies, and knows the promises.
 
-It takes nothing from a ledger but the sum of what it was charged, and whether questions are
+From a ledger it reads only the sum of its charges, and whether questions are
 stopped.
 """
 
@@ -56,7 +56,7 @@ class Oracle:
         self._charged_nanos.pop(device, None)
 
     def look(self, number: int, device: Device) -> None:
-        """See that nothing is charged without consent."""
+        """Check that nothing is charged without consent."""
         if self._consents[number] is False:
             charged = charges.lifetime_nanos(device.connection)
             if self._charged_nanos.setdefault(number, charged) != charged:
@@ -119,7 +119,7 @@ class Oracle:
             self._conclude_device(number, device, now_s)
 
     def _conclude_device(self, number: int, device: Device, now_s: float) -> None:
-        """See that a device knows what became of its reports, and keeps none that could leave."""
+        """Check that a device knows what became of its reports, and keeps none that could leave."""
         connection = device.connection
         lost = queue.UNANSWERED in status.dropped(connection)
         for entry in status.history(connection):

@@ -142,7 +142,7 @@ class StoreScript:
         return found
 
     def _remember(self, path: Sequence[str], member: bytes, expiry: int) -> None:
-        """Put an id into the last bucket of a path, and let all buckets above it live as long."""
+        """Put an id into the last bucket of a path, and extend the life of all buckets above it."""
         insort(self.values.setdefault(path[-1], []), member)
         for bucket in path:
             self._expire_at(bucket, max(expiry, self.expiries.get(bucket, expiry)))

@@ -26,7 +26,7 @@ QUIET_DAYS: Final = 5
 """In these last days everything arrives that still can: windows are taken for three days."""
 
 MOST_ATTEMPTS: Final = 12
-"""In one step, so that a wrong device does not send without end."""
+"""The attempts in one step, so that a wrong device does not send without end."""
 
 CLOSE_EVERY_S: Final = 6 * 3600
 """How often the collector looks for windows to close."""
@@ -130,11 +130,11 @@ class World:
         self.devices[number].agree(consent)
 
     def set_clock(self, number: int, offset_s: int) -> None:
-        """Set a device's clock, by its error."""
+        """Set the error of a device's clock."""
         self._offsets_s[number] = offset_s
 
     def set_collectors_clock(self, _: int, offset_s: int) -> None:
-        """Set the collector's clock, by its error."""
+        """Set the error of the collector's clock."""
         self._collectors_offset_s = offset_s
 
     def deploy(self, _: int, newest: int, with_history: bool) -> None:  # noqa: FBT001
