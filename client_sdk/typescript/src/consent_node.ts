@@ -96,7 +96,7 @@ export function terminal(statement?: string): Prompt {
 }
 
 /**
- * Return the answer whose word a user typed, or whose first letter no other word begins with.
+ * Return the answer that a user typed, as its word or as the first letter of only that word.
  *
  * It is undefined if it is neither, so that no answer is easier to give than another.
  */

@@ -1,4 +1,4 @@
-"""Populations of vectors, and a small channel for them whose rotations are few enough to matter."""
+"""Populations of vectors, and a small channel with so few rotations that their choice matters."""
 
 from __future__ import annotations
 
