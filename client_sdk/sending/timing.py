@@ -3,9 +3,9 @@
 New reports leave at a random instant within a minute after they were recorded. It is drawn when a
 report is recorded and stored in the ledger (`client_sdk.ledger.queue`), so that a program that ends
 before it loses nothing: the next program sends as soon as it starts. A report therefore leaves at
-the first moment from that instant on at which a program runs. Given when programs run, its arrival
-reveals no more about the time of recording than the random instant does, which everybody can
-observe for a program that keeps running.
+the first moment from that instant on at which a program runs. To an observer who knows when
+programs run, its arrival reveals no more about the time of recording than the random instant does.
+That instant is visible anyway for a program that keeps running.
 
 An upload that was sent before has its own time, stored by `client_sdk.ledger.retry_times`. The two
 are independent: no answer to one upload decides when another leaves, or what it contains.
@@ -112,7 +112,7 @@ class Departures:
         return min(self.next_s, math.inf if self.news_s is None else self.news_s)
 
     def next_departure(self, now_s: float, clock_s: float) -> Departure:
-        """Return when a report recorded now leaves: with the latest, or at a new random instant."""
+        """Return when a report recorded now leaves: with waiting ones, or at a random instant."""
         if self._departure.at_s <= now_s:
             in_s = self.uniform(0.0, SPREAD_S)
             self._departure = Departure(now_s + in_s, clock_s + in_s)

@@ -54,7 +54,7 @@ from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
 """The maximum number of paths in all laws of a metric: a few seconds, at 10 to 30 microseconds per
-path. K-ary response walks all of 362 categories; projective geometry walks 58 to 119 of 1,024.
+path. With k-ary response, all of 362 categories are walked; with geometries, 58 to 119 of 1,024.
 """
 
 LEAST_INPUTS = 5

@@ -1,4 +1,4 @@
-"""An attack tells two answers apart and so proves how large epsilon must be at least.
+"""An attack tells two answers apart, which proves a lower bound on epsilon.
 
 The first half of the observations chooses an event: scores are learned from one quarter, and the
 other quarter decides which score and which threshold would prove the largest epsilon. The second

@@ -16,9 +16,9 @@ Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence Bonferroni proce
 multiple endpoints"). The upper end is found in the same way from the highest point down. All ranges
 at a point test it at once; none is selected by a fit. With few reports their errors add up to half
 of the interval's (Bonferroni). With more, their level limits the errors of each end to 5% of all
-tallies (`Ranges.tests`). That both ends together err in at most 5% is measured (in populations with
-a quantile next to a gap), not proved: inside the range an end errs only if the tests of all points
-beyond it also err.
+tallies (`Ranges.tests`). Both ends together err in at most 5%. This was measured (in populations
+with a quantile next to a gap), not proved: inside the range an end errs only if the tests of all
+points beyond it also err.
 
 **Moments** are the variance of the answers, and the mean of those within a range.
 """

@@ -86,7 +86,7 @@ def smallest_difference(variance: float, reports: int) -> float | None:
 
 
 def smallest_share(squares: Squares, reports: int) -> float | None:
-    """Return the smallest share that would be seen. None if not even a share of 1 would be.
+    """Return the smallest share that would be seen. None if not even a share of 1 would be seen.
 
     Args:
         squares: the mean squares of the channel.

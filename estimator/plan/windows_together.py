@@ -147,7 +147,7 @@ def seen_changes(
 ) -> tuple[SeenChange, ...]:
     """Return the smallest change that is seen in each period; () if the figure is not compared.
 
-    A period is left out if it and as many windows before it are more than are paid for.
+    A period is left out if the ceilings do not pay for it and for as many windows before it.
 
     Args:
         analysis: the analysis of the question.

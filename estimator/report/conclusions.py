@@ -36,8 +36,8 @@ STATISTICS: Final = ("difference", "difference_of_means")
 
 REACH: Final = 3.9
 """How far suggested thresholds lie from the median, in errors of a share: about 2 for the interval,
-and as many again so that it seldom fails. Of distances from 3 to 4.2, tried on uniform, normal and
-exponential populations, those from 3.6 on gave about the same mean bracket."""
+and as many again so that it seldom fails. Distances from 3 to 4.2 were tried on uniform, normal and
+exponential populations; those from 3.6 on gave about the same mean bracket."""
 
 FARTHEST: Final = 0.45
 """The maximum difference between a suggested threshold's share and a half."""

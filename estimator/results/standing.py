@@ -57,7 +57,7 @@ class DevicesTakingPart(Record, frozen=True):
 
 
 class Standing(Record, frozen=True, kw_only=True):
-    """How every question stands, and all windows of an archive."""
+    """The latest state of every question, and all windows of an archive."""
 
     schema_number: ClassVar[int | None] = INDEX_SCHEMA
 

@@ -4,13 +4,13 @@ The interval for the probability of a binomial count depends on the count alone:
 
 * Fewer than 50 reports: Clopper & Pearson 1934. The coverage is at least the confidence for every
   true value.
-* From 50 on: Wilson's score interval (Wilson 1927), whose coverage is the confidence on average
-  (for epsilon from .5 on; below that it contains few of the possible counts, and the average varies
-  by one percent). If few reports are expected its coverage falls to 84% for 95% (Brown, Cai &
-  DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.1, who move three
-  bounds out). Here the bounds of small counts are moved out until the true values beyond them are
-  also covered with at least 93.1% for 95%. Exact sums of the binomial law show that no other bound
-  must be moved.
+* From 50 on: Wilson's score interval (Wilson 1927), whose average coverage is the confidence (for
+  epsilon from .5 on; below that it contains few of the possible counts, and the average varies by
+  one percent). If few reports are expected its coverage falls to 84% for 95% (Brown, Cai & DasGupta
+  2001, "Interval estimation for a binomial proportion", section 4.1.1, who move three bounds out).
+  Here the bounds of small counts are moved out until the true values beyond them are also covered
+  with at least 93.1% for 95%. Exact sums of the binomial law show that no other bound must be
+  moved.
 
 Simultaneous intervals are those of Clopper & Pearson at Bonferroni's confidence, which is safe for
 any dependence between the counts. In these far tails Wilson's normal approximation is wrong by

@@ -149,7 +149,7 @@ def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[s
 
 
 def without_sums(view: MetricView) -> MetricView:
-    """Return a view without the report count of all windows, which has more digits than one's."""
+    """Return a view without the sum of all windows' reports, which has too many digits."""
     return replace(view, facts=tuple(fact for fact in view.facts if fact[0] != REPORTS))
 
 

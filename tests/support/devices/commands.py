@@ -1,7 +1,7 @@
 """An app whose every command is a process of its own, as command-line apps are.
 
-Run it by ``python -m tests.support.devices.commands DATA_DIR COLLECTOR SENDER AHEAD_S COMMAND``.
-A command waits longer at its end than the SDK lets it: a busy machine needs longer for a request.
+Run it by ``python -m tests.support.devices.commands DATA_DIR COLLECTOR SENDER AHEAD_S COMMAND``. At
+its end, a command waits longer than the SDK would: a busy machine needs longer for a request.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Every visible trace of a device: it lives in its own world, which is inspected after each step.
 
-What differs between two lives for another reason than their answers is the same in both, because it
-is injected: the path, random bytes (of each thread), both clocks, where the ledger's file was born,
-and SQLite's own generator, which salts the write-ahead log. The traces are compared as they are,
-except for the numbers that `logging` puts into every record itself, the times of files, and the
-files that Python reads during imports. A file's time must lie within the step that changed it, and
-anything that sets it is noticed (`EVENTS`).
+Everything that could differ between two lives for a reason other than their answers is injected,
+and therefore the same: the path, random bytes (of each thread), both clocks, where the ledger's
+file was born, and SQLite's own generator, which salts the write-ahead log. The traces are compared
+as they are, except for the numbers that `logging` puts into every record itself, the times of
+files, and the files that Python reads during imports. A file's time must lie within the step that
+changed it, and anything that sets it is noticed (`EVENTS`).
 """
 
 from __future__ import annotations

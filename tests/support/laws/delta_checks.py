@@ -22,7 +22,7 @@ from tests.support.laws.law_checks import (
 
 @dataclass(frozen=True)
 class ApproximateSubject(Subject):
-    """A mechanism under test whose epsilon holds up to a delta.
+    """A mechanism under test whose epsilon applies up to a delta.
 
     Attributes:
         delta: the requested delta.

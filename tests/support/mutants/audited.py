@@ -133,7 +133,7 @@ def _of_group_means(report: GroupMeanReport) -> Audited:
 
 
 def _of_text(report: TextReport) -> Audited:
-    """Played are, among others, texts that differ in length and in their first letter."""
+    """Among others, texts that differ in length and in their first letter are played."""
     subject = TextSubject(toy(), report)
     played = [TEXTS.index(str(answer.value)) for answer in extremes(subject.metric)]
     claim = PrivacyClaim(as_float(subject.metric.epsilon_nanos))

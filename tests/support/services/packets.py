@@ -1,8 +1,8 @@
 """The router between the hosts of a test: passes packets on at once, late, or not at all. It is its
 own program.
 
-A link is a pair of addresses, in one direction. What TCP does about a lost packet, or about a peer
-whose answers do not get through, is left to the kernel.
+A link is a pair of addresses, in one direction. The kernel decides how TCP reacts to a lost packet,
+or to a peer whose answers do not get through.
 
 Start it as ``python -m tests.support.services.packets DESCRIPTOR...``, with a TUN device for each
 host. Each line of JSON on standard input lists all impaired links; the program answers it with a

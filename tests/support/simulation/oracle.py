@@ -92,7 +92,7 @@ class Oracle:
                     raise BrokenPromiseError(f"device {number} exceeds {ceiling} {period} by {report}")
 
     def answered(self, number: int, upload: Upload, verdict: Verdict) -> None:
-        """See that no report is counted in two uploads."""
+        """Check that no report is counted in two uploads."""
         refused = {index for index, _ in verdict.refused}
         for index, report in enumerate(upload.reports):
             if index not in refused:
@@ -101,7 +101,7 @@ class Oracle:
                     raise BrokenPromiseError(f"{report} of device {number} is counted in two uploads")
 
     def conclude(self, devices: Sequence[Device], store: TallyStore, now_s: float) -> None:
-        """See that the tallies hold each accepted report once, and no other."""
+        """Check that the tallies contain each accepted report once, and no other."""
         expected = Counter((*key[1:], self._left[key].symbol) for key in self._accepted)
         for window in store.tallied_windows():
             store.close(Window.parse(window))

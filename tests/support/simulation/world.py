@@ -23,7 +23,7 @@ from tests.support.simulation.oracle import BrokenPromiseError, Oracle
 from tests.support.simulation.releases import RELEASES, served
 
 QUIET_DAYS: Final = 5
-"""In these last days everything arrives that still can: windows are taken for three days."""
+"""In these last days everything that still can arrive does: windows stay open for three days."""
 
 MOST_ATTEMPTS: Final = 12
 """The attempts in one step, so that a wrong device does not send without end."""
