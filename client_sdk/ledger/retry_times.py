@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EXCHANGE_S = 60
 """An upload that is being sent is due again after the longest exchange,
 `client_sdk.sending.timing.DEADLINE_S`. Meanwhile no other process sends it, except in a flush: it
-is counted once all the same. A process that is killed leaves a time behind."""
+is counted once all the same. If the process is killed, the stored time remains."""
 
 
 class Retry(NamedTuple):
