@@ -284,11 +284,11 @@ def read_model_file(path: str | PathLike[str]) -> ModelFile:
     except msgspec.DecodeError:
         raise ReportError(f"{path} is not a model; write it with report --format model") from None
     if file.schema != MODEL_SCHEMA:
-        raise ReportError(f"{path} has not the schema {MODEL_SCHEMA}; use the version that made it")
+        raise ReportError(f"{path} does not have schema {MODEL_SCHEMA}; use the version that wrote it")
     if file.label.get("kind") not in LABELS:
         raise ReportError(f"{path} has no label of {' or '.join(LABELS)}; write it with report --format model")
     if not _is_complete(file.learned):
-        raise ReportError(f"{path} lacks weights, or ends of a range; write it with report --format model")
+        raise ReportError(f"{path} has no weights, or a range without ends; write it with report --format model")
     return file
 
 

@@ -248,9 +248,7 @@ class Finding(Record, frozen=True, kw_only=True):
     observations: Annotated[int, says("the number of observations of each answer.")]
     detectable_excess: Annotated[
         float | None,
-        says(
-            "the smallest excess over the claim that would be proved about half the time. None if no excess would be."
-        ),
+        says("the smallest excess over the claim that would be proved about half the time. None if none would be."),
     ]
     accused: Annotated[bool, says("whether the claim is refuted.")]
 

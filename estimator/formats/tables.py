@@ -88,7 +88,9 @@ class Row(NamedTuple):
     edition: Annotated[str, "12 hex digits: what the reports mean"]
     window: Annotated[str | None, "the name of the window; for pooled windows the first and the last one"]
     window_start: Annotated[datetime | None, "the first instant of the window, or of the first one, in UTC"]
-    window_end: Annotated[datetime | None, "the first instant after the window, or the last one; empty in rehearsals"]
+    window_end: Annotated[
+        datetime | None, "the first instant after the window, or the last of several; empty in rehearsals"
+    ]
     closed: Annotated[bool | None, "whether the tally can no longer change; empty for pooled windows"]
     kind: Annotated[str, "of the metric"]
     mechanism: Annotated[str, "its name"]

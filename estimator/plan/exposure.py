@@ -98,7 +98,7 @@ class Exposure(Record, frozen=True):
     any_two_histories_at_delta: Annotated[
         float | None,
         says(
-            "the epsilon between any two histories at ``delta``; never more than by addition. "
+            "the epsilon between any two histories at ``delta``, at most the sum of all epsilons. "
             "None if the delta of all reports together exceeds ``delta``."
         ),
     ]

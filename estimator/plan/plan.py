@@ -160,7 +160,7 @@ class TextPlan(Record, frozen=True):
     letters: Annotated[int, says("the number of letters in that text.")]
     devices_to_find: Annotated[
         int | None,
-        says("the number of devices with which it is found in 9 of 10 draws. None if the question finds no texts."),
+        says("the number of devices with which it is found in 9 of 10 draws. None if no texts are searched for."),
     ]
     devices_if_named: Annotated[
         int | None,

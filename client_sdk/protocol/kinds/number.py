@@ -220,7 +220,7 @@ class Number(_Numeric):
     name: ClassVar[str] = "number"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("low", NUMBER, "the least answer"),
-        Key("high", NUMBER, "the greatest answer", read=_read_high),
+        Key("high", NUMBER, "the maximum answer", read=_read_high),
         STATISTIC,
         CLIP,
         Key(
@@ -396,7 +396,7 @@ class Count(_Whole):
 
     name: ClassVar[str] = "count"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("max", whole(MAX_COUNT), "of a count: the greatest answer"),
+        Key("max", whole(MAX_COUNT), "for a count: the maximum answer"),
         STATISTIC,
         CLIP,
     )

@@ -67,7 +67,7 @@ population; they cover both the sampling and the mechanism's noise.
 DIFFERENCES_FOOTNOTE = """\
 Groups differ: unlikely to be chance; p is at most 0.05 after correction for all
 group differences in this report. May differ: only the uncorrected p is, or the
-interval excludes 0. Among many differences, some do so by chance.
+interval excludes 0. Among many differences, a few exclude it by chance.
 """
 
 BAR_FOOTNOTE = """\

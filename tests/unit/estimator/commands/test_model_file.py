@@ -213,7 +213,7 @@ def test_a_model_that_lacks_something_is_refused(
     assert [each["name"] for each in learned["inputs"]] == ["age", "sex", "health"]
     (learned if place is None else learned["inputs"][place])[field] = value
     file.write_text(json.dumps(document))
-    with pytest.raises(ReportError, match="lacks weights, or ends of a range"):
+    with pytest.raises(ReportError, match="has no weights, or a range without ends"):
         estimator.load_model(file)
 
 
@@ -221,7 +221,7 @@ def test_a_model_of_another_schema_is_refused(tmp_path: Path) -> None:
     run(tmp_path, line("crosses", "2026-01-01", 60), model="crosses")
     file = tmp_path / "model.json"
     file.write_text(file.read_text().replace('"schema": 1', '"schema": 2'))
-    with pytest.raises(ReportError, match="has not the schema 1"):
+    with pytest.raises(ReportError, match="does not have schema 1"):
         estimator.load_model(file)
 
 
