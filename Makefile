@@ -75,7 +75,7 @@ check: setup
 	@$(TOGETHER) $(LINT) quick
 
 quick:
-	$(PYTEST) -m 'not slow and not long and not system' tests/unit tests/architecture
+	$(PYTEST) --numprocesses $$(nproc) -m 'not slow and not long and not system' tests/unit tests/architecture
 
 # What an app is told in so many words does not depend on the environment: the tests and the demonstration say so.
 test demo: export CI := true

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import click
+import pytest
 
 from client_sdk.protocol.command_line import MEANINGS, ExitStatus
 
@@ -25,6 +26,7 @@ def numbered_exits(path: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_no_module_exits_with_a_number_of_its_own() -> None:
     modules = [
         path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "typescript" not in path.parts

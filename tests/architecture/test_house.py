@@ -13,6 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tools.import_graph import PACKAGES, ROOT, Import, files, graph, imports, longest_chain, syntax
 
 LONGEST_CHAIN: Final = 28
@@ -63,6 +65,7 @@ def test_a_folder_says_what_it_is_for() -> None:
         assert ast.get_docstring(syntax(source)), f"{name_of(source)} has no docstring"
 
 
+@pytest.mark.slow
 def test_no_import_leads_back_and_the_longest_chain_is_no_longer_than_it_was() -> None:
     """A cycle raises `graphlib.CycleError`, which names it."""
     chain = longest_chain()

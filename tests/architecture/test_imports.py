@@ -113,6 +113,7 @@ def test_there_is_something_to_look_at() -> None:
     assert {path.relative_to(ROOT).parts[0] for path in PRODUCT} == set(PACKAGES)
 
 
+@pytest.mark.slow
 def test_the_vocabulary_imports_only_the_standard_library_and_itself() -> None:
     """And of it no clock, no coins and no files: a registry is loaded at its edge."""
     assert [
@@ -133,6 +134,7 @@ def test_the_vocabulary_calls_no_libm_and_no_clock() -> None:
         assert not {f"{module}.{name}" for module, name in imported(path)} & NOT_CALLED_IN_PROTOCOL, path
 
 
+@pytest.mark.slow
 def test_some_foreign_libraries_have_few_importers() -> None:
     assert [
         f"{name_of(path)} imports {module}"
@@ -142,6 +144,7 @@ def test_some_foreign_libraries_have_few_importers() -> None:
     ] == []
 
 
+@pytest.mark.slow
 def test_no_product_code_uses_a_generator_that_is_not_the_operating_systems() -> None:
     """Except `numpy.random` in the estimator, which draws populations and no coins."""
     for path in PRODUCT:

@@ -71,6 +71,7 @@ def compared(tree: ast.Module) -> Iterator[str]:
                 yield ast.unparse(node)
 
 
+@pytest.mark.slow
 def test_no_code_asks_which_kind_or_mechanism_it_has(names: set[str]) -> None:
     for module, path in files().items():
         if not module.startswith(AT_HOME):

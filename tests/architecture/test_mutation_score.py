@@ -83,6 +83,7 @@ def test_a_mutant_of_a_tested_function_is_killed_and_one_of_an_untested_function
     assert dict(outcomes) == {TESTED: "killed", UNTESTED: "survived"}
 
 
+@pytest.mark.slow
 def test_a_seed_draws_the_same_mutants_and_another_seed_others(tmp_path: Path) -> None:
     product(tmp_path)
     assert drawn(tmp_path, 1) == drawn(tmp_path, 1)

@@ -72,6 +72,7 @@ def modules(folder: str) -> list[Path]:
     return sorted(path for path in (ROOT / folder).rglob("*.py") if "typescript" not in path.parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_names_have_the_words_of_the_field(folder: str) -> None:
     found = [each for path in modules(folder) for each in mistakes_of(syntax(path), path.relative_to(ROOT).as_posix())]

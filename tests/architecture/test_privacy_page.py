@@ -11,6 +11,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from estimator.commands.report_options import EXTRAS
 from tests.support.devices.declared import DECLARED
 from tests.support.mutants.promises import WRONG_PRODUCTS
@@ -92,6 +94,7 @@ def reached(paths: set[Path]) -> set[str]:
     return packages
 
 
+@pytest.mark.slow
 def test_a_reviewer_who_installs_what_the_page_says_can_run_its_tests() -> None:
     (line,) = re.findall(r"pip install -c constraints.txt (.+)", PAGE)
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 WORDS = [
     line.partition("->")[0] for line in (ROOT / "tools" / "prose_words.txt").read_text(encoding="utf-8").splitlines()
@@ -38,6 +40,7 @@ def test_proselint_refuses_a_cliche(tmp_path: Path) -> None:
     assert set(refused(page, "proselint", "check", "--config", "tools/proselint.json")) == {3}
 
 
+@pytest.mark.slow
 def test_a_clean_page_passes(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(CLEAN, encoding="utf-8")

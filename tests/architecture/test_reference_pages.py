@@ -66,6 +66,7 @@ def test_every_mechanism_is_described_and_has_a_kind() -> None:
     assert [row[0] for row in rows if not row[2]] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "name", "key"), KEYS, ids=lambda each: each if isinstance(each, str) else "")
 def test_every_example_of_a_key_is_read(table: str, name: str, key: Key) -> None:
     assert key.example.startswith(f"{name} = ")

@@ -19,6 +19,7 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = [CONTRIBUTING, *(ROOT / f"{name}.md" for name in ("README", "RELEASING", "SECURITY")), *DOCS.rglob("*.md")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "file"), [("github-workflows", WORKFLOW), ("github-actions", ROOT / "action.yml")])
 def test_the_workflow_and_the_action_are_some_of_github(kind: str, file: Path) -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{kind}", str(file)]

@@ -116,6 +116,7 @@ def test_every_run_of_these_tests_is_made_so(pytestconfig: pytest.Config) -> Non
     assert all(pytestconfig.pluginmanager.has_plugin(f"tests.support.services.{name}") for name in plugins)
 
 
+@pytest.mark.slow
 def test_a_table_runs_every_case_and_names_each_that_fails() -> None:
     @for_each("left, right", [(1, 1), (1, 2), (2, 2), (3, 4)])
     def are_equal(left: int, right: int) -> None:

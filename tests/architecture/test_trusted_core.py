@@ -299,12 +299,14 @@ BROKEN = {
 """Products with a wrong core: what is wrong, whether the user agrees, and a fault that shows."""
 
 
+@pytest.mark.slow
 def test_no_module_outside_the_core_sees_an_answer_coins_the_ledger_a_charge_or_a_report() -> None:
     modules = seen()
     assert beyond(modules) == {}, "move this out of the module, or list it in trusted_core.toml and say what it holds"
     assert {kind for kinds in modules.values() for kind in kinds} == {"answer", "coins", "ledger", "charge", "report"}
 
 
+@pytest.mark.slow
 def test_the_core_has_no_module_that_it_does_not_need() -> None:
     seeing = {module for module, kinds in seen().items() if kinds}
     assert trusted_core.listed().keys() - seeing == COMPUTES

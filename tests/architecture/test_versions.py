@@ -27,6 +27,7 @@ NAMING = (
 """Files that must name a version: images have it in their tags and labels."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_a_command_says_its_version(command: EntryPoint) -> None:
     path = Path(sys.executable).with_name(command.name)
@@ -48,6 +49,7 @@ def test_an_image_is_named_by_the_version(name: str) -> None:
     assert {"".join(pair) for pair in named} == {VERSION}
 
 
+@pytest.mark.slow
 def test_the_package_for_npm_has_the_version_of_the_others() -> None:
     folder = ROOT / "client_sdk" / "typescript"
     package, lock = (json.loads((folder / f"{name}.json").read_text("utf-8")) for name in ("package", "package-lock"))

@@ -7,6 +7,8 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
+import pytest
+
 from tools.architecture import PAGE
 from tools.import_graph import ROOT, files, imports_by_name, module_of, syntax
 
@@ -43,6 +45,7 @@ def test_a_place_is_defined_where_the_page_says() -> None:
         assert step.place.partition(":")[2] in defined, step.place
 
 
+@pytest.mark.slow
 def test_imports_lead_from_a_place_to_the_next() -> None:
     for before, after in LEGS:
         hands_on = module(after.by or before.place)

@@ -249,6 +249,7 @@ def test_a_letter_is_replaced_only_for_eyes(
     assert shown in written.getvalue()
 
 
+@pytest.mark.slow
 def test_an_answer_that_cannot_be_written_is_one_sentence(used: Path) -> None:
     code = "import sys; from client_sdk.cli import main; sys.exit(main(sys.argv[1:]))"
     writer = os.open("/dev/full", os.O_WRONLY)

@@ -115,6 +115,7 @@ def _names(folder: Path, table: str) -> set[str]:
     return {name for (name,) in rows(folder, f"SELECT metric FROM {table} WHERE metric <> ''")}  # noqa: S608 one of ours
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("look", [Telemetry.flush, Telemetry.history, Telemetry.budget, Telemetry.dropped])
 @pytest.mark.parametrize("later", [True, frozenset({"usage"})])
 def test_who_opted_out_once_may_look_and_then_agree_within_one_program(

@@ -70,6 +70,7 @@ def test_what_a_waiting_helper_sends_is_what_the_latest_start_agrees_to(
         assert waiting(tmp_path) == set(GROUPS)  # until the user agrees again, or forgets
 
 
+@pytest.mark.slow
 def test_a_change_while_a_helper_waits_holds_for_it(tmp_path: Path) -> None:
     record_all(tmp_path)
     with counting() as collector, waiting_helper(tmp_path, collector.url, NOON, GROUPS) as helper:

@@ -380,6 +380,7 @@ def test_a_user_who_ends_the_input_has_not_decided(tmp_path: Path) -> None:
     assert not (tmp_path / consent.FILE_NAME).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["DO_NOT_TRACK", "CI"])
 def test_a_suppressed_run_asks_nothing(tmp_path: Path, variable: str) -> None:
     assert "agree" not in on_a_terminal(tmp_path, "", **{variable: "1"})

@@ -48,6 +48,7 @@ def as_json(data_dir: Path, capsys: Capture) -> Any:
     return json.loads(shown(data_dir, capsys, "--json"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", SHIPPED)
 def test_people_see_twenty_lines_in_words_however_much_there_is(language: str, tmp_path: Path, capsys: Capture) -> None:
     word, clock = Registry.parse(registry_text(word=TEXT)), SetClock()

@@ -45,6 +45,7 @@ def today(tmp_path: Path) -> str:
     return choice.day
 
 
+@pytest.mark.slow
 def test_a_user_switches_it_on_reads_what_left_and_switches_it_off(run: Any, tmp_path: Path) -> None:
     assert run("status") == "Telemetry is off. You have not been asked yet.\n"
     assert run("show") == "Nothing has left this device.\n"

@@ -152,6 +152,7 @@ def test_a_cluster_that_stops_with_one_node_is_a_failure(cluster: Cluster) -> No
     assert "cluster-require-full-coverage no (now yes)" in results[0].text
 
 
+@pytest.mark.slow
 def test_a_node_of_a_cluster_that_takes_no_write_is_a_failure(cluster: Cluster) -> None:
     cluster.empty()
     store = RedisStore(cluster.url, ON_DISK, is_cluster=True)

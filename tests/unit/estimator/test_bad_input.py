@@ -39,6 +39,7 @@ def _report(folder: Path, form: str, *source: str) -> Result:
     return CliRunner(env={"HEARSAY_READ_TOKEN": "sesame"}).invoke(command, words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("content", "said", "status"),

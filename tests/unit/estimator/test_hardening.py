@@ -44,12 +44,14 @@ def test_perturbing_leaves_nothing_of_the_answer_in_a_cache() -> None:
     assert cached_functions() == before
 
 
+@pytest.mark.slow
 def test_a_count_without_an_end_is_rehearsed_like_any_other() -> None:
     registry = Registry.parse(registry_text(m=COUNT | {"max": 10**15}))
     (rehearsed,) = rehearse(from_shares(registry, 1000), seed=1).metrics
     assert rehearsed.reports == 1000
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_difference_is_never_inside_out() -> None:
     registry = Registry.parse(registry_text(a=BOOLEAN, dark_mode=BOOLEAN, m=CROSS | {"cross": ["a", "dark_mode"]}))
     metric, window = registry.metric("m"), Window.parse("2026-11-20")

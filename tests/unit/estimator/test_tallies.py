@@ -255,6 +255,7 @@ def test_nothing_but_the_named_error_comes_out_of_the_decoder(garbage: bytes) ->
         assert not decode([garbage])
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(
     st.sampled_from(["metric", "edition", "window", "closed", "reports", "counts", "symbols"]),

@@ -61,6 +61,7 @@ def reported(data_dir: Path | None, registry: Registry, counted: list[Any]) -> l
     return [report.symbol for upload in transport.uploads for report in upload.reports]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("persist", ["", "persist = true"])
 @pytest.mark.parametrize(
     ("counted", "expected"),

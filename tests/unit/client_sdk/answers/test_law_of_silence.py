@@ -530,6 +530,7 @@ def test_an_app_that_runs_for_a_moment_reports_as_one_that_records_in_it(tmp_pat
     wait_until(partial(charged, tmp_path), what="the ledger thread's last work")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("updates", "reports"),
     [

@@ -52,6 +52,7 @@ def test_a_number_keeps_its_permanent_answer_while_it_drifts_on_one_side_of_the_
     assert ([value for value, _ in below], [value for value, _ in above]) == ([0], [1])
 
 
+@pytest.mark.slow
 def test_the_offset_makes_the_mean_over_devices_unbiased() -> None:
     metric = speed()
     decided = decision(0.3, 0.35)

@@ -128,6 +128,7 @@ def test_a_flush_sends_the_report_only_when_the_answer_is_in_it(tmp_path: Path) 
     assert [report.symbol for upload in transport.uploads for report in upload.reports] == [1]
 
 
+@pytest.mark.slow
 def test_the_report_leaves_within_a_minute_after_its_answer_may_have_come(tmp_path: Path) -> None:
     for life in range(20):
         clock = FakeClock()

@@ -43,6 +43,7 @@ def test_every_option_has_bad_values_or_is_a_path() -> None:
     assert options == PATHS | set(BAD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

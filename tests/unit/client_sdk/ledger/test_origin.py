@@ -166,6 +166,7 @@ def may_mount(folder: Path) -> bool:
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
+@pytest.mark.slow
 def test_on_fresh_disks_and_in_layers_of_images_a_copy_with_the_same_number_spends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

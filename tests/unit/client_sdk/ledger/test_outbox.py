@@ -203,6 +203,7 @@ def test_an_upload_without_a_noted_retry_is_due(connection: sqlite3.Connection) 
     assert retry.wait_s(NOON, hurried=False) == retry_times.EXCHANGE_S
 
 
+@pytest.mark.slow
 def test_the_queue_is_bounded_and_drops_the_oldest_window_first(connection: sqlite3.Connection) -> None:
     queue.enqueue(connection, report(0, "2026-11-19"))
     for number in range(1, queue.MAX_WAITING):

@@ -114,6 +114,7 @@ def _exceptions(page: str) -> list[tuple[Fraction, int]]:
     return [(Fraction(ratio.replace(",", "")), int(often.replace(",", ""))) for ratio, often in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, "0.01"), (1, "0.01"), (1, "1e-6"), (3, "1e-6")])
 def test_odds_of_gaussian_noise_are_exceeded_no_more_often_than_said(epsilon: float, delta: str) -> None:
     fields = NUMBER | {"mechanism": "gaussian", "delta": Toml(delta), "epsilon": epsilon}

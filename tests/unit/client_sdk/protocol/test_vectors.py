@@ -39,6 +39,7 @@ def body_of(case: dict[str, Any]) -> bytes:
     return bytes.fromhex(case["body_hex"]) if "body_hex" in case else case["body"].encode()
 
 
+@pytest.mark.slow
 @for_each("vector", REGISTRIES_INVALID)
 def test_every_mistake_of_an_invalid_registry_is_named_by_its_place(vector: dict[str, Any]) -> None:
     with pytest.raises(RegistryError) as caught:

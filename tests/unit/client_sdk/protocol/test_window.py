@@ -53,6 +53,7 @@ def test_an_instant_just_before_midnight_is_still_of_the_old_day(before_midnight
     assert Window.at(WindowKind.DAY, 86_400 - before_midnight_s).text == "1970-01-01"
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(st.one_of(st.text(), st.from_regex(r"\A[0-9+-]{4}-?W?[0-9]{1,2}(-[0-9]{1,2})?\Z")))
 def test_any_text_either_names_a_window_by_exactly_its_name_or_is_refused(text: str) -> None:

@@ -31,6 +31,7 @@ def fixed(instant_s: float) -> Callable[[float, float], float]:
     return lambda low, high: low + (high - low) * instant_s / SPREAD_S
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 2**32),

@@ -168,6 +168,7 @@ HEADERS = st.lists(
 ).map(",".join)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=12)
 @given(st.lists(st.none() | HEADERS, min_size=1, max_size=6))
 def test_whatever_the_header_holds_it_only_silences(headers: list[str | None]) -> None:

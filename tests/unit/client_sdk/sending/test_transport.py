@@ -115,6 +115,7 @@ def test_no_password_is_taken_from_netrc(
     assert "Authorization" not in server.requests[0][1]
 
 
+@pytest.mark.slow
 def test_an_endless_reply_is_read_to_the_bound_only(server: AnsweringServer) -> None:
     server.body = b"x" * (MAX_REPLY_BYTES + 1000)
     reply = HttpTransport(server.url).post(b"{}")

@@ -104,6 +104,7 @@ def state(store: RedisStore) -> tuple[object, ...]:
     return ids, tallies, store.closed_windows(), store.tallied_windows(), StoreReader(store).properties().grace_s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 64), (4, 1)])
 def test_everything_is_in_the_new_store_whatever_its_shards(
     opened: Opener, tmp_path: Path, before: int, after: int
@@ -189,6 +190,7 @@ class Counting(StoreReader):
         return cut
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 4])
 def test_an_upload_that_comes_during_an_export_is_in_it_whole_or_not_at_all(
     opened: Opener, tmp_path: Path, shards: int
@@ -426,6 +428,7 @@ def test_verdicts_of_restored_uploads_are_the_first_ones(opened: Opener, tmp_pat
     assert new.count(judged(upload())).verdict == Verdict(1, first.refused[:1])
 
 
+@pytest.mark.slow
 def test_a_store_may_grow_from_one_server_to_a_cluster_and_go_back(
     opened: Opener, cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -477,6 +480,7 @@ def test_a_backup_during_which_a_server_was_replaced_has_no_end(opened: Opener) 
     assert not any(b'"end"' in line for line in seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 4])
 @pytest.mark.parametrize("metric", ["os", "dark_mode"])
 @pytest.mark.parametrize("step", ["close_all", "remember"])

@@ -121,6 +121,7 @@ def test_a_short_backup_of_huge_tallies_is_refused_before_anything_is_written(
     assert client.dbsize() == 0
 
 
+@pytest.mark.slow
 def test_windows_that_every_shard_would_note_are_refused_where_there_is_no_room(
     embedded_url: str, client: redis.Redis, tmp_path: Path
 ) -> None:

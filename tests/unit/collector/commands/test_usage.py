@@ -92,6 +92,7 @@ def test_every_option_has_bad_values_or_is_a_path() -> None:
     assert without == PATHS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", sorted({command for command, *_ in CASES}))
 def test_a_bad_value_is_refused_with_status_2_and_a_sentence(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

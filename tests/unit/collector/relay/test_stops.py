@@ -51,6 +51,7 @@ def test_a_clock_that_is_set_back_hands_out_later_and_not_earlier() -> None:
 LISTS = st.lists(st.sampled_from([A, B, ("dark_mode", "0" * 12)]), unique=True)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(st.lists(st.tuples(LISTS, st.integers(0, LISTED_FOR_S // 2)), max_size=30))
 def test_whatever_is_listed_when_what_is_handed_out_only_grows_and_was_listed_for_a_day(

@@ -59,6 +59,7 @@ def test_a_store_of_before_names_were_kept_takes_the_first(store: RedisStore) ->
     assert app_of(store.shards) == OTHER.app
 
 
+@pytest.mark.slow
 def test_a_check_says_that_a_store_is_another_apps(store: RedisStore) -> None:
     agree_on_app(store.shards, REGISTRY.app)
     for registry, failed in ((REGISTRY, []), (OTHER, ["app"])):

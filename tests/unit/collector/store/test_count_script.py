@@ -9,6 +9,7 @@ from collector.embedded.store import SETTINGS
 from collector.store.count_script import ID_BYTES, MOST_BYTES, pack, unpack
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(reports=st.integers(1, MAX_REPORTS), counted=st.sets(st.integers(0, MAX_REPORTS - 1), min_size=1))
 def test_which_reports_were_counted_survives_being_remembered(reports: int, counted: set[int]) -> None:

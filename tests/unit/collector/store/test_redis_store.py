@@ -187,6 +187,7 @@ def test_ids_fill_small_buckets_whatever_they_are_and_each_is_found_again(
     assert [tally.counts for tally in store.open_snapshot(60, frozenset(), NOON)] == [(0, len(ids))]
 
 
+@pytest.mark.slow
 def test_a_remembered_id_costs_at_most_40_bytes(store: RedisStore, client: Any) -> None:
     template = judged(upload())
     number = 20_000

@@ -38,6 +38,7 @@ def store(server: redis.Redis, embedded_url: str) -> Iterator[RedisStore]:
     opened.disconnect()
 
 
+@pytest.mark.slow
 def test_the_tallies_of_a_window_must_fit_into_all_that_the_servers_may_use(
     server: redis.Redis, store: RedisStore
 ) -> None:

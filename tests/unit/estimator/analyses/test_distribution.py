@@ -146,6 +146,7 @@ def tally_of(counts: list[int]) -> Tally:
     )
 
 
+@pytest.mark.slow
 def test_a_report_has_bins_quantiles_a_band_variance_and_mean() -> None:
     channel = wave("4")
     counts = np.random.default_rng(6).multinomial(REPORTS, law_of_beta(channel)).tolist()

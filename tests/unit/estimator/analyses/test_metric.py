@@ -85,6 +85,7 @@ def test_an_estimate_outside_what_is_possible_is_not_clipped() -> None:
     assert (yes.low, yes.high) == (1, 1)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(SUPPORTS, st.integers(0, 10**12), st.integers(0, 10**12))
 def test_an_interval_is_possible_and_never_empty(support: Support, count: int, others: int) -> None:

@@ -92,6 +92,7 @@ def test_every_bracket_holds_in_every_hostile_population(reports: int) -> None:
     assert least_coverage(reports, bracket) >= 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -113,6 +114,7 @@ def test_a_threshold_that_is_not_sure_ends_the_bracket() -> None:
     assert bracket(lows, np.array([0.45, 0.8, 0.3]), 0.5) == (0, 3)
 
 
+@pytest.mark.slow
 def test_intervals_that_hold_together_fall_in_order_and_are_no_longer() -> None:
     metric = metric_of(THRESHOLDS)
     tallies = np.random.default_rng(1).multinomial(60, np.array([0.3, 0, 0, 0.7]) @ law_of(metric), 200).tolist()

@@ -194,6 +194,7 @@ def sign_in_the_clear(_device: Metric, answer: object, _coins: Coins) -> int:
     return int(answer[0] > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("definition", "device"),
     [(CROSSED_MODEL, label_in_the_clear), (MODEL, label_in_the_clear), (VECTOR, sign_in_the_clear)],

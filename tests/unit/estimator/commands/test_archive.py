@@ -239,6 +239,7 @@ def test_a_later_run_adds_what_was_closed_since_and_rewrites_no_window(out: Path
     assert contents(out / "2026-11-19") == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", ["", "{", '{"schema": 1, "windows": [{}]}', '{"schema": 2}', "[]"])
 def test_a_lost_or_broken_index_is_rebuilt(out: Path, spoil: str) -> None:
     _keep(out, MORE)

@@ -137,6 +137,7 @@ def test_an_archive_replaces_no_page_of_somebody_else(registry: Path, tallies: P
     assert [path.name for path in folder.iterdir()] == ["index.html"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form",
     [("--format", form) for form in ("table", "json", "csv", "openmetrics", "parquet", "html")]
@@ -165,6 +166,7 @@ def test_an_archive_never_replaces_what_it_reads(registry: Path, tmp_path: Path)
     assert tallies.read_bytes() == SOUND
 
 
+@pytest.mark.slow
 def test_tallies_on_standard_input_are_not_replaced_either(registry: Path, tallies: Path) -> None:
     words = [sys.executable, "-m", "estimator", "report", "--registry", str(registry), "--tallies", "-"]
     with tallies.open("rb") as stdin:

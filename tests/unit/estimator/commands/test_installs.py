@@ -131,6 +131,7 @@ def test_every_form_has_the_bounds_among_all_installations(folder: Path) -> None
     assert estimator.load_report(saved).metrics[0].among_all == among_all
 
 
+@pytest.mark.slow
 def test_a_mean_is_bounded_by_its_range_and_quantiles_are_said_to_have_no_bounds(folder: Path) -> None:
     written(folder, SPLIT, NUMBER)
     (metric,) = json.loads(report(folder, "--with", "installs=10000", "--format", "json"))["metrics"]

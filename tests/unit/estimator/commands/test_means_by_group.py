@@ -166,6 +166,7 @@ def test_points_to_which_numbers_were_rounded_form_no_clusters(folder: Path) -> 
     assert "clusters" not in metric
 
 
+@pytest.mark.slow
 def test_a_rehearsal_compares_means_with_the_truth_in_every_form(folder: Path) -> None:
     words = ("rehearse", "--csv", str(folder / "answers.csv"), "--seed", "4", "--rounds", "3", "--format")
     metric = json.loads(run(folder, *words, "json").stdout)["metrics"][-1]
@@ -230,6 +231,7 @@ def test_the_planned_difference_is_seen_four_times_in_five() -> None:
     assert 0.8 - 4 * (0.16 / 600) ** 0.5 < seen / 600 < 0.8 + 4 * (0.16 / 600) ** 0.5
 
 
+@pytest.mark.slow
 def test_the_exact_audit_proves_its_epsilon(folder: Path) -> None:
     assert "by_os" in run(folder, "audit", "--exact").stdout
 

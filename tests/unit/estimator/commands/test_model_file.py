@@ -182,6 +182,7 @@ def model_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     return (folder / "model.json").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", [{}, {"kind": "category"}])
 def test_a_model_of_an_unknown_label_is_refused(tmp_path: Path, model_file: str, label: dict[str, str]) -> None:
     file = tmp_path / "model.json"

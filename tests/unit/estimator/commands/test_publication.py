@@ -88,6 +88,7 @@ def contents(public: Path) -> dict[str, bytes]:
     return {str(path.relative_to(public)): path.read_bytes() for path in files}
 
 
+@pytest.mark.slow
 def test_only_public_metrics_have_a_file_a_card_and_a_line(folder: Path) -> None:
     text = registry_text(**SHOWN, **HIDDEN)
     registry = Registry.parse(text)
@@ -136,6 +137,7 @@ def test_a_file_of_somebody_else_among_the_metrics_is_refused_and_stays(folder: 
     assert not (folder / "reports").exists()
 
 
+@pytest.mark.slow
 def test_what_is_not_public_leaves_no_byte(folder: Path) -> None:
     text = registry_text(**SHOWN, **HIDDEN)
     registry = Registry.parse(text)
@@ -256,6 +258,7 @@ def test_a_figure_within_a_small_group_is_unknown(
     assert any(hidden)
 
 
+@pytest.mark.slow
 def test_of_texts_only_those_that_the_registry_approves_are_published(folder: Path) -> None:
     text = registry_text(word=TEXT | PUBLIC | {"approved": ["zebra"]}, other=TEXT | PUBLIC)
     registry = Registry.parse(text)
@@ -290,6 +293,7 @@ def texts(metric: Metric) -> str:
     return json.dumps(about | {"symbols": symbols.tolist()}) + "\n"
 
 
+@pytest.mark.slow
 def test_a_metric_that_becomes_public_brings_its_history_and_one_that_ceases_to_be_takes_it_along(
     folder: Path,
 ) -> None:
@@ -307,6 +311,7 @@ def test_a_metric_that_becomes_public_brings_its_history_and_one_that_ceases_to_
     assert contents(folder / "public") == without
 
 
+@pytest.mark.slow
 def test_windows_that_the_collector_has_no_more_stay_published(folder: Path) -> None:
     text = registry_text(**SHOWN)
     registry = Registry.parse(text)

@@ -29,6 +29,7 @@ def run(folder: Path, rows: list[str], *options: str, head: str = HEAD, epsilon:
     return CliRunner().invoke(command, ["rehearse-model", *arguments, *chosen])
 
 
+@pytest.mark.slow
 def test_the_auc_is_told_without_privacy_and_at_three_epsilons(tmp_path: Path) -> None:
     result = run(tmp_path, [*ROWS, "99,,f,good,no,x"])
     assert result.exit_code == 0, result.output

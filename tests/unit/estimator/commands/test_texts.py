@@ -203,6 +203,7 @@ def test_a_rehearsal_shows_truth_found_missed_and_false(folder: Path) -> None:
     assert (metric["texts"]["false"], metric["texts"]["missed"]) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_plan_says_what_is_found_and_advises_to_name_texts(folder: Path) -> None:
     words = ["plan", "--registry", str(folder / "metrics.toml"), "--population", "1000000"]
     table = CliRunner().invoke(command, words).stdout

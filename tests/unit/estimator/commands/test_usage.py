@@ -123,6 +123,7 @@ def test_every_option_has_bad_values_or_is_a_path() -> None:
     assert {option.opts[0] for _, option in taking_values()} == PATHS | set(BAD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_bad_value_is_refused_with_status_2_and_a_sentence(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -36,6 +36,7 @@ def cases_of(case_class: CaseClass, **answers: object) -> list[Case]:
         return list(play(program, [case_class]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case_class", CaseClass, ids=lambda each: each.label)
 def test_what_a_program_does_not_support_is_no_failure(case_class: CaseClass) -> None:
     cases = cases_of(case_class)

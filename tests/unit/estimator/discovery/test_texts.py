@@ -108,6 +108,7 @@ def test_intervals_of_what_is_found_hold_the_truth() -> None:
     assert np.mean(holds) >= 0.93
 
 
+@pytest.mark.slow
 def test_texts_of_any_characters_are_found_by_their_bytes() -> None:
     people = {"größe": 20_000, "日本語": 20_000, "👍": 20_000, "schöne Grüße": 20_000, "C:\\": 10_000, "": 10_000}
     texts = discovered(text_metric(letters=BYTES), 1, people)
@@ -148,6 +149,7 @@ def test_a_text_about_which_groups_disagree_is_unclear(metric: Metric) -> None:
     assert confirm(domain, forged, ["the", "", "zebra"]).unclear == ("the",)
 
 
+@pytest.mark.slow
 def test_of_two_candidates_in_one_cell_the_group_says_nothing(metric: Metric) -> None:
     domain, tables = domain_of(metric), drawn_tables(metric, PEOPLE, 1)
     texts = ["".join(letters) for letters in product(LETTERS[:20], repeat=3)]
@@ -191,6 +193,7 @@ def test_without_levels_nothing_is_found_but_named_texts_have_smaller_intervals(
     assert len(discover(domain_of(plain), drawn_tables(plain, PEOPLE, 1)).shares) == 0
 
 
+@pytest.mark.slow
 def test_many_named_texts_take_half_a_kilobyte_each(metric: Metric) -> None:
     """A list may have a million texts; figures of all in all groups would take gigabytes."""
     domain, tables = domain_of(metric), drawn_tables(metric, PEOPLE, 1)

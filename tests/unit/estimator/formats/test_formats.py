@@ -112,6 +112,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @for_each("name", DOCUMENTS)
 def test_every_schema_is_one_and_lies_beside_the_code(name: str) -> None:
     Draft202012Validator.check_schema(schema(name))
@@ -223,6 +224,7 @@ def test_a_table_says_when_open_windows_were_looked_at() -> None:
     assert "as they were" not in FORMATS["table"](report_of("plain"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("requested", REQUESTS)
 @pytest.mark.parametrize("reports", [0, 1, 3000])
 def test_json_is_read_back_as_it_was(requested: str, reports: int, tmp_path: Path) -> None:
@@ -310,6 +312,7 @@ def test_every_statistic_is_explained_and_occurs() -> None:
     assert not statistics & ELSEWHERE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, library: str, folder: Path) -> None:
     monkeypatch.setitem(sys.modules, library, None)

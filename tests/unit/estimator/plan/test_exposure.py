@@ -44,6 +44,7 @@ def _days(window: Window) -> tuple[date, date]:
     return window.first_day, datetime.fromtimestamp(window.ends_at - 1, UTC).date()
 
 
+@pytest.mark.slow
 def test_no_month_year_or_window_touches_more_windows_than_are_counted() -> None:
     """All four hundred years after which the calendar repeats; for days, a few years are enough."""
     for kind, until in ((WindowKind.DAY, 2005), (WindowKind.WEEK, 2400), (WindowKind.MONTH, 2400)):
@@ -147,6 +148,7 @@ def test_who_paces_answers_in_as_many_windows_as_last_until_the_end() -> None:
     assert metric.devices_needed == 5 * metric.reports_needed
 
 
+@pytest.mark.slow
 def test_a_delta_of_reports_counts_against_that_of_the_figures() -> None:
     budget = {"per_window": 2, "lifetime": 90, "delta": 1e-6}
     gaussian = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-8"), "epsilon": 1}
@@ -194,6 +196,7 @@ def test_where_a_ledger_may_be_wiped_nothing_but_the_window_holds_for_a_year(win
 GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-7"), "epsilon": 1}
 
 
+@pytest.mark.slow
 def test_sums_over_gaussian_reports_hold_at_the_sum_of_their_deltas_and_at_no_smaller_delta() -> None:
     registry = _registry({"per_window": 1, "lifetime": 40, "delta": 0.1}, a=GAUSSIAN)
     own = metric_of(GAUSSIAN).delta

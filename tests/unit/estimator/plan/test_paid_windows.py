@@ -200,6 +200,7 @@ def test_a_count_is_paid_only_if_what_comes_before_it_is_paid_too() -> None:
     assert (counted.paid, plain.paid) == (2, 3)
 
 
+@pytest.mark.slow
 def test_an_endless_metric_is_planned_for_ten_years_at_most() -> None:
     text = BUDGET + WEEK + 'lifetime = 50\n[metric.a]\npurpose = "a"\nkind = "boolean"\nepsilon = 1.0\n'
     paid = _plan(Registry.parse(text)).metrics[0].paid_windows

@@ -245,6 +245,7 @@ def test_the_gate_fails_where_a_metric_would_show_nothing(tmp_path: Path) -> Non
     assert _run(path, "--today", "2026-11-22").stdout.startswith("100,000 devices")
 
 
+@pytest.mark.slow
 def test_a_plan_suggests_a_range_from_shares_and_from_a_pilot(tmp_path: Path) -> None:
     asked = registry_text(times=NUMBER | {"high": 1000, "statistic": "quantiles", "epsilon": 1, "unit": "ms"})
     shares, pilot, path = tmp_path / "shares.toml", tmp_path / "pilot", tmp_path / "metrics.toml"

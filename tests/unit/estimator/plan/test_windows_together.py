@@ -44,6 +44,7 @@ def reported(metric: Metric, devices: int, windows: int) -> Sums:
     return windows_of([estimated] * 2 * windows, estimated.compared[0].statistic, metric).weighted(weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("devices", [DEVICES, 60], ids=["much noise", "little noise"])
 @pytest.mark.parametrize("fields", [BOOLEAN, BOOLEAN | {"permanent_epsilon": 4, "epsilon": 3}])
 def test_errors_over_windows_are_those_of_a_report_of_the_worst_tally(fields: dict[str, Any], devices: int) -> None:
@@ -56,6 +57,7 @@ def test_errors_over_windows_are_those_of_a_report_of_the_worst_tally(fields: di
     assert quarter == pytest.approx((z_of(1) + Z_OF_POWER) * sums.errors[0, 1], rel=1 / devices)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1, 4])
 @pytest.mark.parametrize("devices", [60, 344, 2000])
 @pytest.mark.parametrize("fields", [BOOLEAN, BOOLEAN | {"permanent_epsilon": 8}, CATEGORY, NUMBER, SET])
@@ -85,6 +87,7 @@ def test_one_report_fewer_than_needed_is_too_few(fields: dict[str, Any], error: 
     assert too_few is None or too_few.standard_error_worst > error
 
 
+@pytest.mark.slow
 def test_one_window_has_the_error_of_a_window_and_many_keep_that_of_the_choice_of_people() -> None:
     for windows in (1, 10_000):
         share, mean = planned(windows, yes=BOOLEAN, ms=NUMBER | {"statistic": "mean"})
@@ -98,6 +101,7 @@ def test_one_window_has_the_error_of_a_window_and_many_keep_that_of_the_choice_o
         assert share.together.standard_error_worst >= math.sqrt(0.25 / DEVICES)
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_registry_has_its_part_of_the_level() -> None:
     (alone,) = planned(None, yes=BOOLEAN)
     both = planned(None, yes=BOOLEAN, os=CATEGORY, words=TEXT)

@@ -262,6 +262,7 @@ def test_a_population_has_the_given_shares_and_is_uniform_where_none_are_given(
     assert only(uniform[2], "mean")["truth"] == pytest.approx(4.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
@@ -364,6 +365,7 @@ def test_a_distribution_without_reports_has_no_truth(registry: Path, answers: Pa
         assert _run("--registry", registry, "--csv", answers, "--format", form).exit_code == 0
 
 
+@pytest.mark.slow
 def test_real_answers_of_the_health_example_are_rehearsed() -> None:
     result = _run(
         "--registry", HEALTH / "metrics.toml", "--csv", HEALTH / "health.csv", "--seed", 1, "--format", "json"

@@ -129,6 +129,7 @@ IN_COLUMNS = "place.2,place.0,place.1\n0,0.5,-1\n0,1,0.1\n,1,1\n"
 AS_JSON = ("--seed", "3", "--format", "json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", [IN_CELLS, IN_COLUMNS])
 def test_vectors_are_read_from_cells_or_from_a_column_for_each_coordinate(tmp_path: Path, table: str) -> None:
     options = ("--csv", str(tmp_path / "table.csv"), "--repeat", "4000", *AS_JSON)
@@ -151,6 +152,7 @@ def test_shares_of_vectors_are_drawn_and_covered_in_windows_of_their_own(tmp_pat
     assert coverage["coordinate"]["population"] > 0.93 - 3 * (0.05 * 0.95 / 12) ** 0.5
 
 
+@pytest.mark.slow
 def test_tables_and_rows_have_coordinates_beside_their_truths(tmp_path: Path) -> None:
     options = ("--csv", str(tmp_path / "table.csv"), "--seed", "3", "--rounds", "1")
     text = run(tmp_path, *options, registry=VECTOR_TEXT, **{"table.csv": IN_COLUMNS}).stdout

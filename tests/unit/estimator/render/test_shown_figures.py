@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -138,6 +139,7 @@ def test_a_headline_is_rounded_outwards() -> None:
     assert rounded.interval == "500 to 1,200"
 
 
+@pytest.mark.slow
 @example(OUTSIDE, HEADLINE)
 @example(
     Estimate(0.5, 0.1, 0.30000000000000004, 0.30000000000000004, None), Estimate(1e3, 9.0, 999.999, 1000.001, None)

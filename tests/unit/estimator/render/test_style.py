@@ -54,6 +54,7 @@ def test_every_kind_fits_the_width(report: EstimateReport, style: Style) -> None
     assert max(lengths(as_table(report, style))) <= style.width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reports", [0, 1])
 def test_hardly_any_report_of_every_kind_makes_a_table(reports: int) -> None:
     read = decode(tallies(reports).splitlines(keepends=True))
@@ -62,6 +63,7 @@ def test_hardly_any_report_of_every_kind_makes_a_table(reports: int) -> None:
     assert "nan" not in text
 
 
+@pytest.mark.slow
 def test_a_distribution_has_no_mark_and_its_clusters_say_what_was_resampled(report: EstimateReport) -> None:
     read = list(decode([line for line in tallies().splitlines(keepends=True) if b'"steps"' in line]))
     text = as_table(make_report(REGISTRY, read, Selection(preliminary=True), Request(clusters=True)))

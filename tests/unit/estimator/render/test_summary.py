@@ -78,6 +78,7 @@ def test_hardly_any_report_of_every_kind_makes_a_summary(reports: int) -> None:
     assert "nan" not in text
 
 
+@pytest.mark.slow
 def test_a_model_of_one_report_is_said_to_be_learned_from_too_few() -> None:
     text = " ".join(as_summary(make_report(REGISTRY, decode(tallies(1).splitlines()), Selection(), Request())).split())
     assert text.count("There are too few reports to learn from; 1 report.") == 2

@@ -134,6 +134,7 @@ def test_alerts_are_judged_in_every_closed_window_of_their_metric_alone() -> Non
     ]
 
 
+@pytest.mark.slow
 def test_windows_without_reports_are_lines_without_estimates() -> None:
     alerts = [read_alert(REGISTRY, text) for text in ("steps.sum >= 0.5", "steps.mean > 0", "pages.p50 < 40")]
     empty = judged(alerts, report(0).metrics)

@@ -91,6 +91,7 @@ def test_nobody_knows_how_many_devices_answered_two_releases() -> None:
     assert "apps of several releases answered" in " ".join(as_summary(of_theme).split())
 
 
+@pytest.mark.slow
 def test_what_a_window_reveals_counts_former_metrics_too() -> None:
     """A device that is updated within a window answers both."""
     (composed,) = reported(BOTH, *OF_BOTH, request=Request(central_delta=1e-6)).composed

@@ -73,6 +73,7 @@ def test_a_range_that_floats_cannot_hold_is_named_and_other_metrics_are_answered
 FRACTIONS = st.fractions(-1000, 1000, max_denominator=997)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(least=FRACTIONS, width=st.fractions(Fraction(1, 997), 1000, max_denominator=997))
 def test_an_interval_of_a_mean_never_leaves_the_domain(least: Fraction, width: Fraction) -> None:

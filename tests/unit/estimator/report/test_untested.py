@@ -9,6 +9,7 @@ import re
 from functools import cache
 
 import numpy as np
+import pytest
 
 from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.cross import MeanByGroup
@@ -78,6 +79,7 @@ def test_every_form_says_that_a_groups_mean_rises_while_no_share_changes() -> No
     assert any(row.statistic == "found_change" and row.value == "mean of a: changed, new" for row in rows_of(report))
 
 
+@pytest.mark.slow
 def test_every_figure_of_every_kind_is_compared_or_named_as_untested() -> None:
     report = make_report(every_kind.REGISTRY, decode(every_kind.tallies().splitlines()), Selection(), Request())
     for estimated in report.metrics:
@@ -86,6 +88,7 @@ def test_every_figure_of_every_kind_is_compared_or_named_as_untested() -> None:
         assert all(untested_words([statistic]) for statistic in untested_figures(estimated))
 
 
+@pytest.mark.slow
 def test_a_metric_whose_windows_are_not_compared_is_not_said_to_have_one_window() -> None:
     page = as_html(make_report(every_kind.REGISTRY, decode(every_kind.tallies().splitlines())), every_kind.REGISTRY)
     embedding = page.partition('id="q-embedding"')[2].partition("</article>")[0]

@@ -49,6 +49,7 @@ def by_definition(features: list[float], label: float, norm: float) -> np.ndarra
     return np.array(parts) / math.sqrt(sum(weight**2 for weight in WEIGHTS))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     age=st.floats(-1e3, 1e3),

@@ -45,6 +45,7 @@ def in_steps(number: float) -> int:
     return round(Fraction(number) * GRID)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data(), st.integers(1, 3))
 def test_the_least_squared_distance_in_exact_fractions_decides_and_the_first_of_several(

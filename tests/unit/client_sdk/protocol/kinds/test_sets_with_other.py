@@ -37,6 +37,7 @@ def metric(**changes: str) -> Metric:
     return metric_of(SET | {"values": [*VALUES]} | changes, mechanism="k-ary-randomized-response")
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=300)
 @given(TEXTS)
 def test_different_texts_merge_before_the_most_items_apply_and_one_text_twice_is_refused(answer: list[str]) -> None:

@@ -34,6 +34,7 @@ def square(vector: Sequence[int]) -> int:
     return sum(value * value for value in vector)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.floats(-0.577, 0.577), min_size=3, max_size=3), st.sampled_from([0, -3, 5]))
 def test_a_vector_within_its_norm_is_rounded_to_the_grid_and_lifted_to_the_unit_sphere(
@@ -47,6 +48,7 @@ def test_a_vector_within_its_norm_is_rounded_to_the_grid_and_lifted_to_the_unit_
     assert encoded(np.array(scaled), Fraction(2) ** power) == encoded(tuple(scaled), Fraction(2) ** power) == vector
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(-MOST_COORDINATE * UNIT, MOST_COORDINATE * UNIT), min_size=1, max_size=5))
 def test_a_longer_vector_keeps_its_direction_and_is_no_longer_than_the_norm(coordinates: list[int]) -> None:

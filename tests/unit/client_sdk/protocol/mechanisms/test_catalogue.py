@@ -123,6 +123,7 @@ def extras(mechanism: str) -> tuple[Fraction | None, list[list[Fraction]] | None
     return DELTA if mechanism == "gaussian" else None, UTILITY if mechanism == "exponential" else None
 
 
+@pytest.mark.slow
 @for_each("kind", DOMAINS)
 @for_each("mechanism", NAMED)
 def test_a_named_mechanism_is_taken_as_named_or_refused_with_what_would_be_right(kind: str, mechanism: str) -> None:

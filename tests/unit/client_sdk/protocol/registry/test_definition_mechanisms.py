@@ -49,6 +49,7 @@ def test_the_ends_of_delta_are_sound() -> None:
         assert parsed(m=GAUSSIAN | {"delta": Toml(delta), "epsilon": 8})["m"].delta <= float(delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "said"),
     [

@@ -144,6 +144,7 @@ def test_a_single_metric_of_each_day_is_not_short_only_because_its_later_answers
     assert not any(refused(registry))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ceiling", "is_short"), [(2, True), (2.5, False)])
 def test_drawn_metrics_that_do_not_fit_together_are_short(ceiling: float, is_short: bool) -> None:  # noqa: FBT001 a case
     fields = {"dear": "epsilon = 1.5", "cheap": "epsilon = 0.5", "usual": ""}

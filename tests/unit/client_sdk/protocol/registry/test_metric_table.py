@@ -154,6 +154,7 @@ VALUES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(
     st.one_of(

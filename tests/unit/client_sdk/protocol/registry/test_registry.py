@@ -195,6 +195,7 @@ def test_an_empty_path_is_named_as_such() -> None:
         Registry.load("")
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(
     st.one_of(

@@ -85,6 +85,7 @@ def test_an_upload_comes_back_from_the_wire_and_has_the_same_bytes_every_time(up
     assert decoded.encode() == upload.encode() == body
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(verdicts)
 def test_a_verdict_comes_back_from_the_wire_and_accounts_for_every_report(verdict: Verdict) -> None:

@@ -17,6 +17,7 @@ NAMES = st.builds("a{}".format, st.text("abz019_", max_size=63))
 METRICS = st.tuples(NAMES, st.text("0123456789abcdef", min_size=12, max_size=12))
 
 
+@pytest.mark.slow
 @given(st.lists(METRICS, max_size=40))
 def test_a_list_that_a_collector_may_send_is_read_as_it_was_written(metrics: list[tuple[str, str]]) -> None:
     header = encode_stopped(metrics)
