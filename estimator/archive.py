@@ -319,7 +319,7 @@ def _is_before(earlier: Window, window: Window) -> bool:
 def _changes_until(window: Window, estimates: Estimates, registry: Registry) -> list[Changes]:
     """Return the changes between windows of the archive and a later one, which is not in it yet."""
     metrics = apart(registry).metrics
-    changes = changes_of(in_order(chain.from_iterable(estimates.values()), registry), metrics)
+    changes = changes_of(in_order(chain.from_iterable(estimates.values()), metrics), metrics)
     return [each for each in changes if each.last == window.text]
 
 

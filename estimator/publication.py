@@ -30,7 +30,7 @@ from estimator.output_files import remove_parts, replace_file
 from estimator.render.html.page import filled, page_of
 from estimator.render.html.standing import for_the_public, newest, standing_of, without_sums
 from estimator.report.publishing import LEAST_REPORTS, publishable, published, rounded_tallies
-from estimator.report.report import make_report, of_known_editions, over_windows
+from estimator.report.report import in_order, make_report, of_known_editions, over_windows
 from estimator.report.strata import apart
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Request
@@ -130,11 +130,9 @@ def _write(folder: Path, public: Registry, estimates: dict[str, list[MetricEstim
 
 def _report_on(name: str, estimates: list[MetricEstimate], shown: EstimateReport, public: Registry) -> EstimateReport:
     """Return the published report on a question."""
-    order = list(apart(public).metrics)
-    every = sorted(estimates, key=lambda each: (order.index(each.metric), each.span.starts_at))
     return replace(
         shown,
-        metrics=tuple(every),
+        metrics=tuple(in_order(estimates, apart(public).metrics)),
         changes=tuple(each for each in shown.changes if each.metric.partition("[")[0] == name),
         effects=tuple(each for each in shown.effects if each.metric == name),
         highlights=(),

@@ -164,7 +164,7 @@ def over_windows(estimates: Iterable[MetricEstimate], registry: Registry) -> Est
 
     """
     metrics = apart(registry).metrics
-    windows = corrected_differences(in_order(estimates, registry))
+    windows = corrected_differences(in_order(estimates, metrics))
     changes = changes_of(windows, metrics)
     return EstimateReport(
         confidence=CONFIDENCE,
@@ -177,9 +177,9 @@ def over_windows(estimates: Iterable[MetricEstimate], registry: Registry) -> Est
     )
 
 
-def in_order(estimates: Iterable[MetricEstimate], registry: Registry) -> list[MetricEstimate]:
-    """Return estimates in the order of the registry's questions, then of the windows."""
-    order = {name: position for position, name in enumerate(apart(registry).metrics)}
+def in_order(estimates: Iterable[MetricEstimate], metrics: Iterable[str]) -> list[MetricEstimate]:
+    """Return estimates in the order of some questions, then of the windows."""
+    order = {name: position for position, name in enumerate(metrics)}
     return sorted(estimates, key=lambda each: (order[each.metric], each.span.starts_at))
 
 
