@@ -39,7 +39,7 @@ from estimator.tallies import Bounds, read_file
 LEAST_DELTA = 1e-9
 """Below this delta, sums of floats are too inexact for the probability of a large loss."""
 
-NO_POPULATION: Final = "[app] names no population: not checked: whether each question will show anything"
+NO_POPULATION: Final = "[app] names no population, so whether each question will show anything was not checked"
 
 ERRORS = (1e-102, 1e100)
 """From a hundredth of the narrowest possible range of a number up to the widest."""

@@ -146,7 +146,7 @@ LASTS = (
     " device answers less, and is silent in the end\n"
 )
 
-UNCHECKED = "note: [app] names no population: not checked: whether each question will show anything\n"
+UNCHECKED = "note: [app] names no population, so whether each question will show anything was not checked\n"
 ACCEPTED = "note: above the limits: budget; accepted because: It exists in tests only.\n"
 
 
