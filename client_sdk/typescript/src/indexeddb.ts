@@ -33,7 +33,7 @@ export class IndexedDbStore implements Store {
       const store = transaction.objectStore(STORE);
       let result: T;
       transaction.oncomplete = () => resolve(result);
-      transaction.onabort = () => reject(transaction.error ?? new Error("aborted"));
+      transaction.onabort = () => reject(transaction.error);
       const reading = store.get(KEY) as IDBRequest<State | undefined>;
       reading.onsuccess = () => {
         try {

@@ -23,6 +23,9 @@ const APART_S = 900;
 
 const HOUR_S = 3600;
 
+/** The attempts after which an upload is given up once its windows have closed. With the back-off they take over a day. */
+const MOST_ATTEMPTS = 40;
+
 /**
  * How often a report that was refused for now is sent again, as the Python SDK does: alone, and at times of its own. An
  * answer would otherwise say when it comes, and two uploads would show the same device.
@@ -61,7 +64,7 @@ export function afterWindow(endDay: number, coins: Coins): number {
  * the same purposes, so that withdrawing one of them takes no other report along.
  */
 export function nextUpload(state: State, nowS: number, coins: Coins, hurried: boolean): Sent | undefined {
-  keep(state, ({ window }) => nowS < endS(window) + GRACE_S, "window_closed");
+  keep(state, isOpen(nowS), "window_closed");
   const due = state.queue.filter((report) => !(report.releaseS! > nowS)); // or whenever it may
   const fit = shuffled(due.filter((report) => !report.refused), coins);
   const together = fit.filter(({ consent }) => String(consent) === String(fit[0]!.consent));
@@ -80,6 +83,8 @@ export function nextUpload(state: State, nowS: number, coins: Coins, hurried: bo
 function endS(window: string): number {
   return parseWindow(window)!.endDay * DAY_S;
 }
+
+const isOpen = (nowS: number) => ({ window }: Waiting): boolean => nowS < endS(window) + GRACE_S;
 
 /** Whether something that is not due waits for another time than the end of its window. */
 export function isHeld({ sent, queue }: State): boolean {
@@ -127,7 +132,8 @@ export function conclude(
   }
   sent.pausedS = nowS + retryAfterS(reply);
   sent.releaseS = sent.pausedS + pick(coins, 1 + Math.min(HOUR_S, 2 ** sent.failures++));
-  state.sent.push(sent);
+  if (sent.failures < MOST_ATTEMPTS || sent.reports.some(isOpen(nowS))) state.sent.push(sent);
+  else drop(state, "unanswered", sent.reports.length);
   return ["waiting"];
 }
 
@@ -159,6 +165,6 @@ function attempt<T>(read: () => T): T | undefined {
 
 /** Return the seconds that a reply asks to wait, at most an hour; a date counts as nothing. */
 function retryAfterS(reply: Reply): number {
-  const text = reply?.headers.get("Retry-After");
-  return /^\d+$/.test(text!) ? Math.min(+text!, HOUR_S) : 0; // neither undefined nor null is digits
+  const digits = /^\d+$/.exec(reply?.headers.get("Retry-After") as string); // neither undefined nor null is digits
+  return Math.min(Number(digits), HOUR_S); // 0 of null
 }

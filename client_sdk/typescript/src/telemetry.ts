@@ -278,7 +278,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     clearTimeout(provided.timer);
     provided.timer = setTimeout(() => void this.#call(provided), inS * 1000);
     (provided.timer as Timer).unref?.();
-    if (!key || key === "no_consent" || key === "unavailable") return;
+    if (!String(key).includes(" ")) return; // it is no key of a report, but says why there is none
     const symbol = await this.#answered(metric, answer);
     await this.#transact((state) => {
       state.queue = state.queue.map((each) => (keyOf(each) === key && !each.refused ? { ...each, symbol } : each));

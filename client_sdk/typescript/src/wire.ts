@@ -53,9 +53,9 @@ export function decodeVerdict(body: string, reports: number): readonly Refused[]
   const { accepted, refused: raw } = fields(parse(body), ["accepted", "refused"], "body");
   if (!Array.isArray(raw)) throw new MalformedError(INVALID, "refused");
   const refused = raw.map((each) => refusal(each, reports));
-  const isRising = refused.every(({ index }, place) => place === 0 || index > refused[place - 1]!.index);
-  const isWhole = !/"accepted"\s*:\s*-?\d*[.eE]/.test(body); // 1.0 is no count, though a number here
-  if (!isWhole || !isRising || accepted !== reports - refused.length) throw new MalformedError(INVALID, "body");
+  const isRising = refused.every(({ index }, place) => !(index <= refused[place - 1]?.index!));
+  const isFraction = /"accepted"\s*:\s*-?\d*[.eE]/.test(body); // 1.0 is no count, though a number here
+  if (isFraction || !isRising || accepted !== reports - refused.length) throw new MalformedError(INVALID, "body");
   return refused;
 }
 
@@ -63,7 +63,7 @@ const INVALID = "invalid_verdict";
 
 function refusal(raw: unknown, reports: number): Refused {
   const { index, code } = fields(raw, ["index", "code"], "refused");
-  const isWithin = Number.isInteger(index) && (index as number) >= 0 && (index as number) < reports;
+  const isWithin = [...Array(reports).keys()].includes(index as number);
   if (!isWithin || !Object.keys(REFUSALS).includes(code as string)) throw new MalformedError(INVALID, "refused");
   return { index: index as number, code: code as string };
 }

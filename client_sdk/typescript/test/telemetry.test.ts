@@ -171,6 +171,30 @@ test("what was not answered leaves again apart from another upload, except in a 
   assert.equal(nextUpload(state, NOW_S + 60 + 900, coins, false)?.reports[0]!.metric, "a");
 });
 
+test("an unanswered upload is given up after 40 attempts once its windows have closed, and counted", () => {
+  for (const open of [false, true]) {
+    const [state, coins, report] = [fresh(0), seeded(3n), { edition: "0".repeat(12), symbol: 0 }];
+    enqueue(state, { ...report, metric: "a", window: "2026-11-18" });
+    enqueue(state, { ...report, metric: "b", window: open ? "2026-W47" : "2026-11-19" });
+    const { id } = nextUpload(state, Date.UTC(2026, 10, 20) / 1000, coins, true)!;
+    const closedS = Date.UTC(2026, 10, 23) / 1000; // three days after the end of the later day
+    for (let attempt = 1; attempt <= 60; attempt++) {
+      assert.equal(state.sent.length, open || attempt <= 40 ? 1 : 0);
+      conclude(state, id, undefined, attempt === 1 ? closedS - 1 : closedS, coins);
+    }
+    assert.deepEqual(state.dropped, open ? {} : { unanswered: 2 });
+    assert.deepEqual(state.history.map(({ outcome }) => outcome), ["unanswered", "unanswered"]);
+  }
+});
+
+test("an upload whose window is open is not given up, however often it was sent", () => {
+  const [state, coins] = [fresh(0), seeded(3n)];
+  enqueue(state, { metric: "a", edition: "0".repeat(12), window: "2026-11-19", symbol: 0 });
+  const { id } = nextUpload(state, NOW_S, coins, true)!;
+  for (let attempt = 1; attempt <= 60; attempt++) conclude(state, id, undefined, NOW_S, coins);
+  assert.equal(nextUpload(state, NOW_S + 7200, coins, false)?.id, id);
+});
+
 test("two tabs that flush at once deliver every report once", async () => {
   const device = new Device(registry(NAMES));
   const other = device.open();
@@ -764,7 +788,10 @@ test("nothing is called before the user agrees, and nothing that is returned is 
   assert.deepEqual(await other.telemetry.dropped(), { unknown: 1 });
 });
 
-test("a new browser storage is not asked in its first window", async () => {
-  const device = new Device(registry(["a"], {}, "web"));
-  await device.telemetry.provide("a", () => assert.fail());
+test("nothing is called while telemetry is suppressed, or in the first window of a new browser storage", async () => {
+  for (const device of [new Device(registry(["a"]), { consent: null }), new Device(registry(["a"], {}, "web"))]) {
+    let calls = 0;
+    await device.telemetry.provide("a", () => ++calls > 0);
+    assert.equal(calls, 0);
+  }
 });
