@@ -100,7 +100,7 @@ def unlike(name: str, printed: str, reviewed: str) -> list[tuple[str, str]]:
         (found["number"], expected["number"])
         for found, expected in pairs
         if found["field"] not in _ANYWHERE
-        and not _is_close(found["number"], expected["number"], fitted=name in _OF_FITS or found["field"] in _FITTED)
+        and not _is_close(found["number"], expected["number"], _tolerances(name, found["field"]))
     ]
 
 
@@ -112,13 +112,24 @@ def _without_flats(table: str) -> str:
     return "\n".join(",".join(cell for place, cell in enumerate(row) if place not in flats) for row in rows)
 
 
-def _is_close(number: str, other: str, *, fitted: bool) -> bool:
+def _tolerances(name: str, field: str | None) -> tuple[float, float]:
+    """Return by how much a number may differ, relative to it and at all.
+
+    The limit of a fitted quantile is the edge of a cell, or the next one: 40 apart near 800.
+    """
+    if name == "rehearsal.txt":
+        return 0.1, 0.11
+    if name in _OF_FITS or field in _FITTED:
+        return (0.1 if name == "rehearsal.json" else 1e-2), 1e-3
+    return 1e-6, 1e-9
+
+
+def _is_close(number: str, other: str, tolerances: tuple[float, float]) -> bool:
     if number == other:
         return True
-    if fitted and number.endswith(".0") and other.endswith(".0"):
+    if tolerances[0] > 1e-6 and number.endswith(".0") and other.endswith(".0"):
         return abs(float(number) - float(other)) <= 1  # the limit of a quantile is a whole number, or the next one
-    rel_tol, abs_tol = (1e-2, 1e-3) if fitted else (1e-6, 1e-9)
-    return math.isclose(float(number), float(other), rel_tol=rel_tol, abs_tol=abs_tol)
+    return math.isclose(float(number), float(other), rel_tol=tolerances[0], abs_tol=tolerances[1])
 
 
 def outputs(names: list[str], into: Path) -> dict[str, str]:
