@@ -10,8 +10,8 @@ telemetry = Telemetry(registry, collector=collector, data_dir=app_data_dir, cons
 telemetry.record("dark_mode", True)
 ```
 
-The public names are those of ``__all__``. Each is imported when it is first used, so that importing
-this package alone costs next to nothing.
+``__all__`` lists the public names. Each is imported on first use, so that importing the package
+itself takes almost no time.
 """
 
 from importlib import import_module
@@ -65,7 +65,7 @@ _HOMES = {
     "Telemetry": "telemetry",
     "UnknownMetricError": "protocol.errors",
 }
-"""The module of each public name."""
+"""The module that defines each public name, relative to this package."""
 
 
 def __getattr__(name: str) -> object:
@@ -78,5 +78,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return the names that the package has or can import."""
+    """Return the names in the package, including public names that are not imported yet."""
     return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""``hearsay-client``: shows users what left their device, opts out, and looks after registries."""
+"""``hearsay-client``: shows users what left their device, opts out, and works with registries."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> ExitStatus:
     trial = path.parent / FOLDER
     try:
         if not ledger_file.exists(path) and ledger_file.exists(trial / path.name):
-            return _fail(f"there is no ledger at {path}, only a trial's: use --data-dir {shlex.quote(str(trial))}")
+            return _fail(f"there is no ledger at {path}, only one of a trial: use --data-dir {shlex.quote(str(trial))}")
         return _print(arguments.command(path, arguments))
     except KeyboardInterrupt:  # the reader has pressed Ctrl+C
         return ExitStatus.DONE
@@ -66,13 +66,13 @@ def main(argv: Sequence[str] | None = None) -> ExitStatus:
 
 
 def _end(outcome: Outcome) -> ExitStatus:
-    """Print the outcome of a command about a registry."""
+    """Print the outcome of a registry command; return the exit status."""
     sys.stderr.writelines(f"{problem}\n" for problem in outcome.problems)
     return _print(outcome.text.splitlines()) or (ExitStatus.FAILED if outcome.problems else ExitStatus.DONE)
 
 
 def _print(lines: Iterable[str]) -> ExitStatus:
-    """Print each line as soon as it is known."""
+    """Print each line as soon as it is available; return the exit status."""
     if sys.stdout is None:
         return _fail("standard output is closed; redirect it to a file or a program")
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -99,10 +99,10 @@ def _fail(sentence: str) -> ExitStatus:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports usage errors as the other programs do, which use click."""
+    """Reports usage errors in the format of click, which the project's other commands use."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage, where to find help, and the mistake with the most similar word."""
+        """Print the usage, where to find help, the mistake, and the most similar valid word."""
         message += "".join(f". Did you mean {each!r}?" for each in _near(message, self))
         usage = self.format_usage().partition(": ")[2]
         self.exit(ExitStatus.USAGE, f"Usage: {usage}Try '{self.prog} --help' for help.\n\nError: {message}\n")
@@ -120,7 +120,7 @@ def _near(message: str, parser: argparse.ArgumentParser) -> list[str]:
 
 
 class _Version(argparse.Action):
-    """Looks up the version only on request: an SDK that was copied into an app has none."""
+    """Looks up the version only on request: an SDK copied into an app has no version metadata."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version  # noqa: PLC0415 as the class says

@@ -1,7 +1,7 @@
 """Asks the user once, stores the choice, and applies the rules that override it.
 
 `decide` is a pure function over one table of rules. Only this module's functions read the
-environment and the stored choice: an explicit ``consent=`` of a `client_sdk.Telemetry` does not.
+environment and the stored choice: a `client_sdk.Telemetry` with an explicit ``consent=`` does not.
 
 ```python
 url = "https://telemetry.example.com"
@@ -56,10 +56,10 @@ CI_VARIABLES: Final = (
     "TF_BUILD",
     "TRAVIS",
 )
-"""The variables by which continuous integration services are known."""
+"""The environment variables that identify continuous integration services."""
 
 Prompt = Callable[[tuple[str, ...], tuple[str, ...]], bool | AbstractSet[str] | None]
-"""Asks about questions, by name, with the lines to show."""
+"""A function that asks the user. It gets the names of the questions and the lines to show."""
 
 
 class Choice(NamedTuple):
@@ -69,9 +69,9 @@ class Choice(NamedTuple):
         consent: True, False or a set of purposes.
         day: the day, such as 2026-12-01.
         host: the collector's host.
-        ceilings: the app's ceilings, in billionths of epsilon; of delta, in units of 10**-18.
-        agreed: the questions that the choice covers, by name: the meaning and cost of each then.
-        declined: the refused questions, in the same form; all others stay in use.
+        ceilings: the app's ceilings by name, in billionths of epsilon or units of 10**-18 of delta.
+        agreed: the terms of each question that the user agreed to, by name, as they were then.
+        declined: the terms of each question that the user refused, in the same form.
 
     """
 
@@ -84,12 +84,12 @@ class Choice(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The terms of a question that a user agrees to; a lower cost is covered, too.
+    """The terms of a question that a user agrees to. The agreement also covers lower costs.
 
     Attributes:
-        meaning: a digest of what is asked, why, how often, and under which purposes.
+        meaning: a digest of the question, its reason, its window and its purposes.
         nanos: the epsilon of a report in billionths.
-        attos: its delta in units of 10**-18.
+        attos: the delta of a report in units of 10**-18.
 
     """
 
@@ -98,15 +98,15 @@ class Terms(NamedTuple):
     attos: int
 
     def covers(self, now: Terms) -> bool:
-        """Whether an agreement to these terms also covers the present ones."""
+        """Whether an agreement to these terms also covers the current terms, ``now``."""
         return self.meaning == now.meaning and now.nanos <= self.nanos and now.attos <= self.attos
 
 
 def terms(metric: Metric) -> Terms:
-    """Return what a user agrees to with a question.
+    """Return the terms that a user accepts by agreeing to a question.
 
-    The terms do not include how it is randomized, beyond the cost, nor its owner, expiry and unit,
-    nor the sentences of a language.
+    The terms include the cost of a report, but not the mechanism. They also leave out the
+    question's owner, expiry and unit, and its translations.
     """
     meaning = {
         "kind": metric.kind.name,
@@ -138,7 +138,7 @@ def decide(
 
     Args:
         environment: the variables of the environment.
-        files: those of `machine_files` that exist.
+        files: the files of `machine_files` that exist.
         stored: the decision of the stored choice, as `standing` returns it.
         variable: the app's own variable; None if it has none.
 
@@ -169,11 +169,11 @@ def machine_files(platform: str = sys.platform, environment: Mapping[str, str] =
 
 
 def standing(choice: Choice | None, registry: Registry, host: str) -> Decision:
-    """Return the decision of a stored choice about the app's present questions.
+    """Return the decision that a stored choice implies for the app's current questions.
 
-    After a yes, a question that is new, or means or costs more than the user was told, is withheld
-    until the user has been asked. If a ceiling was raised or the collector moved to another host,
-    every question is withheld, and nothing is deleted. A no stays.
+    After a yes, a question is withheld until the user has been asked about it, if it is new, if its
+    meaning has changed, or if its cost has risen. If a ceiling was raised or the collector moved to
+    another host, every question is withheld, and nothing is deleted. A no remains a no.
     """
     everything = tuple(registry.metrics)
     if choice is None:
@@ -193,7 +193,7 @@ def _is_among(known: Mapping[str, Terms], name: str, now: Terms) -> bool:
 
 
 def ceilings_of(registry: Registry) -> dict[str, int]:
-    """Return the app's ceilings by name; the first name states its period."""
+    """Return the app's ceilings by name. The name of the ceiling per window contains the window."""
     budget = registry.budget
     return {
         f"per_{budget.window}" if ceiling == "per_window" else str(ceiling): most
@@ -213,17 +213,17 @@ def current(
     data_dir: str | Path | None,
     variable: str | None = None,
 ) -> Decision:
-    """Return the present decision, without asking.
+    """Return the current decision, without asking the user.
 
     Args:
-        registry: the app's questions, or the path of their file.
+        registry: the app's registry, or the path of its file.
         collector: the collector's URL.
-        data_dir: the app's folder, as a `client_sdk.Telemetry` gets it; None stores no choice.
-        variable: the app's own variable, such as ``NOTES_TELEMETRY``: 1 agrees to everything for a
-            run, and any other value suppresses the run.
+        data_dir: the app's folder, as for `client_sdk.Telemetry`. With None, no choice is stored.
+        variable: the app's own environment variable, such as ``NOTES_TELEMETRY``. The value 1
+            agrees to everything for this run, and any other value suppresses telemetry.
 
     Raises:
-        RegistryError: if ``registry`` is the path of a file with mistakes, or of no file.
+        RegistryError: if ``registry`` is a path, and the file is missing or contains mistakes.
         ValueError, TypeError: if ``data_dir`` is not the path of a folder.
 
     """
@@ -247,17 +247,17 @@ def choose(
     data_dir: str | Path,
     about: Collection[str] | None = None,
 ) -> None:
-    """Store what the user chose, for all questions or, if they have agreed before, some of them.
+    """Store the user's choice about all questions or, after an earlier choice, about some of them.
 
-    The choice applies from the next start on; set ``telemetry.consent``, too, to apply it now.
+    The choice takes effect at the next start. To apply it now, also set ``telemetry.consent``.
 
     Args:
         registry: as `current` takes it.
         consent: True, False or a set of purposes.
         collector: as `current` takes it.
         data_dir: as `current` takes it.
-        about: the questions that the user was asked about, by name; None for all. If it names some,
-            the others stay as they were chosen.
+        about: the names of the questions that the user was asked about; None for all. For all other
+            questions, the earlier choice remains.
 
     Raises:
         OSError: if the choice cannot be stored.
@@ -344,20 +344,20 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
     language: str = ENGLISH,
     prompt: Prompt | None = None,
 ) -> Decision:
-    """Return the decision, after asking the user about everything that is still undecided.
+    """Ask the user about all undecided questions, store the choice, and return the decision.
 
-    The user is asked once, on a terminal, and never without one. Yes and no are typed as words or
-    as their first letters, and there is no default. The choice is stored.
+    The user is asked once, and only on a terminal, unless there is a ``prompt``. They type yes or
+    no, or the first letter of either word; there is no default.
 
     Args:
         registry: as `current` takes it.
         collector: as `current` takes it.
         data_dir: as `current` takes it.
         variable: as `current` takes it.
-        language: the sentences' language: one that ships, or that the registry has sentences in.
-        prompt: asks in the app's own way, such as in a window. It gets the names of the questions
-            and the lines to show, and returns the consent; None if the user did not choose, and is
-            asked again at the next start.
+        language: the sentences' language, for which the SDK or the registry has sentences.
+        prompt: a function that asks in the app's own way, for example in a dialog. It gets the
+            names of the questions and the lines to show, and returns the consent. If it returns
+            None, the user did not choose, and is asked again at the next start.
 
     Raises:
         LanguageError: if there are no sentences in the language.
@@ -386,9 +386,9 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
 
 
 def words(registry: Registry, decision: Decision, collector: str, say: Sentences) -> Iterator[str]:
-    """Yield the lines of a request: what is asked and why, where it goes, how much a report says.
+    """Yield the lines that ask for consent: questions and reasons, collector, and privacy loss.
 
-    It also says why a user who has already agreed is asked again.
+    If the user has already agreed before, the first line says why they are asked again.
     """
     from client_sdk.protocol.statement import evidence  # noqa: PLC0415 1 ms, for those who are asked
 
@@ -405,7 +405,7 @@ def words(registry: Registry, decision: Decision, collector: str, say: Sentences
 
 
 def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[str]:
-    """Yield the decision in words: the rule that applies, and which questions are withheld."""
+    """Yield lines that describe a decision: the rule that applies, and the withheld questions."""
     consent, rule, by, withheld, _ = decision
     keys = {
         Rule.DO_NOT_TRACK: "suppressed",
@@ -428,7 +428,7 @@ def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[s
 def _on_terminal(
     registry: Registry, say: Sentences, language: str, _: tuple[str, ...], lines: tuple[str, ...]
 ) -> bool | None:
-    """Ask on the terminal until the user says yes or no; None if they end the input."""
+    """Ask on the terminal until the user types yes or no; return None at the end of the input."""
     text = "\n".join([*lines, f"{say('consent.more')}: {say('consent.reveals')}"])
     sys.stderr.write(f"{text}\n")
     words = {answer: say(f"consent.{answer}") for answer in ("yes", "no", "more")}
@@ -453,9 +453,9 @@ def _on_terminal(
 
 
 def typed_answer(line: str, words: Mapping[str, str]) -> str | None:
-    """Return the answer that a user typed, as its word or as the first letter of only that word.
+    """Return the answer that a user typed as a whole word, or as a first letter if it is unique.
 
-    None if it is neither, so that no answer is easier to give than another.
+    Return None for any other input, so that no answer is easier to give than another.
 
     >>> typed_answer("N", {"yes": "yes", "no": "no"})
     'no'
@@ -466,7 +466,7 @@ def typed_answer(line: str, words: Mapping[str, str]) -> str | None:
 
 
 def _is_terminal(answers: TextIO | None, metrics: TextIO | None) -> bool:
-    """Whether a person reads and answers. A program in a terminal's background would be stopped."""
+    """Whether a person can answer on a terminal. Reading would stop a program in the background."""
     try:
         if not all(stream is not None and stream.isatty() for stream in (answers, metrics)):
             return False

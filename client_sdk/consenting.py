@@ -1,7 +1,7 @@
-"""The user's consent, from the start of the program, and the effects of changing it.
+"""The user's consent at the start of the program, and the effects of changing it.
 
-It sets the consent that `client_sdk.telemetry` and `client_sdk.recorder` check before they take an
-answer. It sees no answer and no report.
+This module sets the consent that `client_sdk.telemetry` and `client_sdk.recorder` check before they
+take an answer. It sees no answer and no report.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     import sqlite3
 
 FORGET_DEADLINE_S = 30.0
-"""How long wiping may take: it rewrites the file, and the user expects it to succeed."""
+"""How long wiping may take. It rewrites the ledger's file, and the user expects it to succeed."""
 
 
 READY_DEADLINE_S = 1.0
-"""How long making a `Telemetry` waits for the secret, if questions need it, so that their first
-answer does not have to. Opening a ledger takes 30 ms on an idle machine."""
+"""How long the construction of a `Telemetry` waits for the secret if any question needs it, so that
+the first answer does not have to wait. Opening a ledger takes 30 ms on an idle machine."""
 
 
 class Consenting(Disclosure):
@@ -45,27 +45,29 @@ class Consenting(Disclosure):
     def consent(self) -> Consent:
         """The user's consent: True, False, or a set of purposes; always false after `forget`.
 
-        Set it, also to a `client_sdk.consent.Decision`, when the user decides otherwise. Setting it
-        to False, or to an empty set, is the same as `forget`. Everything that waits for a purpose
-        that is not in a new set is dropped, as `forget` does for all. An added purpose is recorded
-        at once, and its drawn or filled-in questions from the next window on. A suppressed run has
-        ``SUPPRESSED``, which is false.
+        Set it when the user changes their mind; it can also be set to a
+        `client_sdk.consent.Decision`. Setting it to False, or to an empty set, is the same as
+        calling `forget`. A new set drops the waiting reports and counts of all questions that it
+        does not cover. The questions of an added purpose are recorded immediately, except those
+        that are sampled, paced or filled in, which start with the next window. In a suppressed run,
+        the value is ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent
         True
 
         Raises:
-            LedgerError: when it is set, as `forget` does; the new consent applies all the same.
-            TypeError: when it is set to a value that is neither a bool nor a set of texts.
-            ValueError: on agreeing again after `forget`, or on suppressing a run that has begun:
-                make a new `Telemetry`.
+            LedgerError: on setting, for the reasons given at `forget`. The new consent applies
+                nevertheless.
+            TypeError: on setting a value that is neither a bool nor a set of texts.
+            ValueError: on agreeing again after `forget`, or on suppressing a run that has begun;
+                create a new `Telemetry` instead.
 
         """
         return self._schedule.agreement.consent
 
     @consent.setter
     def consent(self, consent: Consent | AbstractSet[str] | Decision) -> None:
-        """The user's consent: True, False, or a set of purposes; false for good after `forget`."""
+        """The user's consent: True, False, or a set of purposes; always false after `forget`."""
         agreed, before = consent_of(consent), self.consent
         if agreed is False:
             self.forget()
@@ -75,7 +77,7 @@ class Consenting(Disclosure):
             raise ValueError(f"{why}; create a new Telemetry")
         self._schedule.agreement.take(consent)
         ledger_thread = self._processes.current.ledger_thread
-        if not before and self._path is not None:  # without consent it was opened without making a secret
+        if not before and self._path is not None:  # without consent, no secret was created
             ledger_thread.reopen()
         ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
         if self._withdraws(agreed) and (self._path is None or ledger_file.exists(self._path)):
@@ -90,8 +92,8 @@ class Consenting(Disclosure):
     def forget(self) -> None:
         """Opt out: wipe queue, history, counts and secret; spent budget stays spent.
 
-        For windows that are over, the file then contains only their total cost, without questions
-        and days. From now on this object has no consent, even if an error is raised.
+        Of past windows, the file then keeps only the total cost, without questions and days. From
+        now on this object has no consent, even if this method raises an error.
 
         >>> telemetry.forget()
         >>> telemetry.consent
@@ -112,14 +114,14 @@ class Consenting(Disclosure):
         if self._path is None:
             self._insist(erase.wipe)
             return
-        process.ledger_thread.reopen(FORGET_DEADLINE_S)  # it may be about to make the file
+        process.ledger_thread.reopen(FORGET_DEADLINE_S)  # the thread may be about to create the file
         if ledger_file.exists(self._path):
             self._insist(erase.wipe)
             self._insist(erase.scrub, begin=BARE)
         erase.remove_leftovers(self._path)
 
     def _start(self, agreed: Consent) -> None:
-        """Carry out what the user agrees to when a program starts."""
+        """Apply the consent with which a program starts."""
         if agreed is SUPPRESSED:
             if self._path is not None:
                 from client_sdk.sending import helper  # noqa: PLC0415 3 ms
@@ -133,10 +135,10 @@ class Consenting(Disclosure):
             self._begin()
 
     def _agree_at_start(self, path: Path, agreed: Consent) -> None:
-        """Store the user's consent in the ledger, before any of its consequences.
+        """Store the user's consent in the ledger before anything that depends on it.
 
-        Withdrawn data is deleted when this returns, unless another process or the disk is slow;
-        then it is deleted before anything else is written.
+        Withdrawn data is deleted when this returns, unless another process or the disk is slow.
+        In that case, the data is deleted before anything else is written.
         """
         is_there, ledger_thread = ledger_file.exists(path), self._processes.current.ledger_thread
         if agreed or is_there:
@@ -146,11 +148,11 @@ class Consenting(Disclosure):
             ledger_thread.prepare(erase.empty_log, begin=BARE)
 
     def _withdraws(self, agreed: Consent) -> bool:
-        """Whether a consent may withdraw anything that the ledger stores."""
+        """Whether a consent may require the deletion of data in the ledger."""
         return agreed is not True or bool(self._schedule.agreement.declined)
 
     def _begin(self) -> None:
-        """Do what is due, and send what waits, now that the user agrees to something."""
+        """Do the work that is due and send waiting reports, once the user agrees to something."""
         if self._path is not None or self._schedule.dues.looks_ahead:
             with contextlib.suppress(LedgerError):  # `problem` reports it
                 self._prepare()
@@ -160,7 +162,7 @@ class Consenting(Disclosure):
             self._processes.current.uploader.expect()
 
     def _prepare(self) -> None:
-        """Open the ledger soon and do what is first and due, so that a brief program can report."""
+        """Open the ledger early and do the work that is due, so that short programs can report."""
         ledger_thread = self._processes.current.ledger_thread
         ledger_thread.prepare(begin=WRITE)
         if self._schedule.dues.looks_ahead:
@@ -171,7 +173,7 @@ class Consenting(Disclosure):
             ledger_thread.prepare(self._schedule.learn_secret)
 
     def _insist(self, work: Callable[[sqlite3.Connection], None], **options: str) -> None:
-        """Do work on the ledger for the user, as soon as no other process holds it."""
+        """Do work on the ledger for the user; retry while another process uses the ledger."""
         until_s = time.monotonic() + FORGET_DEADLINE_S
         while True:
             try:
@@ -183,4 +185,4 @@ class Consenting(Disclosure):
 
 
 def _nothing(_: object) -> None:
-    """Do nothing in a transaction, which first runs the work that precedes every other."""
+    """Do nothing. A transaction with this job runs only the work that was given to `do_first`."""

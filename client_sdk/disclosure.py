@@ -1,6 +1,6 @@
 """A device's controls for its user: send now, close, and show reports, spending and problems.
 
-This code sees no answer, and no report before it leaves.
+This module sees no answers, and sees reports only after they have left.
 """
 
 from __future__ import annotations
@@ -48,27 +48,28 @@ class Disclosure:
     def flush(self, timeout_s: float = 5.0) -> Flushed:
         """Send waiting reports now instead of in the background; the result says what failed.
 
-        New reports are sent in separate uploads. If there are none, the back-off of one unanswered
-        upload is cut short; only one, because several at once would reveal that they come from one
-        device. A pause that the collector asked for still applies, and a temporarily refused report
-        keeps its own schedule.
+        New reports are sent in separate uploads. If there are no new reports, one unanswered upload
+        is sent again before its back-off ends. Only one is sent, because several together would
+        reveal that they come from the same device. A pause that the collector asked for still
+        applies, and a temporarily refused report keeps its own schedule.
 
         >>> telemetry.flush().outcome
         <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
 
         Returns:
-            As soon as nothing more can be sent at once, or ``timeout_s`` seconds are over: the
-            outcome, and the time of the next attempt. The result is true only if nothing is left to
-            deliver, except reports that wait for their window to end.
+            The outcome and the time of the next attempt, as soon as nothing more can be sent now,
+            or after ``timeout_s`` seconds. The result is true only if no report is left to send,
+            except reports that wait for their window to end.
 
         Raises:
-            TypeError: if strict, and ``timeout_s`` is not a number. Otherwise it counts as 0.
+            TypeError: if ``strict``, and ``timeout_s`` is not a number. Unless ``strict``, such a
+                value counts as 0.
 
         """
         if self._strict and not isinstance(timeout_s, SupportsFloat):
             raise TypeError("timeout_s must be a number of seconds")
         try:
-            # NaN is not above 0
+            # NaN is not above 0 either
             timeout_s = float(min(timeout_s, threading.TIMEOUT_MAX)) if timeout_s > 0 else 0.0
         except Exception:  # noqa: BLE001 what is not a number may raise anything
             timeout_s = 0.0
@@ -86,7 +87,7 @@ class Disclosure:
 
     @property
     def problem(self) -> str | None:
-        """The problem at the latest use or upload, and what to do about it; None if all went well.
+        """The latest problem with the clock, the ledger or an upload, and what to do; else None.
 
         >>> telemetry.problem is None
         True
@@ -97,8 +98,8 @@ class Disclosure:
     def close(self) -> None:
         """End the background work; waiting reports stay in the file for the next run.
 
-        A request in progress gets 0.3 s to end; nothing waits for a jitter. The same applies to a
-        program that ends without closing.
+        A request in progress gets 0.3 s to finish; this method does not wait for later uploads. A
+        program that ends without calling `close` behaves in the same way.
 
         >>> telemetry.close()
         >>> telemetry.record("dark_mode", True)
@@ -118,16 +119,16 @@ class Disclosure:
     def history(self, language: str = ENGLISH) -> list[HistoryEntry]:
         """Return every report that has left this device, for the user to read.
 
-        Each prints as a line, such as ``2026-07-01 dark_mode: true (accepted)``.
+        Each entry prints as a line, such as ``2026-07-01 dark_mode: true (accepted)``.
 
         >>> telemetry.history()
         []
 
         Args:
-            language: the labels' language: one that ships, or that the registry has sentences in.
+            language: the labels' language, for which the SDK or the registry has sentences.
 
         Raises:
-            LedgerError: if the ledger cannot be read, or this is closed.
+            LedgerError: if the ledger cannot be read, or this object is closed.
             LanguageError: if there are no sentences in the language.
 
         """
@@ -143,13 +144,13 @@ class Disclosure:
     def statement(self, language: str = ENGLISH) -> str:
         """Return a page for users in Markdown: what is asked, why, and the most it can reveal.
 
-        It is the page of ``hearsay-estimator plan --statement``.
+        ``hearsay-estimator plan --statement`` prints the same page.
 
         >>> telemetry.statement().splitlines()[0]
         '# What acme asks, and what it can learn'
 
         Args:
-            language: a language that ships, or that the registry has sentences in.
+            language: a language for which the SDK or the registry has sentences.
 
         Raises:
             LanguageError: if there are no sentences in the language.
@@ -160,13 +161,13 @@ class Disclosure:
         return statement(self._registry, language)
 
     def budget(self) -> BudgetStatus:
-        """Return the privacy loss spent and left, in the present window and in the device's life.
+        """Return the privacy loss spent and left, in the current window and over the lifetime.
 
         >>> telemetry.budget().lifetime_spent
         0.0
 
         Raises:
-            LedgerError: if the ledger cannot be read, or this is closed.
+            LedgerError: if the ledger cannot be read, or this object is closed.
 
         """
         budget = self._registry.budget
@@ -184,24 +185,24 @@ class Disclosure:
     def dropped(self) -> dict[str, int]:
         """Return how many answers and reports were dropped, by reason.
 
-        Every answer that `record` took with consent is in `history`, waits, repeats one of its
-        window (``ALREADY_RECORDED``), or is counted here. An answer is counted under its result:
-        ``out_of_budget``, ``not_asked``, ``stopped``, ``expired``, ``busy`` or ``unavailable``; a
-        process that is killed loses those counts of its last minute. ``unknown`` counts the calls
-        for a question that the registry does not define, and ``invalid`` the answers outside their
-        domain, whose reports contain a random answer: both since this process began, because data
-        on the device must not reveal a mistake. The reasons for reports are ``queue_full``;
-        ``no_longer_asked`` (a new registry arrived before the report was sent); ``stopped`` (the
-        collector has stopped the question for all devices); ``too_late`` (refused for now, until
-        its window closed); ``unanswered`` (sent repeatedly, even after its window closed);
-        ``rejected`` (with its whole upload); and the codes of refusals that were final or came too
-        often.
+        Every answer that `record` took with consent is in `history`, still waits, repeats an answer
+        of the same window (``ALREADY_RECORDED``), or is counted here. An answer is counted under
+        its result: ``out_of_budget``, ``not_asked``, ``stopped``, ``expired``, ``busy`` or
+        ``unavailable``. If a process is killed, its counts of the last minute are lost.
+        ``unknown`` counts calls for questions that the registry does not define. ``invalid`` counts
+        answers outside their domain, whose reports contain a random answer. Both count only since
+        this process began, because data on the device must not reveal a mistake. The reasons for
+        reports are ``queue_full``; ``no_longer_asked`` (a new registry arrived before the report
+        was sent); ``stopped`` (the collector has stopped the question for all devices);
+        ``too_late`` (refused temporarily until its window closed); ``unanswered`` (sent repeatedly,
+        even after its window closed); ``rejected`` (with its whole upload); and the codes of
+        refusals that were final or were repeated too often.
 
         >>> telemetry.dropped()
         {}
 
         Raises:
-            LedgerError: if the ledger cannot be read, or this is closed.
+            LedgerError: if the ledger cannot be read, or this object is closed.
 
         """
         process = self._processes.current
@@ -209,7 +210,7 @@ class Disclosure:
         return dict(sorted((Counter(lost) + process.mistakes.counts).items()))
 
     def _ask(self, work: Callable[[sqlite3.Connection], T], empty: T, timeout_s: float = READ_DEADLINE_S) -> T:
-        """Read the ledger; return ``empty`` if there is no ledger and none may be made."""
+        """Read the ledger; return ``empty`` if there is no ledger and none may be created."""
         if not self._schedule.agreement.consent and self._path is not None and not ledger_file.exists(self._path):
             return empty
         return self._run(work, timeout_s, begin=READ)

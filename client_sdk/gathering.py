@@ -1,6 +1,6 @@
 """Counts, days of use and states: answers that the SDK adds up or asks the app for.
 
-No other answer passes through here.
+Other answers do not pass through this module.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Gathering(Disclosure):
-    """The part of a `client_sdk.Telemetry` for answers that build up over time, or on demand."""
+    """The part of a `client_sdk.Telemetry` for answers that add up or that the app provides."""
 
     _coins: Coins
     _recorder: Recorder
@@ -43,26 +43,27 @@ class Gathering(Disclosure):
         ) -> UnknownMetricError | OutsideDomainError | None: ...
 
     def count(self, metric: str, by: int = 1) -> Recorded:
-        """Add to the count of this window; when it has ended, the sum is reported as by `record`.
+        """Add to the current window's count. When the window has ended, the sum is reported.
 
-        The count lives in memory and is lost with the process, unless the registry says
-        ``persist``. Then it is stored in the ledger's file until it is reported, and several
-        processes add up to one sum.
+        The count is kept in memory and lost when the process ends, unless the registry sets
+        ``persist``. A persistent count is stored in the ledger's file until it is reported, and
+        several processes add to the same sum.
 
         >>> telemetry.count("taps", 3)
         <Recorded.COUNTED: 'counted'>
 
         Args:
             metric: the name of a metric of kind ``count``.
-            by: how many to add, at least 0; the sum is capped at the metric's ``max``. A value that
-                is not a whole number is replaced by a random one, as in `record`.
+            by: the number to add, at least 0; the sum is capped at the metric's ``max``. A value
+                that is not a whole number is replaced by a random one, as in `record`.
 
         Returns:
-            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` the outcome is unknown.
+            ``COUNTED``, or the reason why nothing was counted, within 100 ms. After ``BUSY``, the
+            number may or may not have been added.
 
         Raises:
-            UnknownMetricError: if this is strict, and the registry defines no such metric.
-            OutsideDomainError: if this is strict, and the metric is not a count, or ``by`` is not a
+            UnknownMetricError: if ``strict``, and the registry defines no such metric.
+            OutsideDomainError: if ``strict``, and the metric is not a count, or ``by`` is not a
                 whole number.
 
         """
@@ -81,7 +82,7 @@ class Gathering(Disclosure):
     def active(self, metric: str) -> Recorded:
         """Remember today (UTC) as a day of use; the number of days is reported after the window.
 
-        The days are stored in the ledger's file for as long as a report may count them. Further
+        Each day of use is stored in the ledger's file until no future report can count it. Further
         calls on the same day change nothing.
 
         >>> telemetry.active("days_of_use")
@@ -91,11 +92,12 @@ class Gathering(Disclosure):
             metric: the name of a metric of kind ``activity``.
 
         Returns:
-            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` the outcome is unknown.
+            ``COUNTED``, or the reason why the day was not stored, within 100 ms. After ``BUSY``,
+            the day may or may not have been stored.
 
         Raises:
-            UnknownMetricError: if this is strict, and the registry defines no such metric.
-            OutsideDomainError: if this is strict, and the metric is not an activity.
+            UnknownMetricError: if ``strict``, and the registry defines no such metric.
+            OutsideDomainError: if ``strict``, and the metric is not an activity.
 
         """
         if self._strict and (mistake := self._mistake(metric, 1, "active")):
@@ -110,31 +112,31 @@ class Gathering(Disclosure):
         return self._recorder.in_time(definition, work)
 
     def provide(self, metric: str, function: Callable[[], object]) -> None:
-        """Call a function for the answer to a question, once in each window in which it is due.
+        """Call a function for the answer to a question, once in each window that needs an answer.
 
-        The calendar fixes when: at once if the window lacks its report, and within six hours after
-        a later window has begun. If there are several processes, one of them calls. The function
-        runs in a separate thread. Its return value is recorded as by `record`, and its report
-        leaves within a minute; a `flush` does not send it in the first seven seconds.
+        Only the calendar decides when the function is called: immediately if the current window has
+        no report yet, and within six hours after a later window begins. Of several processes, only
+        one calls its function. The function runs in a separate thread. Its return value is recorded
+        as by `record`. The report leaves within a minute; a `flush` cannot send the report during
+        the first seven seconds.
 
-        A report leaves at the same instant whatever the function does. If it returns None, raises,
-        or takes more than 5 s, the SDK reports no answer if the question has ``fill_in``, and
-        otherwise a random answer, as for an invalid one. The log names the type of the exception
-        and nothing else about it. Without consent, after `forget` and after `close`, the function
-        is not called and its return value is not used.
+        The report leaves at the same instant whatever the function does. If it returns None, raises
+        an exception, or takes more than 5 s, the SDK reports "no answer" if the question has
+        ``fill_in``, and otherwise a random answer. Only the type of an exception is logged. Without
+        consent, after `forget` and after `close`, no function is called and no return value used.
 
         >>> telemetry.provide("dark_mode", lambda: True)
 
         Args:
             metric: the metric's name.
-            function: returns the true answer. Another one for the same metric replaces it.
+            function: returns the true answer. A new function for the same metric replaces it.
 
         Returns:
-            When the function has returned, or if it is not due; within 100 ms, or if the disk is
-            slow, within a second.
+            As soon as the function has returned or is known not to be due, but after at most 100 ms
+            (or a second, if the disk is slow).
 
         Raises:
-            UnknownMetricError: if this is strict, and the registry defines no such metric.
+            UnknownMetricError: if ``strict``, and the registry defines no such metric.
 
         """
         if self._strict and not isinstance(mistake := self._named(metric, "record"), Metric):
@@ -148,7 +150,7 @@ class Gathering(Disclosure):
             self._processes.current.mistakes.unknown(definition)
 
     def _provider(self) -> Provider:
-        """Return the object that calls functions in this process."""
+        """Return the object that calls functions in this process; create it on first use."""
         from client_sdk.answers.provider import Provider  # noqa: PLC0415 5 ms, and most apps do without
 
         process = self._processes.current

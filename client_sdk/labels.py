@@ -1,4 +1,4 @@
-"""Reports in words, by the registry that asked, even if a later one has replaced it."""
+"""Describes reports in words, by the registry that asked for them, even if it was replaced."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 
 
 class Labeler:
-    """Finds the question of a report in registries, and reads no more of them than necessary."""
+    """Finds the question of a report in registries, and reads only as many as necessary."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
-        """Take the ledger's stored registries, one to search before them, and the ledger's app."""
+        """Take the ledger's stored registries, a registry to search first, and the ledger's app."""
         self._app = app
         self._unread = iter(packed)
         self._metrics: dict[tuple[str, str], Metric] = {}
@@ -28,14 +28,14 @@ class Labeler:
             self._learn(registry)
 
     def label(self, entries: Iterable[Entry], say: Sentences) -> list[Entry]:
-        """Return the entries with their labels; an unknown question's label is its symbol."""
+        """Return the entries with their labels; for unknown questions, the label is the symbol."""
         return [entry._replace(label=self._label(entry, say)) for entry in entries]
 
     def sentences(self, language: str = ENGLISH) -> Sentences:
-        """Return the sentences of a language: those that ship, with the app's own replacing them.
+        """Return the sentences of a language; the app's own sentences replace those of the SDK.
 
         Raises:
-            LanguageError: if neither the SDK nor the app ships the language.
+            LanguageError: if neither the SDK nor the app has sentences in the language.
 
         """
         if self.latest is None:
@@ -43,14 +43,14 @@ class Labeler:
         return sentences_in(language, {}) if self.latest is None else self.latest.sentences(language)
 
     def metric(self, entry: HistoryEntry | PendingReport) -> Metric | None:
-        """Return the question of an entry; None if no remaining registry defines it."""
+        """Return the question of an entry; None if no stored registry defines it."""
         key = entry.metric, entry.edition
         while key not in self._metrics and self.read():
             pass
         return self._metrics.get(key)
 
     def read(self) -> bool:
-        """Read the next registry, the latest first; return whether there was one."""
+        """Read the next registry, from the latest to the oldest; return False if none is left."""
         for packed in self._unread:
             try:
                 registry = Registry.parse(unpacked(packed))
@@ -75,8 +75,8 @@ class Labeler:
 
 
 def reported(metric: Metric, symbol: int, say: Sentences) -> str:
-    """Return in words what the report of a symbol says: the answers that make it likeliest.
+    """Describe a reported symbol in words, by the answers that make this symbol likeliest.
 
-    This reveals nothing about the given answer beyond what the report itself reveals.
+    The words reveal nothing about the true answer beyond what the report itself reveals.
     """
     return metric.kind.reported(metric.channel.last_step, symbol, metric.labels, say)

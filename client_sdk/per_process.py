@@ -1,6 +1,6 @@
-"""The objects of a single process, because threads and connections do not survive a fork.
+"""The objects that each process has for itself: threads and connections do not survive a fork.
 
-They end when the interpreter exits, while its daemon threads still run.
+The objects end when the interpreter exits, while its daemon threads still run.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from client_sdk.sending.helper import Helper
 
 REQUEST_DEADLINE_S = 0.3
-"""How long a program that ends waits for a request in progress; it waits for no jitter. A request
-that takes longer is sent again by the next program, with the same id."""
+"""How long an exiting program waits for a request in progress. It does not wait for uploads whose
+random delay is not over. A longer request is sent again, with the same id, by the next program."""
 
 LEDGER_DEADLINE_S = 1.0
-"""How long it waits, in addition, for the ledger to store the answers that still wait in memory,
-and to close. Only a hanging disk takes so long."""
+"""How long an exiting program waits, in addition, until the ledger has stored the answers that wait
+in memory, and is closed. Only a hanging disk takes this long."""
 
 
 class Process:
-    """The ledger thread and the uploader of one process; they start with their first work."""
+    """The ledger thread and the uploader of one process; each starts when it gets its first job."""
 
     def __init__(self, ledger_thread: LedgerThread, uploader: Uploader) -> None:
-        """Begin without losses, mistakes and a provider."""
+        """Begin without losses, mistakes or a provider."""
         self.ledger_thread = ledger_thread
         self.uploader = uploader
         self.losses = Losses()
@@ -55,9 +55,9 @@ class Process:
 
 
 class Processes:
-    """Makes the `Process` of the present process when it is first needed.
+    """Creates the `Process` of the current process when it is first needed.
 
-    Threads refer to this object and not to the `Telemetry`, which otherwise could never be freed.
+    Threads refer to this object and not to the `Telemetry`, so that the `Telemetry` can be freed.
 
     """
 
@@ -72,7 +72,7 @@ class Processes:
         watch: BudgetWatch | None = None,
         helper: Helper | None = None,
     ) -> None:
-        """Store what each process needs, and this process's id: only it has a ledger in memory."""
+        """Store what each process needs, and the id of this one, which owns a ledger in memory."""
         self._path = path
         self._app = app
         self._transport = transport
@@ -86,13 +86,13 @@ class Processes:
 
     @property
     def current(self) -> Process:
-        """The objects of this process. It takes no lock, which a fork could leave locked."""
+        """The objects of this process. No lock is taken, because a fork could leave it locked."""
         this = forks.this_process()
         return self._by_process.get(this) or self._by_process.setdefault(this, self._new())
 
     @property
     def is_finished(self) -> bool:
-        """Whether this process's threads have ended, or will without taking any more work."""
+        """Whether this process's threads have ended, or will end without taking any more work."""
         process = self._by_process.get(forks.this_process())
         return process is not None and process.is_finished
 
@@ -100,7 +100,7 @@ class Processes:
         """Tell this process's threads to end after their current work, without waiting for them."""
         process = self._by_process.get(forks.this_process())
         if process is not None and not process.is_finished:
-            # unless the ledger says otherwise; a helper sends all that it finds
+            # an assumption until the ledger is read; a helper sends all reports that it finds
             self._expect_to_leave(self._helper is not None and self._schedule.agreement.consent is True)
             process.is_finished = True
             if process.provider is not None:
@@ -108,7 +108,7 @@ class Processes:
             process.uploader.stop(lambda: process.ledger_thread.stop(LEDGER_DEADLINE_S, self._last(process)))
 
     def finish(self) -> None:
-        """End this process's threads; wait a moment for an answer or a request in progress."""
+        """End this process's threads; wait briefly for a request in progress and for the ledger."""
         self.end()
         process = self._by_process.get(forks.this_process())
         if process is not None:
@@ -116,7 +116,7 @@ class Processes:
             process.ledger_thread.close(LEDGER_DEADLINE_S, self._last(process))
 
     def exit(self) -> None:
-        """Finish because the program exits, and leave the rest to a helper, if there is one."""
+        """Finish because the program exits, and leave waiting reports to a helper, if any."""
         self.finish()
         if self._helper is not None and self._schedule.agreement.consent and self._leaves_soon:
             self._helper.start()
@@ -127,11 +127,11 @@ class Processes:
         return partial(self._do_last, process) if has_work else None
 
     def _do_last(self, process: Process, connection: sqlite3.Connection) -> None:
-        """Store what only memory has, and check whether a helper would have anything to do."""
+        """Store data that is only in memory, and check whether a helper would have work to do."""
         process.losses.store(connection)
         self._schedule.withdraw(connection)
         if self._helper is not None:
-            with contextlib.suppress(Exception):  # far instants may raise anything
+            with contextlib.suppress(Exception):  # instants in the far future may raise any error
                 self._expect_to_leave(self._helper.leaves_soon(connection, self._clock()))
 
     def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 what it says
@@ -177,10 +177,10 @@ def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
     *,
     allow_plain_http: bool,
 ) -> Helper | None:
-    """Return the process that sends after the program; None if a thread sends, or nothing is sent.
+    """Return the helper that sends after the program's exit; None if no helper process is wanted.
 
     Raises:
-        ValueError: if the sender is neither, or a process has no file to send from.
+        ValueError: if the sender is neither "thread" nor "process", or the process has no file.
 
     """
     if sender == "thread":
@@ -198,7 +198,7 @@ class Exiting(Protocol):
     """An object that has something to do before the interpreter exits."""
 
     def exit(self) -> None:
-        """Do it, within a moment."""
+        """Do the work before the exit, and return quickly."""
 
 
 _exiting: WeakSet[Exiting] = WeakSet()
@@ -216,12 +216,12 @@ def keep(thing: Exiting) -> None:
 
 
 def let_go(thing: Exiting) -> None:
-    """No longer keep an object alive."""
+    """Stop keeping an object alive after `keep`."""
     _kept.discard(thing)
 
 
 @atexit.register
 def _exit_all() -> None:
     for thing in tuple(_exiting):
-        with contextlib.suppress(Exception):  # the host's exit must not fail, nor the other things
+        with contextlib.suppress(Exception):  # neither the app's exit nor the other objects may fail
             thing.exit()

@@ -1,4 +1,4 @@
-"""From a randomized answer to a transaction of the ledger, in time. No true answer reaches it."""
+"""Records randomized answers in the ledger within a time limit. It never sees a true answer."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
     _Work = Callable[[sqlite3.Connection, float, float], Recorded]
 
 RECORD_DEADLINE_S = 0.06
-"""How long `Recorder.record` waits for the disk. Its host is promised 100 ms; the rest is margin
-for a busy processor. After that the answer waits in memory."""
+"""How long `Recorder.record` waits for the disk; after that, the answer waits in memory. The app is
+promised a result within 100 ms; the difference is a margin for a busy processor."""
 
 SECRET_DEADLINE_S = 0.08
-"""How long a process waits for the secret before its first permanent answer, without which the
-answer is lost: for almost all of the promised time."""
+"""How long a process waits for the secret before its first permanent answer. It waits for almost
+all of the promised 100 ms, because without the secret the answer is lost."""
 
 
 class Recorder:
-    """Runs the transactions that record answers. Its caller has checked the user's consent."""
+    """Runs the transactions that record answers. The caller has already checked the consent."""
 
     def __init__(self, processes: Processes, schedule: Schedule, clock: Clock) -> None:
-        """Take the consent and the ledger from the processes."""
+        """Take the objects that recording needs."""
         self._processes = processes
         self._schedule = schedule
         self._clock = clock
 
     def read_secret(self) -> Secret:
-        """Return the device's secret, in time; a `LedgerError` says why that is impossible."""
+        """Return the device's secret; raise a `LedgerError` if it cannot be read in time."""
         ledger_thread = self._processes.current.ledger_thread
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
     def record(self, definition: Metric, randomized: Randomized, waited_s: float = 0.0) -> Recorded:
-        """Charge and queue a report of this window without raising; ``waited_s`` have passed."""
+        """Charge and queue a report, without raising; the call has taken ``waited_s`` seconds."""
 
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
             return self._schedule.record(connection, clock_s, definition, randomized, leaves_s)
@@ -57,7 +57,7 @@ class Recorder:
         return self.conclude(self.in_time(definition, work, waited_s))
 
     def conclude(self, recorded: Recorded) -> Recorded:
-        """Return the outcome of an answer; count it if it was lost."""
+        """Return the outcome of an answer; count the answer if it was lost."""
         process = self._processes.current
         if process.losses.add(recorded):
             with contextlib.suppress(LedgerError):
@@ -65,7 +65,7 @@ class Recorder:
         return recorded
 
     def in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
-        """Do work in the ledger thread, in time and without raising; return its result."""
+        """Do work in the ledger thread, within the time limit; return its result, never raise."""
         process = self._processes.current
         try:
             clock_s = self._clock.instant()
@@ -82,8 +82,8 @@ class Recorder:
                 self._clock.problem = None
         except LedgerError as error:
             if isinstance(error, ClockError):
-                self._clock.problem = str(error)  # the next job of the ledger does not know it
-                # a program that ends soon leaves a note of it
+                self._clock.problem = str(error)  # kept here, because the ledger's next job clears its own problem
+                # note the problem in the ledger, for a program that ends soon
                 note = partial(device.note_problem, about=device.CLOCK, sentence=str(error))
                 with contextlib.suppress(LedgerError):
                     process.ledger_thread.prepare(note, begin=WRITE)
@@ -98,14 +98,14 @@ class Recorder:
     def _announce(self, process: Process, definition: Metric, departure: Departure, recorded: Recorded) -> None:
         """Notify the uploader of a waiting report."""
         if recorded is Recorded.COUNTED or definition.fill is not None:
-            process.uploader.expect()  # whether anything was recorded does not shift any upload by a second
+            process.uploader.expect()  # no upload may leave at another time because something was recorded
         elif recorded is Recorded.QUEUED:
             process.uploader.notify(departure)
 
     def _conclude_late(
         self, process: Process, definition: Metric, departure: Departure, result: Recorded | LedgerError
     ) -> None:
-        """Conclude, in the ledger thread, an answer that waited in memory; its caller went on."""
+        """Conclude, in the ledger thread, an answer that waited in memory after `record` ended."""
         recorded = result.recorded if isinstance(result, LedgerError) else result
         self._announce(process, definition, departure, recorded)
         process.uploader.go_on()
@@ -119,6 +119,6 @@ class Recorder:
         return work(connection, clock_s, leaves_s) if is_taken else Recorded.NO_CONSENT
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> None:
-        """Do in the ledger thread what is due, unless the user opted out while it waited."""
+        """Do the due work in the ledger thread, unless the user opted out while it waited."""
         if self._schedule.agreement.consent:
             self._schedule.catch_up(connection, clock_s)

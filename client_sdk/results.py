@@ -21,16 +21,17 @@ class Recorded(StrEnum):
     """A report was charged and queued."""
 
     COUNTED = "counted"
-    """The count was added; it is reported when the window has ended."""
+    """The number was added to the count, which is reported when the window has ended."""
 
     ALREADY_RECORDED = "already_recorded"
-    """This window already has its report, and nothing changed."""
+    """The window already has its report. This answer was ignored."""
 
     OUT_OF_BUDGET = "out_of_budget"
-    """The report would have exceeded a ceiling, and was not queued."""
+    """The report would have exceeded a ceiling of the budget, and was not queued."""
 
     NOT_ASKED = "not_asked"
-    """This device does not answer this question in this window, as drawn when the window began."""
+    """This device was not selected to answer this question in this window. The selection is made
+    when the window begins."""
 
     STOPPED = "stopped"
     """The collector has stopped this question for all devices. It is no longer asked."""
@@ -45,18 +46,18 @@ class Recorded(StrEnum):
     """The window begins after the metric's last day, and the question is no longer asked."""
 
     UNKNOWN = "unknown"
-    """The registry does not define a question with this name that takes such a call. Nothing was
-    recorded. A ``strict`` `Telemetry` raises instead."""
+    """The registry defines no question with this name, or the question needs another method.
+    Nothing was recorded. A ``strict`` `Telemetry` raises an error instead."""
 
     WAITING = "waiting"
-    """The ledger did not answer in time, and the perturbed answer waits in memory for it. Nothing
-    needs to be done: it is recorded as soon as the ledger answers, unless the process ends before.
+    """The ledger did not respond in time, and the perturbed answer waits in memory. You need not do
+    anything: the answer is recorded as soon as the ledger responds, unless the process ends first.
     """
 
     BUSY = "busy"
-    """The ledger did not answer in time, and too many jobs already wait for it, or the answer needs
-    the device's secret first. A count may have been added anyway. Recording an answer again later
-    in the window does no harm."""
+    """The ledger did not respond in time, and the answer could not wait in memory: too many jobs
+    already wait, or the answer needs the device's secret first. A number may have been added to a
+    count anyway. An answer can safely be recorded again later in the window."""
 
     UNAVAILABLE = "unavailable"
     """The ledger cannot be used; ``Telemetry.problem`` says why, and what to do."""
@@ -66,13 +67,13 @@ class Recorded(StrEnum):
 
 
 class ReportOutcome(StrEnum):
-    """The outcome of a report that was sent at least once, unless the collector refused it."""
+    """The outcome of a report that was sent; a report that was refused has a `Refusal` instead."""
 
     UNANSWERED = "unanswered"
-    """The collector has not answered, or was not reached; the report is sent again."""
+    """The collector has not answered or could not be reached; the report is sent again."""
 
     ACCEPTED = "accepted"
-    """The collector has counted it."""
+    """The collector has counted the report."""
 
     REJECTED = "rejected"
     """The collector has rejected the report's whole upload."""
@@ -82,29 +83,29 @@ _OUTCOMES: dict[str, ReportOutcome | Refusal] = {outcome.value: outcome for outc
 
 
 def outcome_named(text: str) -> str:
-    """Return the outcome in a ledger; a word of a later version is returned unchanged."""
+    """Return the outcome for a ledger's code; a code of a later version is returned unchanged."""
     return _OUTCOMES.get(text, text)
 
 
 class FlushOutcome(StrEnum):
-    """The end of a flush.
+    """The outcome of a flush.
 
     >>> FlushOutcome.OFFLINE == "offline"
     True
     """
 
     SENT = "sent"
-    """The collector has counted everything that waited."""
+    """The collector has counted all reports that waited."""
 
     NOTHING_WAITING = "nothing_waiting"
-    """Nothing waited, except for its window to end."""
+    """No report waited, except for reports that leave only after their window has ended."""
 
     NOT_DUE = "not_due"
-    """The remaining reports are due later: the collector asked for a pause, or an upload must be
-    kept apart from another, or the app may still provide the answer."""
+    """The remaining reports are due later: the collector asked for a pause, two uploads must not
+    leave together, or a provided function may still return the answer."""
 
     OFFLINE = "offline"
-    """The collector did not answer; the rest is sent again later. ``problem`` says more."""
+    """The collector did not answer; the reports are sent again later. ``problem`` says more."""
 
     REFUSED = "refused"
     """The collector's address answered, but did not accept everything. ``problem`` says more;
@@ -117,7 +118,7 @@ class FlushOutcome(StrEnum):
     """The ledger cannot be used, or no thread can be started."""
 
     NO_CONSENT = "no_consent"
-    """Something waits, but the user does not agree to send it."""
+    """Reports wait, but the user does not agree to send them."""
 
     SUPPRESSED = "suppressed"
     """The environment or the machine suppresses telemetry. Nothing was sent."""
@@ -127,15 +128,15 @@ class FlushOutcome(StrEnum):
 
 
 class Flushed(NamedTuple):
-    """The result of a flush: true if nothing is left to deliver, except after its window ends.
+    """The result of a flush; true if nothing is left to send, except reports held for their window.
 
     >>> bool(Flushed(FlushOutcome.SENT))
     True
 
     Attributes:
-        outcome: the end of the flush.
-        due_s: the Unix seconds of the next attempt, if something waits for its time; otherwise
-            None.
+        outcome: how the flush ended.
+        due_s: the time of the next attempt in Unix seconds, if a report has to wait for it;
+            otherwise None.
 
     """
 
@@ -143,7 +144,7 @@ class Flushed(NamedTuple):
     due_s: float | None = None
 
     def __bool__(self) -> bool:
-        """Whether nothing is left to deliver."""
+        """Whether no report is left to deliver now."""
         return self.outcome in (FlushOutcome.SENT, FlushOutcome.NOTHING_WAITING)
 
 
@@ -151,7 +152,7 @@ class LedgerError(HearsayError):
     """The ledger cannot be used. The message says why and what to do, and contains no answer."""
 
     recorded: ClassVar[Recorded] = Recorded.UNAVAILABLE
-    """The outcome of an answer that is recorded when this happens."""
+    """The outcome of an answer whose recording fails with this error."""
 
 
 class ClockError(LedgerError):
@@ -173,11 +174,11 @@ class HistoryEntry(NamedTuple):
     Attributes:
         metric: the metric's name.
         edition: 12 hex digits that identify the meaning of the report.
-        window: the window to which it belongs.
-        symbol: the perturbed answer that was sent, from 0.
+        window: the report's window.
+        symbol: the number of the perturbed answer that was sent, counted from 0.
         outcome: a `ReportOutcome`, or the code of the report's latest
             `client_sdk.protocol.Refusal`.
-        label: the sent value, in words: drawn at random around the user's answer.
+        label: the perturbed answer, in words.
 
     """
 
@@ -208,12 +209,12 @@ class PendingReport(NamedTuple):
     Attributes:
         metric: the metric's name.
         edition: 12 hex digits that identify the meaning of the report.
-        window: the window to which it belongs.
-        symbol: the perturbed answer, from 0.
-        why: why it waits.
-        next_s: the Unix seconds of its next attempt; None if it leaves as soon as the app runs.
-        until_s: the Unix seconds after which no collector takes it.
-        label: the perturbed answer in words: drawn at random around the user's answer.
+        window: the report's window.
+        symbol: the number of the perturbed answer, counted from 0.
+        why: why the report waits.
+        next_s: the time of the next attempt in Unix seconds; None if it leaves when the app runs.
+        until_s: the time in Unix seconds after which no collector accepts the report.
+        label: the perturbed answer, in words.
 
     """
 
@@ -228,11 +229,11 @@ class PendingReport(NamedTuple):
 
 
 class LatestProblem(NamedTuple):
-    """The problem of the latest upload or of the clock, whichever process met it.
+    """The problem with the latest upload or with the clock, found by any of the app's processes.
 
     Attributes:
         sentence: the problem and its solution.
-        at_s: the time that the ledger had noted, at most an hour before, in Unix seconds.
+        at_s: the ledger's time in Unix seconds, at most an hour before the problem.
 
     """
 
@@ -249,20 +250,20 @@ class BudgetStatus(NamedTuple):
     False
 
     Attributes:
-        window: the present period of the budget.
-        window_spent: the cost of all reports made within that period.
-        window_left: the amount that may still be spent within it.
-        window_ceiling: the maximum that may be spent within it.
+        window: the current budget window.
+        window_spent: the cost of all reports made within this window.
+        window_left: the amount that may still be spent within this window.
+        window_ceiling: the maximum that may be spent within a window.
         lifetime_spent: the cost of all reports ever made on this device.
         lifetime_left: the amount that this device may still spend.
         lifetime_ceiling: the maximum that this device may ever spend.
-        month: the present calendar month (UTC).
-        month_spent: the cost of all reports made within that month.
-        month_ceiling: the maximum that may be spent within it; None if there is no such ceiling.
-        windows_left: for how many more windows the lifetime ceiling lasts if every question is
-            answered in each; None if no question costs anything.
+        month: the current calendar month (UTC).
+        month_spent: the cost of all reports made within this month.
+        month_ceiling: the maximum that may be spent within a month; None without such a ceiling.
+        windows_left: how many more windows the lifetime ceiling can pay for if every question is
+            answered in each window; None if no question costs anything.
         ends: the earliest window in which the lifetime ceiling no longer allows every question;
-            None if no question costs anything, or that window is beyond the last date.
+            None if no question costs anything, or if this window lies after the last valid date.
 
     """
 
@@ -281,17 +282,17 @@ class BudgetStatus(NamedTuple):
 
 
 WARN_AT = (0.8, 0.95)
-"""Fractions of the lifetime ceiling: in time for a release that asks less, and just before the
-device falls silent."""
+"""The default fractions of the lifetime ceiling. The first leaves time for a release that asks
+less; the second comes just before the device stops reporting."""
 
 OnBudget = Callable[[float, BudgetStatus], object]
-"""Takes the reached fraction of the lifetime budget, and the spent and remaining amounts."""
+"""A callback. It gets the fraction of the lifetime budget that was reached, and the budget."""
 
 
 def warn(message: str, *arguments: object) -> None:
-    """Log a warning, even if a filter or handler of the host raises; without a handler it is lost.
+    """Log a warning; suppress any error of the app's logging, and log nothing without a handler.
 
-    Without this, Python would write it to standard error, which the users of a command read.
+    Without a handler, Python would print the warning on standard error, in front of users.
     """
     with contextlib.suppress(Exception):
         if (logger := logging.getLogger("client_sdk")).hasHandlers():
@@ -299,7 +300,7 @@ def warn(message: str, *arguments: object) -> None:
 
 
 class Suppression(Enum):
-    """Neither yes nor no: while it lasts, nothing is recorded, stored, sent or deleted."""
+    """A state between yes and no, in which nothing is recorded, stored, sent or deleted."""
 
     SUPPRESSED = "suppressed"
 
@@ -310,11 +311,11 @@ class Suppression(Enum):
 SUPPRESSED: Final = Suppression.SUPPRESSED
 
 Consent = bool | frozenset[str] | Suppression
-"""True for everything, False for nothing; a set of purposes is never empty."""
+"""True covers everything, and False nothing. A set of purposes is never empty."""
 
 
 class Rule(StrEnum):
-    """The rule that decides: the first one that applies, as in `client_sdk.consent.decide`."""
+    """The rules of `client_sdk.consent.decide`, in order; the first one that applies decides."""
 
     DO_NOT_TRACK = "do_not_track"
     """``DO_NOT_TRACK`` is set: suppressed."""
@@ -326,7 +327,7 @@ class Rule(StrEnum):
     """A file of the system turns telemetry off for the whole machine: suppressed."""
 
     VARIABLE = "variable"
-    """The app's own variable: 1 agrees to everything, anything else suppresses."""
+    """The app's own variable is set: 1 agrees to everything, any other value suppresses."""
 
     CHANGED = "changed"
     """The user agreed, and a ceiling or the collector's host has changed since: suppressed."""
@@ -335,7 +336,7 @@ class Rule(StrEnum):
     """The user's stored choice."""
 
     UNDECIDED = "undecided"
-    """There is no decision: off."""
+    """The user has not decided yet: nothing is reported."""
 
 
 class Decision(NamedTuple):
@@ -344,10 +345,10 @@ class Decision(NamedTuple):
     Attributes:
         consent: what the user has agreed to, or `SUPPRESSED`.
         rule: the rule that decided.
-        by: the variable or file that decided; for a choice, its day; empty if nothing did.
-        withheld: the questions, by name, that the user has not agreed to. Nothing is recorded for
-            them; waiting reports of those that are not ``undecided`` are dropped.
-        undecided: the questions, by name, that `client_sdk.consent.ask` would ask about.
+        by: the variable or file that decided; for a choice, its day; empty without a decision.
+        withheld: the names of the questions that the user has not agreed to. Nothing is recorded
+            for them. Their waiting reports are dropped, unless the question is ``undecided``.
+        undecided: the names of the questions that `client_sdk.consent.ask` would ask about.
 
     """
 

@@ -1,7 +1,7 @@
 """A model that an app ships: it is read from the estimator's file and predicts on the device.
 
-A device's answers and their scaling are the same as when the model was learned. Nothing is recorded
-or sent.
+Features are encoded and scaled on the device exactly as they were when the model was learned.
+Nothing is recorded or sent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCHEMA: Final = 1
 """The schema of the file, which docs/reference/reports.md describes."""
 
 LABELS: Final = {"boolean": True, "number": False}
-"""The kinds of labels, and whether they are yes or no."""
+"""The kinds of labels, each with True if the label is yes or no, and False if it is a number."""
 
 
 class ShippedModelError(HearsayError):
@@ -39,12 +39,12 @@ class ShippedModel:
     """The data that an app needs to predict: the intercept and the weights of each feature.
 
     Attributes:
-        name: the name of the metric by which it was learned.
-        intercept: the intercept of the sum.
-        norm: the length to which scaled features are shortened. None for weights of cells.
-        features: in the registry's order.
-        weights: for each feature: one per coordinate, or one per cell where `norm` is None.
-        is_of_yes_and_no: whether the sum is the log-odds of yes; else it predicts a number.
+        name: the name of the metric whose reports the model was learned from.
+        intercept: the intercept of the weighted sum.
+        norm: the maximum length of the vector of scaled features. None if weights belong to cells.
+        features: the features, in the registry's order.
+        weights: for each feature, one weight per coordinate, or one per cell if `norm` is None.
+        is_of_yes_and_no: whether the sum is the log-odds of yes; otherwise it predicts a number.
 
     """
 
@@ -60,7 +60,7 @@ class ShippedModel:
         """Read the file that ``hearsay-estimator report --format model`` wrote.
 
         Raises:
-            ShippedModelError: if it cannot be read or is not such a file.
+            ShippedModelError: if the file cannot be read or is not a model.
 
         """
         try:
@@ -77,7 +77,7 @@ class ShippedModel:
         """Return the model in a JSON document.
 
         Raises:
-            ShippedModelError: if it is not a model of this schema.
+            ShippedModelError: if the document is not a model of this schema.
 
         """
         try:
@@ -115,11 +115,11 @@ class ShippedModel:
         return model
 
     def score(self, features: Mapping[str, object]) -> float:
-        """Return the log-odds of yes, or the prediction of a number in its units.
+        """Return the log-odds of yes or, if the label is a number, the predicted number.
 
         Args:
-            features: the value of each feature by its name, as in an answer without the label;
-                other keys are ignored.
+            features: the value of each feature by its name, as in an answer to the metric but
+                without the label; other keys are ignored.
 
         Raises:
             OutsideDomainError: if a feature is missing or is outside its domain. The error contains

@@ -1,6 +1,6 @@
 """The output of ``hearsay-client show``: sent and waiting reports, and the spent budget.
 
-It shows the reported values, which were drawn at random, and never the answers.
+The command shows the reported values, which are randomized, and never the true answers.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 
 DIGITS = 9
-"""Decimals of a privacy loss, which is charged in billionths."""
+"""The number of decimals of a privacy loss: losses are charged in billionths."""
 
 SHOWN = 8
-"""How many reports people see at first: the latest ones."""
+"""How many reports, the latest ones, are shown without ``--all``."""
 
 PLAIN = ("along", "against", "symbol", "texts")
-"""Words of a report that users cannot read: in plain output they are replaced."""
+"""The keys of technical sentences about reports. Plain output uses simpler sentences instead."""
 
 LOOK_EVERY_S = 1.0
-"""How often a follower looks at the ledger: as often as a waiting developer would."""
+"""The seconds between two looks at the ledger with ``--follow``."""
 
 
 class LedgerView(NamedTuple):
@@ -58,7 +58,7 @@ class LedgerView(NamedTuple):
         pending: every report that waits.
         waiting: how many reports wait.
         spent: the epsilon of all reports ever made, rounded up.
-        budget: spent and remaining amounts of the app's ceilings; None before its first answer.
+        budget: spent and remaining amounts of the app's ceilings; None before the first answer.
         dropped: how many reports were dropped, by reason.
         stopped: the questions that the collector has stopped: metric and edition.
         problem: the latest problem; None if there is none.
@@ -85,7 +85,7 @@ def look(
 ) -> LedgerView:
     """Read the ledger in one transaction, without blocking others.
 
-    If plain, reports are described in words alone.
+    If ``is_plain``, reports are described without technical terms.
 
     Raises:
         LanguageError: if there are no sentences in the language.
@@ -146,7 +146,7 @@ def as_text(view: LedgerView, folder: str) -> Iterator[str]:
 
     Args:
         view: the ledger.
-        folder: its data directory, for the command that shows everything.
+        folder: the ledger's data directory, for the hint on how to show everything.
 
     """
     say = view.say
@@ -168,12 +168,12 @@ def as_text(view: LedgerView, folder: str) -> Iterator[str]:
 
 
 def _is_trial(budget: BudgetStatus | None) -> bool:
-    """Whether a budget is a trial's, whose ceilings do not limit it."""
+    """Whether a budget belongs to a trial, whose ceilings are too high to be reached."""
     return budget is not None and budget.lifetime_ceiling >= UNREACHED
 
 
 def _history(view: LedgerView, entries: Sequence[HistoryEntry]) -> Iterator[str]:
-    """Yield a table of reports that have left, and how much one of them reveals."""
+    """Yield a table of reports that have left, and a sentence on how much one report reveals."""
     say = view.say
     if not entries:
         yield say("show.erased" if view.may_be_erased else "history.nothing")
@@ -193,7 +193,7 @@ def _latest_problem(view: LedgerView) -> Iterator[str]:
 
 
 def everything_as_text(view: LedgerView) -> Iterator[str]:
-    """Yield everything as lines for people."""
+    """Yield the whole content of the view as lines for people."""
     say = view.say
     yield from _history(view, view.history)
     yield say("show.spent", epsilon=_loss(view.spent, say))
@@ -228,7 +228,7 @@ def _waits(report: PendingReport, say: Sentences) -> str:
 
 
 def as_json(view: LedgerView) -> str:
-    """Return everything as a JSON object on one line."""
+    """Return the whole content of the view as a JSON object on one line."""
     whole = {name: part for name, part in view._asdict().items() if name not in ("say", "evidence")} | {
         "history": [entry._asdict() for entry in view.history],
         "pending": [report._asdict() for report in view.pending],
@@ -244,7 +244,7 @@ def pending_as_json(view: LedgerView) -> str:
 
 
 def followed(read: Callable[[], list[str]], pause: Callable[[], None] = lambda: sleep(LOOK_EVERY_S)) -> Iterator[str]:
-    """Yield all lines, and from then on each line that was not there before, without end."""
+    """Yield all lines; then, endlessly, yield each line that the previous reading did not have."""
     before: list[str] = []
     while True:
         lines = read()
@@ -315,7 +315,7 @@ def _entry(report: Report, why: Waits, next_s: float | None) -> PendingReport:
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """Open a copy in memory of the ledger at an absolute path, read-only: the file is unchanged.
+    """Copy the ledger at an absolute path into memory, without changing the file; open the copy.
 
     Raises:
         LedgerError: if there is no such file, or it is not a valid ledger.

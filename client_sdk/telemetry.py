@@ -35,14 +35,16 @@ _SYSTEM_COINS = SystemCoins()
 class Telemetry(Gathering, Consenting):
     """Perturbs answers on this device, records them and sends them.
 
-    It never slows, crashes or blocks its host: `record` returns within 100 ms, `flush` when its
-    time is over, and both report the outcome by their result. Once made, it raises for no answer
-    and no name, unless it is ``strict``; only actions for the user, such as `forget`, raise a
-    `LedgerError` if they fail. Any thread may use it; so may parent and child after a fork, and
-    several processes on one ``data_dir``. Nothing is recorded, stored or sent without consent. A
-    start without it also ends the helper of an earlier program, except for a request in progress.
+    A `Telemetry` never slows, crashes or blocks the app: `record` returns within 100 ms, `flush`
+    within its timeout, and both return an outcome instead of raising errors. Unless it is
+    ``strict``, no answer and no metric name raises an error after construction; only methods that
+    act for the user, such as `forget`, raise a `LedgerError` if they fail. Any thread may use the
+    object, parent and child may use it after a fork, and several processes may share a
+    ``data_dir``. Without consent, nothing is recorded, stored or sent; construction also ends the
+    helper process that an earlier program left, although its last request may still arrive.
 
-    As a context manager it closes itself. Dropping it also closes it, without waiting.
+    As a context manager, the object closes at the end of the block. If it is garbage-collected, it
+    closes without waiting.
 
     >>> url = "https://telemetry.example.com"
     >>> with Telemetry("metrics.toml", collector=url, data_dir=None, consent=True) as telemetry:
@@ -51,7 +53,7 @@ class Telemetry(Gathering, Consenting):
     """
 
     def __new__(cls, *_: object, trial: bool = False, **__: object) -> Self:
-        """Return an object that is also a `client_sdk.trial.Trial`, if this is a trial."""
+        """Create the object; in a trial, it is also an instance of `client_sdk.trial.Trial`."""
         if trial:
             from client_sdk.trial import Trial  # noqa: PLC0415 40 ms, for developers alone
 
@@ -77,50 +79,50 @@ class Telemetry(Gathering, Consenting):
         strict: bool = False,
         trial: bool = False,  # noqa: ARG002 of `__new__`
     ) -> None:
-        """Start; reports left over from an earlier run are sent in the background.
+        """Start, and send reports left over from an earlier run in the background.
 
         Args:
-            registry: the app's questions and ceilings, or the path of their file.
+            registry: the app's registry, or the path of its file.
             collector: the collector's URL.
-            data_dir: a directory that only this app uses, on a local file system. It contains the
-                ledger's file and is made if it is missing. None keeps everything in memory: the
-                budget then lasts as long as this object, and a child process has no ledger.
-            consent: the user's consent: True for everything, False for nothing, or a set of
-                purposes, such as ``{"usage"}``, for the questions whose ``consent`` in the registry
-                is among them. A question without a purpose needs True. Waiting reports of a purpose
-                that is not in the set are dropped, whatever ``consent`` is set to later. Or the
-                decision of `client_sdk.consent.ask` or ``current``; only these read the environment
-                and the user's stored choice.
+            data_dir: a directory on a local file system that only this app uses. It is created if
+                it is missing, and the ledger's file is stored in it. With None, everything stays in
+                memory: the budget lasts as long as this object, and a child process has no ledger.
+            consent: the user's consent. True covers every question, and False covers none. A set of
+                purposes, such as ``{"usage"}``, covers each question whose ``consent`` purposes in
+                the registry are all in the set; a question without a purpose needs True. Waiting
+                reports that a set does not cover are dropped, even if ``consent`` is extended
+                later. A decision of `client_sdk.consent.ask` or ``current`` can be passed instead;
+                only these two functions read the environment and the user's stored choice.
             clock: returns Unix seconds.
-            coins: the source of randomness; another one is for tests, which give a ``transport``.
+            coins: the source of randomness. Only tests replace it, together with ``transport``.
             upload_key: the secret that the collector requires, the same on every device.
-            allow_plain_http: whether ``collector`` may be an http URL of another machine: only in
-                your own network, because anybody on the way can then read and answer the uploads.
+            allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow it
+                only within your own network: anybody on the way can read and answer the uploads.
             transport: how uploads are sent; HTTP by default. Only the default sends ``upload_key``.
                 Its ``post(body)`` returns a `client_sdk.Reply`, or None without a reply.
             on_budget: called with a fraction and a `BudgetStatus` when that fraction of the
                 lifetime budget is spent: once per fraction and process, in the thread that uploads,
-                soon after the report that spent it. Uploads wait for it; its errors are logged.
-            warn_at: those fractions.
-            sender: who sends waiting reports when the program exits. ``"thread"``: nobody; the next
-                program does when it starts. ``"process"``: a detached helper process, which ends
-                within minutes and works by HTTP only, for commands that run for a second.
+                soon after the report that spent it. Uploads wait for the call; errors are logged.
+            warn_at: the fractions at which ``on_budget`` is called.
+            sender: who sends the reports that still wait when the program exits. ``"thread"``: the
+                next run, when it starts. ``"process"``, for short-lived commands: a detached helper
+                process, which sends by HTTP only and ends within minutes.
             strata: this device's public variables, such as ``{"platform": "ios"}``. They are sent
-                in the clear; a value that the registry does not list counts as others.
-            strict: whether a call raises for a mistake of the app, such as an answer outside its
-                domain. This is for tests: to users, the error would be a hint at the answer.
-            trial: whether to ask and send at once, and show answers on standard error.
+                in the clear. A value that the registry does not list is reported as "others".
+            strict: whether a mistake of the app, such as an answer outside its domain, raises an
+                error. Use this only in tests: an error in front of a user would hint at the answer.
+            trial: whether to ask and send immediately, and print answers on standard error.
 
         Raises:
-            RegistryError: if ``registry`` is the path of a file with mistakes, or of no file.
+            RegistryError: if ``registry`` is a path, and the file is missing or contains mistakes.
             ValueError: if ``collector`` is not an http or https URL, or has a query, fragment, user
                 name or blanks; if it is an http URL of another machine without
                 ``allow_plain_http``; if ``data_dir`` is an empty text, begins with ``~`` or
                 contains a NUL; if ``upload_key`` is not printable ASCII without blanks; if a
-                fraction is not above 0, or is above 1; if ``coins`` are given without a
-                ``transport``; if ``sender`` is neither of the two, or is a process without a
-                ``data_dir`` or with a ``transport``; if ``strata`` names an undefined variable; or
-                if a ``trial`` has a collector on another machine, without HEARSAY_TRIAL=1.
+                fraction is not above 0, or is above 1; if ``coins`` are passed without a
+                ``transport``; if ``sender`` is neither "thread" nor "process", or is "process"
+                without a ``data_dir`` or with a ``transport``; if ``strata`` names an undefined
+                variable; or if a ``trial`` uses a remote collector without HEARSAY_TRIAL=1.
             TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither
                 None nor a path; if ``consent`` is neither a bool nor a set of texts; if ``warn_at``
                 is not a list of numbers; or if ``upload_key`` is neither None nor a text.
@@ -128,7 +130,7 @@ class Telemetry(Gathering, Consenting):
         """
         folder = app_folder(data_dir)
         if transport is None and coins is not _SYSTEM_COINS:
-            raise ValueError("coins are for tests, which also pass a transport: predictable coins would hide no answer")
+            raise ValueError("coins are for tests, and need a transport: predictable coins would not hide any answer")
         registry = registry_of(registry).for_strata(strata) if strata else registry_of(registry)
         self._registry = registry
         self._path = None if folder is None else folder / FILE_NAME
@@ -169,21 +171,21 @@ class Telemetry(Gathering, Consenting):
 
         Args:
             metric: the metric's name.
-            value: the true answer. It does not outlive this call: it reaches no disk, log or error.
-                An answer outside the metric's domain is replaced by a random one, which is reported
-                and charged like any other: neither the result nor a missing report reveals it.
+            value: the true answer. It is discarded when this call returns, and never reaches a
+                disk, a log or an error. If it is outside the metric's domain, a random answer is
+                reported and charged instead, so that neither the result nor a gap reveals this.
 
         Returns:
             The outcome of the answer, within 100 ms.
 
         Raises:
-            UnknownMetricError: if this is strict, and the registry defines no such metric.
-            OutsideDomainError: if this is strict, and the answer is outside the metric's domain.
+            UnknownMetricError: if ``strict``, and the registry defines no such metric.
+            OutsideDomainError: if ``strict``, and the answer is outside the metric's domain.
 
         """
         started_s = time.monotonic()
         if self._strict and (mistake := self._mistake(metric, value)):
-            del value  # the frames of an error must not refer to it
+            del value  # the frames of the error must not refer to the answer
             raise mistake
         definition = self._ready(metric)
         if isinstance(definition, Recorded):
@@ -196,22 +198,22 @@ class Telemetry(Gathering, Consenting):
             )
         except LedgerError as error:
             return self._recorder.conclude(error.recorded)
-        except Exception as error:  # noqa: BLE001 its frames refer to the answer and must not be shown
+        except Exception as error:  # noqa: BLE001 the error's frames refer to the answer and must not be shown
             warn("an answer could not be randomized: %s", type(error).__name__)
             return self._recorder.conclude(Recorded.UNAVAILABLE)
         del encode  # no frame of any later error refers to the answer
         return self._recorder.record(definition, randomized, time.monotonic() - started_s)
 
     def _encode(self, definition: Metric, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return the channel's input for an answer; for an invalid one, draw it by coins."""
+        """Return the channel's input for an answer; for an invalid answer, draw a random input."""
         return self._processes.current.mistakes.valid(
             definition, partial(definition.encode, answer, coins), partial(definition.draw, coins)
         )
 
     async def arecord(self, metric: str, value: object) -> Recorded:
-        """Do the same as `record`, in a thread, so that an event loop does not wait for the disk.
+        """Record an answer as `record` does, but in a thread, so that the event loop does not wait.
 
-        If there is no thread, for example while the program ends, it does wait for the disk.
+        If no thread can be started, for example while the program ends, the event loop does wait.
 
         >>> asyncio.run(telemetry.arecord("dark_mode", True))
         <Recorded.QUEUED: 'queued'>
@@ -222,21 +224,21 @@ class Telemetry(Gathering, Consenting):
             future = asyncio.get_running_loop().run_in_executor(None, self._recorded_or_mistake, metric, value)
         except RuntimeError:
             return self.record(metric, value)
-        del value  # no frame of an error from there refers to it
+        del value  # so that no frame of an error raised in the thread refers to the answer
         recorded = await future
         if isinstance(recorded, Recorded):
             return recorded
         raise recorded
 
     def _recorded_or_mistake(self, metric: str, value: object) -> Recorded | UnknownMetricError | OutsideDomainError:
-        """Do as `record`, but return its error: executor frames on it would keep the value."""
+        """Call `record`, but return its error: if raised, its frames would keep the value alive."""
         try:
             return self.record(metric, value)
         except (UnknownMetricError, OutsideDomainError) as error:
             return error.with_traceback(None)
 
     def _ready(self, metric: object, call: str = "record") -> Metric | Recorded:
-        """Return the metric that a call is for; or the reason why nothing can be recorded."""
+        """Return the metric that a call names, or the reason why nothing can be recorded."""
         if self._closed or self._processes.is_finished:
             return Recorded.CLOSED
         consent = self._schedule.agreement.consent
@@ -248,9 +250,9 @@ class Telemetry(Gathering, Consenting):
         return definition if self._schedule.agreement.takes(definition.name) else Recorded.NO_CONSENT
 
     def _named(self, metric: object, call: str) -> Metric | UnknownMetricError | OutsideDomainError:
-        """Return the metric with a name, or the mistake, without the name: it may be an answer."""
+        """Return the metric with a name, or an error that omits the name: it may be an answer."""
         definition: Metric | None = None
-        with contextlib.suppress(Exception):  # anything but a name may have no hash, or a hash that raises
+        with contextlib.suppress(Exception):  # an app may pass any object, even one whose hash raises an error
             definition = self._registry.metrics.get(metric)  # type: ignore[call-overload] # as above
         if definition is None:
             return UnknownMetricError(None, tuple(self._registry.metrics))
@@ -266,12 +268,12 @@ class Telemetry(Gathering, Consenting):
     def _mistake(
         self, metric: object, answer: object, call: str = "record"
     ) -> UnknownMetricError | OutsideDomainError | None:
-        """Return the mistake of a call, for a developer; None if there is none."""
+        """Return the error that tells a developer what is wrong with a call; None if it is fine."""
         definition = self._named(metric, call)
         if not isinstance(definition, Metric):
             return definition
         try:
             definition.encode(answer, _SYSTEM_COINS)
-        except OutsideDomainError as error:  # a new one: frames of the old one refer to the answer
+        except OutsideDomainError as error:  # return a new error: the frames of this one refer to the answer
             return OutsideDomainError(error.metric, error.expected)
         return None

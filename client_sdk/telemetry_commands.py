@@ -1,4 +1,4 @@
-"""The commands by which users of a command-line app decide on its reports, and read them."""
+"""Commands that let users of a command-line app control its telemetry and read its reports."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TelemetryCommands:
-    """The commands on, off, status, show, statement and forget, which take nothing and print.
+    """The commands on, off, status, show, statement and forget: they take no arguments, and print.
 
-    Iterating yields them as functions, for any framework. Making this reads no file.
+    Iterate over the object to get the commands as functions, for any framework. No file is read
+    until a command runs.
 
     >>> url = "https://telemetry.example.com"
     >>> commands = TelemetryCommands(registry="metrics.toml", collector=url, data_dir="app")
@@ -51,7 +52,7 @@ class TelemetryCommands:
         return iter((self.on, self.off, self.status, self.show, self.statement, self.forget))
 
     def click_group(self) -> click.Group:
-        """Return them as the group ``telemetry`` of click."""
+        """Return the commands as a click group named ``telemetry``."""
         import click  # noqa: PLC0415 20 ms, and other apps have no click
 
         return click.Group(

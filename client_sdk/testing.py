@@ -1,4 +1,4 @@
-"""For tests of an application that embeds the SDK: its time, uploads, answers and coins.
+"""Helpers to test an application that embeds the SDK: for its clock, uploads, answers and coins.
 
 ```python
 from client_sdk.testing import Answer, FakeClock, answers
@@ -9,8 +9,8 @@ def test_the_theme_is_recorded(tmp_path):
     assert recorded == [Answer("theme", "dark")]
 ```
 
-No module of the SDK imports this one. Its data stays in the test: within `answers` no report
-reaches a collector, and a `Telemetry` that could reach one is not observed.
+No other module of the SDK imports this one. Data stays in the test: within `answers`, no report
+reaches a collector, and a `Telemetry` that could reach a collector is rejected.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from client_sdk.telemetry import Telemetry
 __all__ = ["Answer", "Answers", "FakeClock", "KeptUploads", "SeededCoins", "answers", "call_due"]
 
 SUMMER = datetime(2026, 7, 1, 12, tzinfo=UTC)
-"""A Wednesday at noon: neither a day nor a week nor a month ends soon."""
+"""A Wednesday at noon, so that neither the day, the week nor the month ends soon."""
 
 
 class FakeClock:
-    """A clock that stands still until a test moves it: ``Telemetry(…, clock=FakeClock())``.
+    """A clock that moves only when a test advances it: ``Telemetry(…, clock=FakeClock())``.
 
-    Windows and dates follow this clock. `Telemetry.flush` waits by the machine's own clock.
+    Windows and dates follow this clock; the timeout of `Telemetry.flush` follows the machine's.
 
     Attributes:
-        now: the present instant.
+        now: the current instant.
 
     """
 
@@ -57,7 +57,8 @@ class FakeClock:
         """Start at an instant with a time zone.
 
         Raises:
-            ValueError: if it has none: it would be a different instant on another machine.
+            ValueError: if ``now`` has no time zone, because the instant would then depend on the
+                machine.
 
         """
         if now.tzinfo is None:
@@ -78,7 +79,7 @@ class KeptUploads:
 
     Attributes:
         bodies: the bytes of every upload, in the order in which they left.
-        is_online: whether a collector appears to answer, and to count everything.
+        is_online: whether uploads are answered, as if a collector counted every report.
 
     """
 
@@ -93,7 +94,7 @@ class KeptUploads:
         return [report for body in self.bodies for report in read_upload(body).reports]
 
     def post(self, body: bytes) -> Reply | None:
-        """Keep an upload and accept it; if offline, return no answer."""
+        """Keep an upload and return an accepting reply; if offline, keep nothing, return None."""
         if not self.is_online:
             return None
         self.bodies.append(body)
@@ -103,9 +104,9 @@ class KeptUploads:
 class SeededCoins(PrfCoins):
     """Coins that fall the same way in every run of a test: ``Telemetry(…, coins=SeededCoins(1))``.
 
-    Without a ``transport``, a `Telemetry` refuses them. Permanent answers, and the windows that
-    ``sample`` and ``pace`` draw, depend on the ledger's secret instead, which is always drawn at
-    random.
+    A `Telemetry` without a ``transport`` refuses these coins. Permanent answers, and the questions
+    and windows that ``sample`` and ``pace`` select, do not depend on the coins but on the ledger's
+    secret, which is always random.
     """
 
     __slots__ = ()
@@ -126,15 +127,16 @@ _TAKEN = frozenset(
         Recorded.BUSY,
     }
 )
-"""The outcomes of accepted answers: chance, the calendar and the machine decide which one."""
+"""The outcomes of accepted answers. Chance, the calendar and the machine decide between them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """One call of `Telemetry.record`, `Telemetry.count` or `Telemetry.active`, before perturbation.
 
-    Two are equal if a device accepts both or neither: chance and the calendar decide whether an
-    answer is ``queued`` or ``not_asked``, but the user decides whether it is ``no_consent``.
+    Two answers with the same metric and value are equal if both were accepted, whatever their
+    outcomes: chance and the calendar decide whether an answer is ``queued`` or ``not_asked``, but
+    the user decides whether it is ``no_consent``.
 
     >>> Answer("theme", "dark") == Answer("theme", "dark", Recorded.NOT_ASKED)
     True
@@ -144,8 +146,8 @@ class Answer:
     Attributes:
         metric: the metric's name.
         value: the true answer, or the number added to a count; True for a day of use.
-        outcome: the outcome. Not accepted are ``no_consent``, ``suppressed``, ``closed``,
-            ``stopped``, ``expired`` and ``unavailable``; each equals only itself.
+        outcome: the outcome. The outcomes ``no_consent``, ``suppressed``, ``closed``, ``stopped``,
+            ``expired`` and ``unavailable`` mean that the answer was not accepted.
 
     """
 
@@ -181,18 +183,18 @@ class Answers(list[Answer]):
 def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answers]:
     """Collect the true answers that this process records within the context.
 
-    A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps all
-    its uploads, unless it is given a transport. It is ``strict``: an answer outside its domain
-    raises, and is not collected. `Telemetry.provide` calls the function at once, in the thread of
-    the caller: its return value is collected, and its exceptions are raised.
+    A `Telemetry` that is created within the context stores and sends nothing: its ledger and its
+    uploads stay in memory, unless it is given a transport. It is ``strict``: an answer outside its
+    domain raises an error and is not collected. `Telemetry.provide` calls its function immediately,
+    in the caller's thread: the return value is collected, and exceptions are raised.
 
     Args:
         consent: the decision of `client_sdk.consent` within the context, whatever the environment
             and the stored choice say; None leaves the decision to them.
 
     Raises:
-        RuntimeError: by `record` or `count` within the context, if the `Telemetry` could reach a
-            collector. No app can therefore show true answers while it also reports.
+        RuntimeError: on `record`, `count` or `active` within the context, if the `Telemetry` could
+            reach a collector. Therefore no app can show true answers while it reports.
 
     """
     recorded = Answers()
@@ -213,8 +215,8 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
 def call_due(telemetry: Telemetry) -> None:
     """Call the functions that were given to `Telemetry.provide` and are now due by the clock.
 
-    The answers are in the ledger when this returns. Their reports leave within a minute of the
-    device's clock.
+    The answers are in the ledger when this returns. Their reports leave within a minute, measured
+    by the device's clock.
     """
     provider = telemetry._processes.current.provider  # noqa: SLF001 the SDK itself offers no such handle
     if provider is not None:
@@ -227,7 +229,7 @@ def _call_at_once(telemetry: Telemetry, metric: str, function: Callable[[], obje
 
 
 def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., None]:
-    """Return `Telemetry`'s constructor: without a transport it keeps uploads, nothing on disk."""
+    """Return a constructor of `Telemetry` that, without a transport, keeps everything in memory."""
 
     @wraps(original)
     def keeping(*arguments: object, **options: object) -> None:
@@ -236,13 +238,13 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
         given = call.arguments
         given["strict"] = True
         if given["transport"] is None:
-            # without consent, and without a ledger, it only raises for mistakes, as in the app
+            # this first call has no effect, but raises the same errors for mistakes as in the app
             folder = given["data_dir"]
             is_path = isinstance(folder, str | PathLike) and folder != ""
             elsewhere = Path(folder) / "none" if is_path else folder
             original(*call.args, **call.kwargs | {"consent": False, "data_dir": elsewhere})
-            # without a file, a test spends no budget of the developer, and leaves no report to be
-            # sent later; a helper process would not know of it
+            # a test must not spend the developer's own budget, nor leave reports in a file that are
+            # sent later; a helper process would not use the test's transport
             given.update(transport=recorded.uploads, data_dir=None, sender="thread")
         original(*call.args, **call.kwargs)
 

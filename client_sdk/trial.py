@@ -1,7 +1,7 @@
 """A trial of an app: prints each answer's progress on standard error while it happens.
 
-This is for developers, and the only part of the SDK that shows true answers. It shows them on
-standard error only: never by ``logging``, which may lead to a file or another machine.
+Trials are for developers, and are the only part of the SDK that shows true answers. They are shown
+on standard error only, never by ``logging``, which may write to a file or to another machine.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from client_sdk.protocol.wire.verdict import Refusal
 from client_sdk.results import Flushed, FlushOutcome, HistoryEntry, LedgerError, PendingReport, Recorded, ReportOutcome
 
 VARIABLE: Final = "HEARSAY_TRIAL"
-"""The variable that allows a collector on another machine, if it is 1."""
+"""The environment variable that allows a collector on another machine if its value is 1."""
 
 ANSWER_S: Final = 5.0
-"""How long an answer waits for the collector's answer."""
+"""How many seconds `Trial.record` and `Trial.flush` wait for the collector's answer."""
 
 START_S = 10.0
-"""How long after its start a device keeps trying: the collector may also be starting."""
+"""For how many seconds after its start a device keeps trying to reach a collector that may still be
+starting."""
 
 AGAIN_S: Final = 0.2
 
@@ -45,14 +46,14 @@ _CONSENT_HINTS: Final = {
 }
 
 _NOTHING: Final = object()
-"""An answer to no question."""
+"""A value that is outside the domain of every question."""
 
 
 class Trial(Gathering, Consenting):
-    """The part of a `client_sdk.Telemetry` that asks, sends and prints each step at once.
+    """The part of a `client_sdk.Telemetry` that asks, sends and prints each step immediately.
 
-    It precedes `Telemetry`, whose methods it calls, in the order of classes. The ledger is in a
-    separate folder, and reports count only in a trial's collector.
+    In the method resolution order, this class precedes `Telemetry`, whose methods it calls. The
+    ledger is in a separate folder, and only a trial's collector counts the reports.
     """
 
     def __init__(
@@ -72,10 +73,10 @@ class Trial(Gathering, Consenting):
 
         """
         is_allowed = os.environ.get(VARIABLE) == "1" or not is_base_url(collector) or is_on_this_machine(collector)
-        if not is_allowed:  # anything but a URL is refused as always
+        if not is_allowed:  # a collector that is not a URL is refused later
             raise ValueError(
                 "trial=True needs a collector on this machine, such as http://127.0.0.1:8080, because users must not "
-                f"run trials: remove it, or set the environment variable {VARIABLE} to 1"
+                f"run trials: remove trial=True, or set the environment variable {VARIABLE} to 1"
             )
         registry = registry_of(registry)
         folder = app_folder(data_dir)
@@ -86,22 +87,22 @@ class Trial(Gathering, Consenting):
         self._ordinary = registry
         for sentence in registry.objections(datetime.now(UTC).date()):
             _say(sentence)
-        with contextlib.suppress(LedgerError):  # the output of an earlier run is not new
+        with contextlib.suppress(LedgerError):  # reports of an earlier run are not news
             self._told |= {entry[:3]: entry.outcome for entry in self.history()}
 
     def statement(self, language: str = ENGLISH) -> str:
-        """Return the page of the app, with its own ceilings."""
+        """Return the app's statement, with the app's own ceilings instead of the trial's."""
         from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
 
         return statement(self._ordinary, language)
 
     def record(self, metric: str, value: object) -> Recorded:
-        """Do as `Telemetry.record`, wait for the collector's answer, and print each step."""
+        """Record as `Telemetry.record` does, wait for the collector, and print each step."""
         mistake = self._mistake(metric, value, "record")
         recorded: Recorded = super().record(metric, value)  # type: ignore[misc] # Telemetry's
         if mistake is not None:
             _say(f"{metric}: {mistake}")
-        # an answer that waits in memory reaches the ledger before this question about its contents
+        # an answer that waits in memory reaches the ledger before the ledger is read here
         entry = self._latest(metric) if recorded in (Recorded.QUEUED, Recorded.WAITING) else None
         if entry is None:
             _say(f"{metric}: {recorded}{self._hint(recorded)}")
@@ -116,15 +117,15 @@ class Trial(Gathering, Consenting):
         return recorded
 
     def count(self, metric: str, by: int = 1) -> Recorded:
-        """Report at once, as if the window ended with the first call."""
+        """Report the number immediately, as if the window ended with the first call."""
         return self._reported(metric, by, "count") or super().count(metric, by)
 
     def active(self, metric: str) -> Recorded:
-        """Report at once, as if the window ended with the first call."""
+        """Report one day of use immediately, as if the window ended with the first call."""
         return self._reported(metric, 1, "active") or super().active(metric)
 
     def provide(self, metric: str, function: Callable[[], object]) -> None:
-        """Call the function at once, in this thread, if answers are taken; record its result."""
+        """Call the function immediately, in this thread, and record its return value."""
         ready = self._ready(metric, "record")
         if not isinstance(ready, Metric):
             _say(f"{metric}: {ready}{self._hint(ready)}")
@@ -137,7 +138,7 @@ class Trial(Gathering, Consenting):
         self.record(metric, answer)
 
     def flush(self, timeout_s: float = ANSWER_S) -> Flushed:
-        """Do the same as `Telemetry.flush`, and print the outcome of each report."""
+        """Flush as `Telemetry.flush` does, and print the outcome of each report."""
         while True:
             flushed = super().flush(timeout_s)
             self._tell()
@@ -146,7 +147,7 @@ class Trial(Gathering, Consenting):
             time.sleep(AGAIN_S)
 
     def _tell(self) -> None:
-        """Print the news of each report, and of any problem."""
+        """Print each report's outcome and the latest problem, if they are new."""
         with contextlib.suppress(LedgerError):
             for entry in self.history():
                 if self._is_new(entry[:3], entry.outcome):
@@ -155,7 +156,7 @@ class Trial(Gathering, Consenting):
             _say(self.problem)
 
     def _reported(self, metric: str, by: int, call: str) -> Recorded | None:
-        """Return the outcome of a report of added numbers; None if there cannot be one."""
+        """Record a number as an answer, and return the outcome; None if it cannot be recorded."""
         return self.record(metric, by) if isinstance(self._ready(metric, call), Metric) else None
 
     def _latest(self, metric: str) -> HistoryEntry | PendingReport | None:
@@ -174,7 +175,7 @@ class Trial(Gathering, Consenting):
         return None
 
     def _is_new(self, about: object, news: str | None) -> bool:
-        """Whether news differ from the last printed ones."""
+        """Whether news about a subject differ from the latest ones; remember them."""
         before, self._told[about] = self._told.get(about), news
         return before != news
 

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     import sqlite3
 
 LOOK_DEADLINE_S = 5.0
-"""How long one look waits for the ledger. The next look makes up for one that fails."""
+"""How long one look at the budget waits for the ledger. If it fails, the next look catches up."""
 
 
 def _fractions(warn_at: Sequence[float]) -> list[float]:
-    """Return the fractions in rising order, as floats: `look` reads their digits.
+    """Return the fractions in ascending order, as floats, because `look` reads their digits.
 
     Raises:
-        TypeError: if they are not a list of numbers.
-        ValueError: if one is not above 0, or is above 1.
+        TypeError: if the fractions are not a list of numbers.
+        ValueError: if a fraction is not above 0, or is above 1.
 
     """
     try:
@@ -57,7 +57,7 @@ class BudgetWatch:
         self._announced: set[tuple[tuple[int, int], float]] = set()
 
     def look(self, ledger_thread: LedgerThread) -> None:
-        """Call back for newly reached fractions, in a thread that the host does not wait for."""
+        """Call back for newly reached fractions, in a thread for which the app does not wait."""
         try:
             spent_nanos, status = ledger_thread.run(self._read, LOOK_DEADLINE_S, begin=READ)
         except LedgerError:

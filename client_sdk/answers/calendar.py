@@ -1,4 +1,4 @@
-"""Decides what a device must do at an instant, by the calendar; without a clock or a ledger.
+"""Decides what a device must do at an instant, by the calendar, without a clock or a ledger.
 
 No answer affects these decisions. `client_sdk.answers.schedule` carries them out.
 """
@@ -14,8 +14,8 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window
 
 RELEASE_SPREAD_S = 6 * 3600
-"""Reports that wait for the end of their window leave within six hours after it. A whole population
-must not send at once, and the collector takes them for three days."""
+"""Reports that wait for the end of their window leave at a random time in the six hours after it,
+so that not all devices send at once. The collector accepts these reports for three days."""
 
 
 class Phase(Enum):
@@ -38,8 +38,8 @@ class Due(NamedTuple):
     """The work that is due at an instant.
 
     Attributes:
-        windows: the windows that have begun, whose slots are paid for once, in this order.
-        next_s: when something else will be due; None if nothing will.
+        windows: the current windows, whose slots are paid for once, in this order.
+        next_s: when the next work will be due, in Unix seconds; None if there will be none.
 
     """
 
@@ -48,7 +48,7 @@ class Due(NamedTuple):
 
 
 def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) -> Due:
-    """Return what is due at an instant.
+    """Return the work that is due at an instant.
 
     Args:
         registry: the questions.
@@ -67,17 +67,17 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
 
 
 def has_slots(registry: Registry, definition: Metric) -> bool:
-    """Whether a metric's reports are paid for when their window begins, not when recorded."""
+    """Whether a metric's reports are paid for when the window begins, not when it is answered."""
     return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None
 
 
 def phase(window: Window, instant_s: float) -> Phase:
-    """Return the state of a window."""
+    """Return the state of a window at an instant."""
     if instant_s < window.ends_at:
         return Phase.RUNNING
     return Phase.ENDED if instant_s < window.ends_at + GRACE_S else Phase.CLOSED
 
 
 def release_s(window: Window, coins: Coins) -> int:
-    """Return when a report that waits for the end of its window may leave."""
+    """Return a random Unix second for sending a report that waits for the end of its window."""
     return window.ends_at + coins.below(RELEASE_SPREAD_S)

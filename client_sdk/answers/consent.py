@@ -24,8 +24,8 @@ def consent_of(value: object) -> Consent:
     """Return the user's consent from the value that the host passed.
 
     Raises:
-        TypeError: if it is neither a bool, nor a set of strings, nor a decision. A single string is
-            not read as a set of its letters.
+        TypeError: if ``value`` is neither a bool, nor a set of strings, nor a decision. A single
+            string is not read as a set of its letters.
 
     """
     if isinstance(value, Decision):
@@ -52,8 +52,9 @@ def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
 class Agreement:
     """The user's consent, and the purposes of all questions with data in the ledger.
 
-    Reports with the same text of purposes, their ``groups``, travel together. Nothing new is
-    recorded for ``withheld`` questions; the ``declined`` ones among them are also withdrawn.
+    ``groups`` has each question's purposes as one text; only reports with equal texts share an
+    upload. Nothing new is recorded for ``withheld`` questions. Some of these are ``declined``, and
+    their waiting data is deleted as well.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -71,18 +72,18 @@ class Agreement:
         self.declined = decided.declined if isinstance(decided, Decision) else frozenset()
 
     def is_covered(self, name: str, consent: Consent | None = None) -> bool:
-        """Whether a consent (None: the present one) covers the question with this name."""
+        """Whether a consent (None: the current one) covers the question with this name."""
         definition = self._registry.metrics.get(name) or self._former.get(name)
         return name not in self.declined and covers(self.consent if consent is None else consent, definition)
 
     def takes(self, name: str) -> bool:
-        """Whether the question with this name takes new answers."""
+        """Whether new answers to the question with this name may be recorded."""
         return name not in self.withheld and self.is_covered(name)
 
     def asked(self, name: str, edition: str, window: str) -> Metric | None:
         """Return a slot's or report's metric; None without consent or if not asked in the window.
 
-        A report of another stratum stays as it is: the device belonged there when the window began.
+        An edition of another stratum counts, too: the device was in it when the window began.
         """
         definition = self._registry.metrics.get(name)
         if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):
@@ -90,7 +91,7 @@ class Agreement:
         return definition if self.takes(name) else None
 
     def learn_former(self, connection: sqlite3.Connection) -> None:
-        """Look up earlier registries' questions: ending one does not withdraw its purpose."""
+        """Look up the questions of earlier registries: purposes still apply to waiting reports."""
         unknown = registries.metrics(connection) - self._registry.metrics.keys() - self._former.keys()
         if unknown:
             definitions = registries.definitions(connection, unknown)

@@ -1,14 +1,14 @@
 """Counts that are added up over a window and reported once, when the window has ended.
 
-In memory a count lives as long as its process. If the registry says ``persist``, the running count,
+A count in memory lives as long as its process. If the registry sets ``persist``, the running count,
 which is a true answer, is stored in the ledger's file until its window has ended.
 
-Days of use work the same way. The file also stores them, for as long as a report may count them, as
-one row per day in its table of counts. The row has the day as its window and no edition, because a
-day remains a day of use when the question's epsilon changes. The report of a window counts the days
-of use in its period, which ends with the last day of the window. It is made after that day, when
-the app next runs, if the window itself had a day of use; a filled-in question is reported for every
-window in which the app ran at all.
+Days of use work in the same way. Each day is one row in the file's table of counts, and is stored
+until no future report can count it. The row's window is the day, and its edition is empty, because
+the day remains a day of use when the question's epsilon changes. A window's report counts the days
+of use in a period that ends with the window's last day. The report is made when the app first runs
+after that day, but only if the window itself had a day of use. A filled-in question is reported for
+every window in which the app ran.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class RunningCounts:
     def add(self, definition: Metric, window: Window, by: int) -> None:
         """Add to the count of a window, up to the metric's max; a child process has its own count.
 
-        Only the ledger thread calls it. It takes no lock, because a fork could leave one locked.
+        Only the ledger thread calls this. No lock is taken, because a fork could leave it locked.
         """
         key = (forks.this_process(), definition.name, window.text)
         self._counts[key] = min(self._counts.get(key, 0) + by, _most(definition))
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget all counts."""
         self._counts.clear()
 
     def keep(self, is_covered: Callable[[str], bool]) -> None:
@@ -75,7 +75,7 @@ class RunningCounts:
         ]
 
     def drop(self, ended: EndedCount) -> None:
-        """Forget a count."""
+        """Forget the count of a window that has ended."""
         self._counts.pop((forks.this_process(), ended.definition.name, ended.window.text), None)
 
 
@@ -83,14 +83,14 @@ def addend(definition: Metric, by: object) -> int:
     """Return the number to add to a count, from 0 to its ``max``.
 
     Raises:
-        OutsideDomainError: if it is not a whole number; the error does not contain the value.
+        OutsideDomainError: if ``by`` is not a whole number; the error does not contain the value.
 
     """
     return definition.read(lambda: int(cast("Count", definition.kind).within(by)))
 
 
 def draw_addend(definition: Metric, coins: Coins) -> int:
-    """Return a number drawn uniformly from 0 to a count's ``max``, for an invalid one."""
+    """Return a uniform number from 0 to a count's ``max``, to replace an invalid number."""
     return coins.below(int(cast("Count", definition.kind).high) + 1)
 
 
@@ -116,7 +116,7 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
 
 def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
     """Return the file's counts of ended windows, one per window, for questions still defined."""
-    sums: dict[tuple[str, str], int] = {}  # a device that moves counts in each of its strata
+    sums: dict[tuple[str, str], int] = {}  # a device that changes its stratum has a row for each stratum
     for name, edition, text, count in _ended_rows(connection, instant_s):
         if name in registry.metrics and edition in registry.metrics[name].editions:
             sums[name, text] = min(sums.get((name, text), 0) + count, _most(registry.metrics[name]))
@@ -146,7 +146,7 @@ class CountReports(NamedTuple):
     counts: RunningCounts
 
     def add(self, connection: sqlite3.Connection, definition: Metric, by: int, instant_s: float) -> Recorded:
-        """Add to the present window's count, or remember today as a day of use."""
+        """Add to the current window's count, or store today as a day of use."""
         window = Window.at(definition.window, instant_s)
         key = reporting.key_of(connection, definition, window)
         if registries.is_stopped(connection, *key[:2]):
@@ -168,7 +168,7 @@ class CountReports(NamedTuple):
         """Report the counts of ended windows; return whether any were deleted from the file."""
         for ended in self.counts.ended(self.registry, instant_s):
             if self._report(connection, coins, ended, instant_s, randomize) is not Recorded.QUEUED:
-                # a queued count stays: this transaction may still be rolled back
+                # a queued count stays in memory, because this transaction may still be rolled back
                 self.counts.drop(ended)
         for ended in ended_persistent(connection, self.registry, instant_s):
             self._report(connection, coins, ended, instant_s, randomize)
@@ -202,13 +202,13 @@ NO_EDITION: Final = ""
 
 
 def mark_day(connection: sqlite3.Connection, definition: Metric, instant_s: float) -> None:
-    """Remember the day of an instant as one of use."""
+    """Store the day of an instant as a day of use."""
     day = Window.at(WindowKind.DAY, instant_s).text
     connection.execute("INSERT OR IGNORE INTO counts VALUES (?, ?, ?, 1)", (definition.name, NO_EDITION, day))
 
 
 def forget_days(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> bool:
-    """Delete the days that no report will count; return whether there were any."""
+    """Delete the days that no future report can count; return whether there were any."""
     rows = connection.execute("SELECT metric, window FROM counts WHERE edition = ?", (NO_EDITION,)).fetchall()
     over = [row for row in rows if _is_over(registry.metrics.get(row[0]), Window.parse(row[1]), instant_s)]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = '' AND window = ?", over)
@@ -234,7 +234,7 @@ def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s:
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
     """Yield windows with a day of use or a filled-in report, but no report of any edition."""
     used = {Window.on(definition.window, day.first_day).text for day in days}
-    # after a move, these reports remain in the device's former stratum
+    # after a change of stratum, these reports remain in the device's former stratum
     filled = (_filled_windows(connection, definition.name, edition) for edition in definition.editions)
     for window in sorted(used.union(*filled)):
         if not _is_reported(connection, definition.name, window):

@@ -1,18 +1,18 @@
-"""Work that is due without an answer: slots when a window begins, and counts when it has ended.
+"""Work that becomes due without an answer: slots when a window begins, counts when it has ended.
 
 A slot is a charge that is made because its window began, whether or not anything is recorded in it.
 A metric with a slot is paid for when its window begins. If the metric is filled in, the slot gets
 its report in that same transaction. Counts are reported when their window has ended.
 
-The law of filled-in questions: for any order of registries that a device sees, it sends the same
-for a window whether or not anything was recorded. *The same* means the same metric, edition and
-window, and the same instant from which the report may leave. *Whether or not* compares two devices
-whose apps run and look at the clock at the same instants.
+The law of filled-in questions: whatever sequence of registries a device gets, it sends the same
+report for a window whether or not anything was recorded. *The same* means the same metric, edition
+and window, and the same earliest instant of leaving. *Whether or not* compares two devices whose
+apps run and look at the clock at the same instants.
 
 The law is true because no answer decides anything. A metric with a slot is paid for when its window
-begins, and its report, of no answer, is queued in that same transaction. An answer can only replace
-the symbol in a report that is already waiting; registries, clocks and opting out meet the same
-reports on every device.
+begins, and a report that says "no answer" is queued in the same transaction. An answer can only
+replace the symbol in this waiting report. New registries, clock changes and opting out therefore
+act on the same reports on every device.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Dues:
     """Does the work that the calendar makes due, within a transaction of the ledger.
 
     Attributes:
-        looks_ahead: whether anything can become due by the calendar alone, without being recorded.
-        adds_up: whether anything is counted.
+        looks_ahead: whether work can become due by the calendar alone, without a recorded answer.
+        adds_up: whether any metric counts something or adds up days of use.
         counts: the counts that are kept in memory.
         counting: adds to counts, and reports them.
         has_leftovers: whether counts were deleted from the file, so that its log may still contain
@@ -61,7 +61,7 @@ class Dues:
         self.adds_up = any(metric.kind.call != "record" for metric in metrics)
         self.counts = RunningCounts()
         self.counting = CountReports(registry, agreement, self.counts)
-        # a process may have been killed
+        # a process that was killed may have left traces
         self.has_leftovers = any(metric.persist for metric in metrics)
         self._registry = registry
         self._agreement = agreement
@@ -69,7 +69,7 @@ class Dues:
         self._fills_in = any(metric.fill is not None for metric in metrics)
 
     def carry_out(self, connection: sqlite3.Connection, coins: Coins, instant_s: float, secret: bytes) -> None:
-        """Do all that is due at an instant."""
+        """Do all work that is due at an instant."""
         randomize = partial(self._randomize, connection)
         drop_held(connection, lambda *key: self._agreement.asked(*key) is not None)
         # Slots come before counts that have ended: if a ceiling does not allow both, a filled-in
@@ -118,19 +118,19 @@ def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
 
 
 def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
-    """Note that the report of a charge waits and, so far, says that nothing was recorded."""
+    """Mark a charge whose report waits and, so far, says that nothing was recorded."""
     charges.set_slot(connection, key, Slot.FILLED)
 
 
 def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
-    """Close slots of ended windows: the counts that they were paid for are reported by then."""
+    """Close the slots of ended windows, whose counts have been reported by now."""
     for key in open_slots(connection):
         if Window.parse(key[2]).ends_at <= instant_s:
             charges.set_slot(connection, key, Slot.REPORTED)
 
 
 def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop and count held-back reports whose metric is no longer asked in their window."""
+    """Drop held-back reports whose metric is no longer asked in their window, and count them."""
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
         if not is_asked(metric, edition, window):

@@ -1,9 +1,9 @@
 """An app's mistakes in its calls, and how the SDK keeps their effects small.
 
-An answer outside its domain is replaced by an input that coins draw, and a call with a name that
-the registry does not define has no effect. Nothing is raised: a host that ended, or a missing
-report, would reveal something about the answer. Mistakes are counted in memory only, for the same
-reason: data on the device must not depend on whether an answer was valid.
+An answer outside its domain is replaced by a random input, and a call with a name that the registry
+does not define has no effect. No error is raised, because a crashed app or a missing report would
+reveal something about the answer. For the same reason, mistakes are counted in memory only: data on
+the device must not depend on whether an answer was valid.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from client_sdk.results import Recorded, warn
 T = TypeVar("T")
 
 INVALID: Final = "invalid"
-"""The reason under which replaced answers are counted. They have the results of valid ones."""
+"""The reason under which replaced answers are counted. Their results are those of valid ones."""
 
 
 class Mistakes:
-    """The mistakes that one process has met: all are counted, and each kind is logged once."""
+    """The mistakes found in one process. All are counted; each metric's first one is logged."""
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start without mistakes."""
         self._lock = threading.Lock()
         self._counts = Counter[str]()
         self._logged = set[str | None]()
 
     def valid(self, definition: Metric, read: Callable[[], T], draw: Callable[[], T]) -> T:
-        """Return the value read from an answer; for one outside its domain, a drawn value instead.
+        """Return the value read from an answer; for an invalid answer, return a random value.
 
-        The drawn value is uniform among all values that could be read.
+        The random value is uniform among all values that can be read from valid answers.
         """
         with contextlib.suppress(OutsideDomainError):
             return read()
-        del read  # it refers to the answer, no part of which may reach a log
+        del read  # it refers to the answer, and no part of an answer may reach a log
         mistake = OutsideDomainError(definition.name, definition.kind.expected)
         self._note(INVALID, mistake, "a random answer is reported instead")
         return draw()

@@ -1,8 +1,8 @@
-"""Which questions this device answers in a window.
+"""Decides which questions this device answers in a window.
 
-The calendar, the ledger and the device's secret decide that, never an answer. A drawn question is
-paid for when its window begins, whether or not anything is recorded. Neither the device's silence
-nor its spending therefore says anything about the answers.
+The decision depends on the calendar, the ledger and the device's secret, but never on an answer. A
+selected question is paid for when its window begins, whether or not anything is recorded. Therefore
+neither the device's silence nor its spending reveals anything about the answers.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     import sqlite3
 
 UNIFORM_BITS = 53
-"""Bits of a uniform fraction: the precision of a float."""
+"""The number of random bits in a uniform fraction, which equals the precision of a float."""
 
 NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
-"""The first instant after all windows. The SDK does not believe a clock that shows it."""
+"""The first instant after the last valid window. The SDK rejects a clock that shows it."""
 
 
 def window_nanos(registry: Registry, day: Window) -> int:
-    """Return the maximum that an answering device spends in a day's window, in billionths."""
+    """Return the maximum that a device spends in the window that contains a day, in billionths."""
     unexpired = (
         metric
         for metric in registry.metrics.values()
@@ -51,7 +51,7 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
     *,
     is_covered: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Pay for the slots of a window, once, when a transaction first meets the window.
+    """Pay for the slots of a window, in the first transaction of the window only.
 
     Args:
         connection: within a write transaction.
@@ -59,9 +59,9 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
         secret: the device's key.
         window: the window that has begun.
         instant_s: an instant within the periods that pay for the slots.
-        is_covered: returns whether the user has agreed to a question, by its name. A drawn question
-            without consent is left out and not replaced: a user who changes consent often is not
-            asked more often.
+        is_covered: returns whether the user has agreed to a question, by its name. A selected
+            question without consent is not replaced by another, so that a user who often changes
+            their consent is not asked more often.
 
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
@@ -70,7 +70,7 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
     periods = Periods.at(registry.budget, instant_s)
     for definition in drawn(connection, registry, window, secret):
         key = (definition.name, definition.edition, window.text)
-        # A stop does not change the draw: nothing else is asked in a stopped question's place.
+        # A stop does not change the selection: no other question replaces a stopped one.
         is_asked = is_covered(definition.name) and not registries.is_stopped(connection, *key[:2])
         if is_asked and charges.slot(connection, key) is None:
             charges.charge(connection, key, definition.cost, registry.budget, periods)
@@ -93,7 +93,7 @@ def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, se
 
 
 def sampled(metrics: list[Metric], answers: int, window: Window, secret: bytes) -> list[Metric]:
-    """Return ``answers`` of the metrics, drawn uniformly without repetition."""
+    """Return ``answers`` different metrics, selected uniformly by the secret and the window."""
     return sorted(metrics, key=lambda metric: prf.derive(secret, prf.PARTICIPATION, window.text, metric.name))[:answers]
 
 
@@ -102,10 +102,10 @@ def _is_paced(
 ) -> bool:
     """Whether this is the window of its stratum in which the device participates.
 
-    The windows until the last question expires are divided into strata, as many as the remaining
-    budget can pay for. One window is drawn from each stratum. The length of a stratum is computed
-    when it begins. Windows in which the device was off are thereby made up for later, and the
-    budget lasts to the end.
+    The windows until the last question expires are divided into strata, one for each window that
+    the remaining budget can pay for. The device participates in one window of each stratum,
+    selected at random. The length of a stratum is computed when the stratum begins, so that windows
+    in which the device was off are made up for later, and the budget lasts until the end.
     """
     row = connection.execute("SELECT chosen_s, end_s, done FROM stratum").fetchone()
     if row is None or window.starts_at >= row[1]:
@@ -126,9 +126,9 @@ def _is_paced(
 def _stratum_length(
     connection: sqlite3.Connection, metrics: list[Metric], registry: Registry, window: Window, secret: bytes
 ) -> int | None:
-    """Return how many windows a stratum has, of which one can be paid for; None if none can be.
+    """Return the number of windows in a stratum; None if the budget cannot pay for one of them.
 
-    A fraction is rounded up with the probability of its fractional part.
+    A fractional length is rounded up with the probability of its fractional part, otherwise down.
     """
     left_nanos = registry.budget.lifetime_nanos - charges.lifetime_nanos(connection)
     window_nanos = sum(metric.epsilon_nanos for metric in metrics)
@@ -143,7 +143,7 @@ def _stratum_length(
 
 
 def _starts_at(window: Window, windows: int) -> int:
-    """Return when a later window begins; `NEVER_S` if no collector takes its reports."""
+    """Return when a later window begins; `NEVER_S` if no collector accepts its reports."""
     try:
         return later(window, windows).starts_at
     except WindowError:

@@ -1,8 +1,8 @@
-"""Coins of a PRF of the device's secret, which always fall the same way for the same labels.
+"""Pseudo-random coins from the device's secret: the same labels always give the same coins.
 
-Their key is HMAC-SHA-256 of the secret over the labels, each preceded by its length, so that no two
-purposes share a coin. The coins are the HMAC-SHA-256 of 0, 1, 2, … under that key (as HKDF expands
-a key, RFC 5869, section 2.3, with a wider counter).
+The key of the coins is the HMAC-SHA-256 of the labels under the secret. Each label is preceded by
+its length, so that no two purposes share a coin. The coins are the HMAC-SHA-256 of 0, 1, 2, … under
+this key (as HKDF expands a key, RFC 5869, section 2.3, but with a wider counter).
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import struct
 from client_sdk.protocol.channel import COIN_SCALE
 
 SCHEME = "hearsay prf 1"
-"""The first label of all pseudo-random coins. Another version of the scheme has another label."""
+"""The label that comes first for all pseudo-random coins. A new version gets a new label."""
 
 PARTICIPATION = "participation"
-"""The purpose of the coins that decide who participates. Permanent answers use other labels."""
+"""The label of the coins that decide in which windows a device reports which questions."""
 
 _WORD_BYTES = 8
 
 
 def derive(secret: bytes, *labels: str) -> bytes:
-    """Return 32 bytes that depend on the secret and every label; they look random otherwise."""
+    """Return 32 bytes that the secret and the labels determine; to others, they look random."""
     encoded = [label.encode() for label in (SCHEME, *labels)]
     message = b"".join(struct.pack(">Q", len(label)) + label for label in encoded)
     return hmac.digest(secret, message, "sha256")
 
 
 class PrfCoins:
-    """`client_sdk.protocol.channel.Coins` that always fall the same way for the same labels."""
+    """`client_sdk.protocol.channel.Coins` that depend only on the secret and the labels."""
 
     __slots__ = ("_key", "_tossed")
 

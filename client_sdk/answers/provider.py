@@ -1,14 +1,14 @@
-"""State questions: functions of the app that are called for an answer, once in each window.
+"""Calls functions of the app to get answers about its state, once in each window.
 
-The calendar fixes the instant of a call: the window begins, or the program starts in it. Before the
-call, one transaction charges and queues a report that stands in for the answer: of no answer if the
-question is filled in, otherwise of a random answer. Whatever the function does, even if it ends the
-process, a report of this window leaves at the same instant. The transaction is also the claim: no
-other process calls for this window.
+Only the calendar decides when a function is called: after a window has begun, or when the program
+starts within a window. Before the call, one transaction charges and queues a placeholder report. It
+says "no answer" if the question is filled in, and contains a random answer otherwise. Therefore a
+report leaves at the same instant whatever the function does, even if it ends the process. The
+transaction also claims the window, so that no other process calls its function for it.
 
-The return value is randomized at once. `CALL_S` after the claim, or when the program ends, a second
-transaction replaces the symbol. It does so for every outcome of the call, at an instant that the
-function does not decide, so that neither the file nor its times reveal the outcome.
+The return value is randomized immediately. `CALL_S` after the claim, or when the program ends, a
+second transaction replaces the placeholder's symbol. It does so for every outcome of the call, and
+the function cannot influence when: neither the file nor its timestamps reveal the outcome.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ CALL_S = 5.0
 """How long a function may take: long enough for a slow disk or a local database."""
 
 HELD_S = CALL_S + 2.0
-"""How long every flush holds the report back, until the answer is in the ledger."""
+"""How long a flush does not send the report, so that the answer reaches the ledger first."""
 
 CLAIM_S = 1.0
-"""How long an app that provides a function waits for its claim: opening a ledger takes 30 ms on an
+"""How long `Provider.provide` waits for the claim of a window. Opening a ledger takes 30 ms on an
 idle machine."""
 
 PATIENCE_S = 0.1
-"""How long it then waits for the function."""
+"""How long `Provider.provide` then waits for the function to return."""
 
 LEDGER_DEADLINE_S = 5.0
 """How long a claim waits for the ledger. The app itself waits only `CLAIM_S` for the claim."""
@@ -62,7 +62,7 @@ LOOK_AGAIN_S = 60.0
 """The pause after the ledger or the clock could not be used."""
 
 LONGEST_REST_S = 3600.0
-"""The longest time between looks at the clock: the waiting clock stops while a computer sleeps."""
+"""The longest time between looks at the clock, because timeouts stop while a computer sleeps."""
 
 _RELEASE = "UPDATE queue SET release = ? WHERE metric = ? AND edition = ? AND window = ? AND release = 0"
 
@@ -123,7 +123,7 @@ class Provider:
         coins: Coins,
         leave: Callable[[float, float], None],
     ) -> None:
-        """Prepare; ``leave`` gets the seconds until a report leaves, and the present time."""
+        """Prepare; ``leave`` gets the seconds until a report leaves, and the current Unix time."""
         self._ledger_thread = ledger_thread
         self._schedule = schedule
         self._mistakes = mistakes
@@ -137,9 +137,9 @@ class Provider:
         self._thread: threading.Thread | None = None
 
     def provide(self, definition: Metric, function: Callable[[], object]) -> None:
-        """Call a function now if its question is due, and when it is due later; wait a moment.
+        """Call a function now if its question is due, and whenever it is due again; wait briefly.
 
-        A short-lived command thus records its answer, too.
+        Thanks to the wait, even a short-lived command records its answer.
         """
         with self._changed:
             provided = self._provided.setdefault(definition.name, _Provided(definition, function))
@@ -163,7 +163,7 @@ class Provider:
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Use the values that have been returned by now, and no later ones."""
+        """Stop, and use only the values that functions have returned by now."""
         with self._changed:
             self._has_ended = True
             calls = [self._over(each) for each in self._provided.values() if each.call is not None]
@@ -172,7 +172,7 @@ class Provider:
             self._store(definition, call, 0.0)
 
     def hurry(self) -> None:
-        """For tests: call what is due now, and let its answers replace symbols as they return."""
+        """For tests: call the functions that are due, and store each answer when it is returned."""
         with self._stepping:
             provided = list(self._provided.values())
             for each in provided:
@@ -230,14 +230,14 @@ class Provider:
             self._changed.notify_all()
 
     def _start(self, each: _Provided, call: _Asked) -> None:
-        """Call a function in a thread of its own, if the system gives one."""
+        """Call a function in a separate thread, if one can be started."""
         run = partial(self._run, each, each.function, call)
         with contextlib.suppress(RuntimeError):  # no memory
             threading.Thread(target=run, name="hearsay-provided", daemon=True).start()
             each.is_running = True
 
     def _claim(self, definition: Metric, clock_s: float) -> SlotKey | None:
-        """Charge and queue the report that stands in for an answer; None if no call is due."""
+        """Charge and queue a placeholder report; return its key, or None if no call is due."""
         leaves_in_s = jitter(HELD_S, SPREAD_S)
         work = partial(self._stand_in, clock_s=clock_s, definition=definition, leaves_s=clock_s + leaves_in_s)
         key: SlotKey | None = self._ledger_thread.run(work, LEDGER_DEADLINE_S)
@@ -292,7 +292,7 @@ class Provider:
         return self._ledger_thread.run(self._schedule.learn_secret, LEDGER_DEADLINE_S, begin=READ)
 
     def _conclude(self, each: _Provided) -> None:
-        """Replace the symbol with that of the return value, or with a new one for no answer."""
+        """Replace the placeholder's symbol by that of the return value, or by one for no answer."""
         with self._changed:
             if each.call is None:
                 return
@@ -308,7 +308,7 @@ class Provider:
             self._ledger_thread.run_or_leave(work, timeout_s, lambda _: None)
 
     def _over(self, each: _Provided) -> tuple[Metric, _Asked]:
-        """End a call: its return value is not used from now on."""
+        """End a call; its return value is no longer used."""
         call, each.call = each.call, None
         assert call is not None  # noqa: S101 the callers have looked
         call.is_over = True

@@ -1,16 +1,17 @@
-"""A true answer after randomization: a symbol, or a permanent answer to draw symbols from.
+"""A true answer after randomization: a symbol, or a permanent answer that yields symbols.
 
-Permanent answers are drawn once by a PRF of the device's secret. Each edition of a question draws
-its own, and so does each secret: opting out and in again makes a new one. For one edition and one
-secret, the permanent epsilon limits what all reports of an unchanged answer reveal. The losses of
-several editions and secrets add up, within the lifetime ceiling: every report is charged.
+A permanent answer is chosen once, pseudo-randomly from the device's secret. Each edition of a
+question and each secret has its own permanent answers; opting out and in again creates a new
+secret. For one edition and one secret, the permanent epsilon limits what all reports of an
+unchanged answer reveal together. The losses of several editions and secrets add up, but stay within
+the lifetime ceiling, because every report is charged.
 
-Different answers have independent permanent answers. Histories with changing answers become more
-distinguishable over time, because an observer can learn which windows report the same permanent
-answer. Only the charged epsilon bounds that.
+Different answers have independent permanent answers. Histories with changing answers become easier
+to distinguish over time, because an observer can learn which windows report the same permanent
+answer. Only the charged epsilon limits this loss.
 
-A true answer becomes a permanent one before the ledger sees it. The ledger's file stores the secret
-beside the reports: a reader of both can learn over time which answers occurred.
+A true answer is replaced by a permanent one before it reaches the ledger. But the ledger's file
+stores the secret and the reports: a reader of both can learn over time which answers occurred.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class PermanentAnswer(NamedTuple):
 
     Attributes:
         symbol: the permanent answer.
-        generation: the number of the secret.
+        generation: the number of the secret that was used.
 
     """
 
@@ -46,14 +47,14 @@ class PermanentAnswer(NamedTuple):
 
 
 class SymbolOfWindow(NamedTuple):
-    """A symbol that is valid only in the window whose rotations turned the vector."""
+    """A symbol that is valid in one window only, because each window has rotations of its own."""
 
     symbol: int
     window: Window
 
 
 Randomized = int | SymbolOfWindow | PermanentAnswer
-"""A true answer after randomization: a symbol to report, or a permanent answer to report from."""
+"""A true answer after randomization: a symbol to report, or a permanent answer to perturb."""
 
 
 def symbol_of_window(
@@ -67,14 +68,14 @@ def symbol_of_window(
 def permanent_answer(
     definition: Metric, channel: Permanent, encode: Callable[[Coins], int], secret: Secret
 ) -> PermanentAnswer:
-    """Return the permanent answer to a true one. It depends only on answer, edition and secret.
+    """Return the permanent form of a true answer; only answer, edition and secret determine it.
 
     Args:
         definition: the metric.
-        channel: its channel.
-        encode: returns the answer's input symbol, given coins. For an invalid answer, these coins
-            draw it. One input therefore stands for all invalid answers of a device.
-        secret: the device's.
+        channel: the metric's channel.
+        encode: returns the answer's input symbol. For an invalid answer, the given coins choose the
+            symbol, so that all invalid answers of a device have the same input symbol.
+        secret: the device's secret.
 
     """
     labels = (definition.name, definition.edition)

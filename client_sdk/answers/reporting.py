@@ -1,6 +1,6 @@
-"""One report: the obstacles to it, its cost, and its row in the queue.
+"""Makes one report: checks what may prevent it, charges its cost, and queues it.
 
-Charge, report and the note that a slot has its report are steps of one transaction that the caller
+The charge, the report and the new state of a slot are written in one transaction that the caller
 has begun: they become durable together or not at all.
 """
 
@@ -35,10 +35,10 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
     held: bool = False,
     leaves_s: float = 0.0,
 ) -> Recorded:
-    """Charge and queue the report of a window, or put the answer into the one that waits for it.
+    """Charge and queue a window's report, or put the answer into the report that already waits.
 
-    The periods that contain ``instant_s`` pay for it. It leaves at ``leaves_s``, in Unix seconds,
-    or if ``held`` after the end of the window, as a filled-in report always does.
+    The periods that contain ``instant_s`` pay for the report, which leaves at ``leaves_s`` (Unix
+    seconds). If ``held``, it leaves after the end of the window; filled-in reports always do.
     """
     key = key_of(connection, definition, window)
     slot = charges.slot(connection, key)
@@ -67,7 +67,7 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
 def key_of(connection: sqlite3.Connection, definition: Metric, window: Window) -> SlotKey:
     """Return the key of a window's charge.
 
-    If the device has moved since, the key is of the stratum in which the charge was made.
+    If the device was already charged in another stratum, the key belongs to that stratum.
     """
     own = (definition.name, definition.edition, window.text)
     if not definition.strata or charges.slot(connection, own) is not None:

@@ -1,4 +1,4 @@
-"""Records answers within a transaction of the ledger, after everything that was due earlier."""
+"""Records answers within a transaction of the ledger, after all work that was due earlier."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
 
 
 class Schedule:
-    """Records answers within a transaction, as far as the agreement covers them."""
+    """Records answers within a transaction, if the user's agreement covers them."""
 
     def __init__(self, registry: Registry, coins: Coins) -> None:
         """Take the questions and the ceilings from the registry."""
@@ -41,7 +41,7 @@ class Schedule:
         self._latest_s = 0.0
 
     def agree(self, connection: sqlite3.Connection, consent: Consent) -> None:
-        """Carry out the user's decision, although they may have made another one since."""
+        """Apply a decision of the user, even if they have made another one since then."""
         if device.note_agreement(connection, agrees=bool(consent)) and consent:
             self._name(connection)
         if consent is False:
@@ -50,10 +50,10 @@ class Schedule:
             self.withdraw(connection, consent)
 
     def withdraw(self, connection: sqlite3.Connection, consent: Consent | None = None) -> None:
-        """Drop everything left of the questions that the user does not agree to; keep the others.
+        """Delete the data of all questions that the user does not agree to.
 
-        In any case, learn the purposes of the questions that earlier registries left: they also
-        decide which reports travel together. A consent of None means the present one.
+        In any case, look up the purposes of questions from earlier registries, because purposes
+        also decide which reports share an upload. If ``consent`` is None, use the current consent.
         """
         self.agreement.learn_former(connection)
         agreed = self.agreement.consent if consent is None else consent
@@ -63,7 +63,7 @@ class Schedule:
             self.dues.has_leftovers |= erase.withdraw(connection, is_covered)
 
     def _name(self, connection: sqlite3.Connection) -> None:
-        """Store the registry, and name the editions that a collector may stop."""
+        """Store the registry, and list its editions, so that a collector can stop them."""
         if registries.keep(connection, self._registry.source):
             metrics = self._registry.metrics.values()
             registries.name_metrics(
@@ -77,11 +77,11 @@ class Schedule:
         read_secret: Callable[[], Secret],
         clock: Callable[[], float] = lambda: 0.0,
     ) -> Randomized:
-        """Return the randomized form of a true answer; ``encode`` makes its input.
+        """Return the randomized form of a true answer; ``encode`` returns the channel's input.
 
         The secret is read only for a permanent answer, and only if this process does not know it
-        yet; a `LedgerError` says that it cannot be read. The device's clock decides the window of a
-        vector, unless the ledger is known to be ahead of it.
+        yet; a `LedgerError` is raised if it cannot be read. The device's clock decides the window
+        of a vector, unless the ledger's time is known to be ahead of the clock.
         """
         if definition.channel.turns:
             return symbol_of_window(definition, encode, self._coins, max(clock(), self._latest_s))
@@ -98,11 +98,11 @@ class Schedule:
         randomized: Randomized,
         leaves_s: float = 0.0,
     ) -> Recorded:
-        """Do what is due; charge and queue the present window's report, to leave at an instant."""
+        """Do the due work; charge and queue the current window's report, to leave at an instant."""
         instant_s = self.catch_up(connection, clock_s)
         window = Window.at(definition.window, instant_s)
         if isinstance(randomized, SymbolOfWindow) and randomized.window != window:
-            return Recorded.BUSY  # the window ended meanwhile, or the ledger's time was not known; now it is
+            return Recorded.BUSY  # the window has ended meanwhile, or the ledger's time was unknown until now
         return reporting.report(
             connection,
             self._registry,
@@ -115,15 +115,15 @@ class Schedule:
         )
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
-        """Do what is due; add to the present window's count, or remember today as a day of use."""
+        """Do the due work; add to the current window's count, or store today as a day of use."""
         return self.dues.counting.add(connection, definition, by, self.catch_up(connection, clock_s))
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> float:
-        """Do what is due and return the present instant as the ledger counts time.
+        """Do the due work and return the current instant by the ledger's time.
 
         Raises:
             LedgerError: if the clock was set back too far, or the user has opted out in another
-                process; then nothing was done.
+                process. In these cases, nothing is changed.
 
         """
         secret = self.learn_secret(connection)
@@ -155,7 +155,7 @@ class Schedule:
         self._secret = None
 
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
-        """Return the next instant at which something will be due; None if nothing will."""
+        """Return the next instant when work will be due; None if there will be none."""
         return calendar.due(self._registry, clock_s, queue.next_release_s(connection, clock_s)).next_s
 
     def _randomize_now(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Randomized:

@@ -1,4 +1,4 @@
-"""Coins of the operating system, fresh for every decision.
+"""Coins from the operating system's random numbers, fresh for every decision.
 
 Nothing is buffered or seeded, so that neither a fork nor a snapshot of a virtual machine can make
 two devices toss the same coins.
@@ -16,7 +16,7 @@ _WORD_BYTES = 8
 class SystemCoins:
     """`client_sdk.protocol.channel.Coins` from ``os.urandom``.
 
-    They have no state, so that any thread and process may share them.
+    These coins have no state, so that threads and processes may share them.
     """
 
     __slots__ = ()

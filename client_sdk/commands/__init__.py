@@ -1,6 +1,7 @@
 """The commands of hearsay-client that need no device: for registries, completion, self-test.
 
-All but the self-test import the vocabulary only. Each module turns arguments into an `Outcome`.
+Apart from the self-test, the modules import only `client_sdk.protocol` and `client_sdk.consent`.
+Each module turns arguments into an `Outcome`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from typing import NamedTuple
 
 
 class Outcome(NamedTuple):
-    """The end of a command.
+    """The result of a command.
 
     Attributes:
-        text: for standard output, with its line breaks.
-        problems: sentences for standard error; with any the exit status is 1.
+        text: the text for standard output, with its line breaks.
+        problems: sentences for standard error; if there are any, the exit status is 1.
 
     """
 

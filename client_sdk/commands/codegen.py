@@ -75,11 +75,11 @@ class Metrics:
 
 
 _CLASSES = "class Metric(Generic[Answer]):"
-"""Where classes begin; type aliases come before it."""
+"""The line with which the classes begin; type aliases are inserted before this line."""
 
 
 def codegen(path: Path, output: Path | None) -> Outcome:
-    """Write the module to a file, or else return it.
+    """Write the module to a file; without a file, return the module.
 
     Raises:
         RegistryError: if the registry cannot be used.
@@ -111,7 +111,7 @@ def module_of(registry: Registry) -> str:
 
 
 def _purpose(registry: Registry) -> str:
-    """Return the type of the purposes that a user can agree to; nothing if no question has one."""
+    """Return the type of the purposes that a user can agree to; "" if no question has a purpose."""
     purposes = sorted(frozenset[str]().union(*(metric.consent for metric in registry.metrics.values())))
     text = '"""What the user can agree to: `Telemetry(consent=…)` takes a set of these."""'
     purpose = literals(purposes, "Literal[{}]", ", ")
@@ -126,5 +126,5 @@ def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:
     class_name = CLASSES[metric.kind.call]
     kind = f"Metric[{metric.kind.python_type}]" if metric.kind.call == "record" else class_name
     titled = f"{metric.title}: " if metric.title != metric.name else ""
-    yield f"        #: {titled}{metric.purpose}"  # with the colon no purpose is an order to a type checker
+    yield f"        #: {titled}{metric.purpose}"  # the colon keeps a purpose from being a type checker's directive
     yield f'        self.{name}: {kind} = {class_name}(telemetry, "{metric.name}")'

@@ -1,11 +1,11 @@
 """``hearsay-client compile``: the questions as a module for the SDK of browsers and Node.
 
-A browser reads no TOML and derives no law: it gets integers. A question is refused here, before
-anything ships, if a target cannot keep its promises.
+A browser reads no TOML and derives no law of a mechanism, but gets the law's integers. Promises
+that a target cannot keep are refused here, before anything ships.
 
-The module is JavaScript with types. Integers of a law and charges are strings, because they may
-exceed 2**53. It imports only the mechanisms that its questions need, so that a bundler leaves out
-the others.
+The module is JavaScript with types. The integers of laws and charges are strings, because they may
+exceed 2**53. The module imports only the mechanisms that its questions need, so that a bundler
+leaves out all others.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ MECHANISMS: Final = (
     "hierarchical",
     "one-of",
 )
-"""The mechanisms that the SDK can draw from."""
+"""The mechanisms that the SDK for browsers and Node can use."""
 
 SENTENCES: Final = ("consent", "history", "number", "outcome", "reported")
-"""The prefixes of the keys of sentences that the SDK shows."""
+"""The key prefixes of the sentences that the SDK shows."""
 
 EVIDENCE: Final = "evidence"
 UNKNOWN: Final = "evidence.unknown"
-"""The sentences on how much a report reveals: for the questions here, and for others."""
+"""The keys of sentences on how much a report reveals: of the module's questions, or of others."""
 
 HOW: Final = "statement.how"
-"""The sentence that explains randomizing when users are asked."""
+"""The key of the sentence that explains randomization to users who are asked for consent."""
 
 TRIAL: Final = "this is a trial, for `hearsay-collector serve --trial` only; to ship, compile without --trial\n"
 
@@ -76,8 +76,8 @@ def compile_registry(
 ) -> Outcome:
     """Write the module and its types, or compare them with the existing files.
 
-    Without a file, return the module. A trial's module asks everything in every window, prints each
-    step, and is not refused for a ceiling or strategy, because the trial does not have them.
+    Without ``output``, return the module. A trial's module asks every question in every window, and
+    prints each step. No ceiling or strategy prevents a trial, because trials have neither.
 
     Raises:
         RegistryError: if the registry cannot be used.
@@ -122,7 +122,7 @@ def refusals(registry: Registry, target: Target) -> Iterator[str]:
 
 
 def refused_metrics(registry: Registry) -> Iterator[str]:
-    """Yield a sentence for every question that the SDK does not take."""
+    """Yield a sentence for every question that the SDK for browsers and Node refuses."""
     for name, metric in registry.metrics.items():
         reason = refusal(metric)
         if reason is not None:
@@ -194,7 +194,7 @@ def module_of(registry: Registry, target: str) -> str:
 
 
 def kinds_of(kind: Kind) -> tuple[str, ...]:
-    """Return the name of a kind, and of the parts of a pair."""
+    """Return the name of a kind and, if the kind is a pair, the names of its parts."""
     return (kind.name, *(part.name for part in kind.parts if part is not kind))
 
 
@@ -216,7 +216,7 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
 
 
 def sentences_for(registry: Registry, language: str) -> dict[str, str]:
-    """Return the sentences that the SDK shows to users, one of them on how much a report says."""
+    """Return the sentences that the SDK shows to users, with the one on what a report reveals."""
     say = registry.sentences(language)
     used = {key: text for key, text in say.texts.items() if key.partition(".")[0] in SENTENCES}
     purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in registry.metrics.items()}
@@ -248,7 +248,7 @@ def compiled(metric: Metric) -> dict[str, Any]:
 
 
 def types_of(registry: Registry) -> str:
-    """Return the declarations that belong to the module."""
+    """Return the TypeScript declarations of the module."""
     metrics = registry.metrics.items()
     answers = "".join(
         f"  /** {_comment(metric)} */\n  {name}: {metric.kind.typescript_type};\n" for name, metric in metrics
@@ -281,7 +281,7 @@ def _texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | lis
 
 
 def function_of(name: str) -> str:
-    """Return the name of the SDK's function of a kind or mechanism: projectiveGeometry."""
+    """Return the name of the SDK's function for a kind or mechanism, such as projectiveGeometry."""
     first, *others = name.split("-")
     return first + "".join(map(str.capitalize, others))
 

@@ -1,7 +1,7 @@
 """``hearsay-client schema``: a JSON Schema of metrics.toml for editors such as those with taplo.
 
-It knows what a single table may contain, and reports mistakes while the author types. Rules across
-several tables or numbers are known only to the reader: ``hearsay-client check``.
+The schema describes what a single table may contain, so that editors report mistakes while the
+author types. Only ``hearsay-client check`` knows the rules that involve several tables or numbers.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _events() -> Schema:
 
 
 def _sentences() -> Schema:
-    """Return the schema of ``[sentences]``: dotted keys are tables within tables."""
+    """Return the schema of ``[sentences]``, in which dotted keys are nested tables."""
     keys = {key.partition(".")[0] for key in (*shipped().texts, PURPOSE, TITLE)}
     return {
         "type": "object",
@@ -103,7 +103,7 @@ def _app() -> Schema:
         {
             "name": _described(text(), "the app's name"),
             "owner": _described(text(), "who is responsible for its questions"),
-            "population": _described(whole(MOST_DEVICES), "the expected number of devices, for plan"),
+            "population": _described(whole(MOST_DEVICES), "the expected number of devices, used by plan"),
         },
         1,
     )
@@ -119,7 +119,7 @@ def _budget() -> Schema:
             "web_year": number
             | {"description": "for browsers: the maximum cost of a year in which storage is deleted again and again"},
             "window": _one_of(WindowKind, "the period of per_window, and of metrics without a window"),
-            "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "description": "for gaussian"},
+            "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "description": "gaussian's maximum delta"},
             "strategy": _one_of(Strategy, "which questions a device answers in a window"),
             "answers": _described(whole(MOST_ANSWERS), "with sample: the number of questions drawn for a window"),
             "accept": _described(text(), "the reason for exceeding the limits of a report or a year"),

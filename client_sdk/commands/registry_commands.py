@@ -1,9 +1,9 @@
-"""The arguments of the commands that need no device, and the work of the short ones.
+"""The arguments of the commands that need no device, and the work of the short commands.
 
-``hearsay-client check`` names every mistake of a registry, and says whether it can work. ``init``
-writes a starter registry that a reviewer would accept. ``release`` adds it to its history, so that
-its questions keep counting. ``completion`` completes commands and options when Tab is pressed in a
-shell.
+``hearsay-client check`` lists every mistake of a registry, and says whether it can work. ``init``
+writes a starter registry that a reviewer would accept. ``release`` adds a registry to its history,
+so that reports of released apps still count after a change. ``completion`` prints the script that
+lets a shell complete commands and options when Tab is pressed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  #
 _REGISTRY = Path("metrics.toml")
 
 STARTER = Path(__file__).with_name("starter.toml")
-"""The starter registry, which is also the README's."""
+"""The starter registry, which the README also shows."""
 
 _APP = '"acme-notes"'
 _LAST_DAY = "2027-12-31"
@@ -156,12 +156,12 @@ def _today() -> date:
 
 
 def check(path: Path, today: date, against: Path | None = None) -> Outcome:
-    """Return a line for each mistake of a registry, or else each objection to releasing it.
+    """Return the mistakes of a registry or, if it has none, the objections to a release of it.
 
     Args:
         path: the registry. The history beside it is read, too.
         today: the day of the check.
-        against: an earlier registry, as `differences.read` takes it, to say what the change means;
+        against: an earlier registry, as `differences.read` takes it, to describe the changes since;
             None for the last release in the history, if there is one.
 
     Raises:
@@ -208,10 +208,10 @@ def init(path: Path, app: str | None, today: date) -> Outcome:
 
 
 def _write_new(path: Path, content: bytes) -> None:
-    """Write a file that did not exist; a partly written one would block the next attempt.
+    """Write a new file; delete it on failure, because it would block the next attempt.
 
     Raises:
-        OSError: if the file exists or cannot be written; then none was made.
+        OSError: if the file exists or cannot be written; in this case, no file is made.
 
     """
     path.open("xb").close()
@@ -228,7 +228,7 @@ def words_of(commands: Mapping[str, argparse.ArgumentParser]) -> Words:
 
 
 def completion(shell: str, words: Words) -> Outcome:
-    """Return the script that makes a shell complete commands, their options and names of files."""
+    """Return the script that makes a shell complete commands, their options and file names."""
     return Outcome(SHELLS[shell](words))
 
 
@@ -282,9 +282,9 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
 
     Args:
         path: the registry.
-        into: the history; None for the one beside the registry.
+        into: the history; None for the history beside the registry.
         day: the day of the release; None for today.
-        today: the present day.
+        today: the current day.
         only_checks: whether to write nothing and only say if the registry is in its history.
 
     Raises:

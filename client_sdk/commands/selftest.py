@@ -1,7 +1,7 @@
 """``hearsay-client selftest``: checks that this system and disk do what the SDK relies on.
 
 Every check uses the SDK's own code, as an app does, in a folder that is removed afterwards. Nothing
-is sent. A power cut cannot be tried: only the disk promises that a commit survives one.
+is sent. A power cut cannot be tested: only the disk can promise that a commit survives a power cut.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ PATIENCE_S: Final = 10.0
 """How long a check waits for a process or a disk."""
 
 AFFORDABLE: Final = 200
-"""The number of the questions that a device can pay for."""
+"""The number of questions that the test's budget can pay for."""
 
 EACH: Final = 60
 """The number of reports that a process would write if it were not killed."""
 
 KILLED_AFTER: Final = (5, 20, 40)
-"""How many reports each killed process has acknowledged; it is then writing the next."""
+"""How many reports each process acknowledges before it is killed while it writes the next one."""
 
 LOOKS: Final = 100_000
-"""How often the clock is read to see whether it goes back: takes some hundredths of a second."""
+"""How often the clock is read to see if it goes back. This takes some hundredths of a second."""
 
 SET_S: Final = 1.0
-"""No clock and no scheduler deviates by more than this during the check."""
+"""By how much the clock may deviate during the check: no clock or scheduler is less precise."""
 
 DESCRIPTORS: Final = 256
 """The number of descriptors that a child checks for inheritance; a self-test opens a dozen."""
 
 INSTANT_S: Final = 1_782_907_200.0
-"""The instant of all reports, 2026-07-01 at noon, so that no midnight falls between two."""
+"""The instant of all reports, 2026-07-01 at noon, so that no midnight falls between two reports."""
 
 FIRST_YEAR: Final = 2026
 """A correctly set clock shows at least the year of this program."""
@@ -68,25 +68,25 @@ MOUNTS: Final = Path("/proc/mounts")
 
 
 class Clocks(NamedTuple):
-    """The two clocks of a system, in seconds: the wall clock, and one that nobody can set."""
+    """The two clocks of a system, in seconds: the wall clock, and the clock that nobody can set."""
 
     now: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
 
 
 class _BrokenError(Exception):
-    """The system, or the SDK on it, breaks what the SDK relies on; the message says what."""
+    """The system, or the SDK on this system, does not work as needed; the message says how."""
 
 
 class _AbsentError(Exception):
-    """The system has nothing to check."""
+    """The system lacks the feature that the check is about."""
 
 
 def selftest(data_dir: Path | None, clocks: Clocks = Clocks()) -> Outcome:  # noqa: B008 it is a constant
-    """Return a line for each check, and one to paste into an issue.
+    """Return a line for each check, and a last line to paste into an issue.
 
     Args:
-        data_dir: the folder whose disk is checked; None for that of temporary files.
+        data_dir: the folder whose disk is checked; None for the folder of temporary files.
         clocks: the system's clocks.
 
     """
@@ -117,17 +117,17 @@ def _named(failed: list[str]) -> str:
 
 
 def _about(folder: Path) -> str:
-    """Return facts about this system; none of them identifies who runs it."""
+    """Return facts about this system, none of which identifies its user."""
     try:
         number = version("hearsay-ldp-client")
-    except PackageNotFoundError:  # it was copied into an app
+    except PackageNotFoundError:  # the SDK was copied into an app
         number = "without a version"
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return f"Hearsay SDK {number}, {python}, {platform.platform()}, SQLite {sqlite3.sqlite_version}, {_disk(folder)}"
 
 
 def _disk(folder: Path) -> str:
-    """Return the type of a folder's file system, where it is cheap to find out."""
+    """Return the type of a folder's file system, if the system lists its mounts."""
     try:
         mounts = [line.split()[1:3] for line in MOUNTS.read_text(encoding="utf-8").splitlines()]
     except OSError:
@@ -174,7 +174,7 @@ def _check_ledger(path: Path, _: Clocks) -> str:
 
 
 def _check_locks(path: Path, _: Clocks) -> str:
-    """Write while another process does: one of the two waits, and neither loses anything."""
+    """Write while another process writes: one of the two must wait, and neither may lose data."""
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, _record(ledger, 0))
         with _process("spawn", hold, path) as child:
@@ -226,7 +226,7 @@ def _check_kill(path: Path, _: Clocks) -> str:
 
 
 def _check_machine(path: Path, _: Clocks) -> str:
-    """Copy a ledger, and bring it to another machine: both copies would spend its budget again."""
+    """Check that a copied ledger and a ledger from another machine are refused."""
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, _record(ledger, 0))
     copy = path.with_name("copy.sqlite3")
@@ -266,7 +266,7 @@ CHECKS: Final[dict[str, Callable[[Path, Clocks], str]]] = {
 
 @cache
 def _registry() -> Registry:
-    """Return a registry of more questions than a device can pay for."""
+    """Return a registry with more questions than its budget can pay for."""
     metrics = (
         f'[metric.m{number}]\npurpose = "p"\nkind = "boolean"\nepsilon = 1\n' for number in range(AFFORDABLE + 1)
     )
@@ -276,7 +276,7 @@ def _registry() -> Registry:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[LedgerThread]:
-    """Yield the thread through which this process uses a ledger, and end it."""
+    """Yield a ledger thread of this process, and end the thread afterwards."""
     open_ledger = partial(ledger_file.open_own, path, APP, forks.this_process(), lambda: True)
     thread = LedgerThread(path, open_ledger)
     try:
@@ -297,7 +297,7 @@ def _record(ledger: LedgerThread, number: int) -> Recorded:
 
 
 def _expect(result: Recorded, *results: Recorded) -> None:
-    """Refuse any other result."""
+    """Raise an error if any of the results is not the expected one."""
     for each in results:
         if each is not result:
             raise _BrokenError(f"a report was {each} instead of {result}")
@@ -318,7 +318,7 @@ def _sound(path: Path, acknowledged: set[int]) -> None:
 
 
 def _origin(path: Path) -> str | None:
-    """Return the inode number that a ledger's file was made with; None where files have none."""
+    """Return the inode number that a ledger's file was made with; None if inodes do not last."""
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         inode: str | None = connection.execute("SELECT inode FROM device").fetchone()[0]
     return inode
@@ -340,12 +340,12 @@ class _Child:
     """A process that sends messages to this one."""
 
     def __init__(self, method: str, work: Callable[..., None], *arguments: object) -> None:
-        """Start it by one of the methods of `multiprocessing`."""
+        """Start the process by one of the methods of `multiprocessing`."""
         context: Any = multiprocessing.get_context(method)
         self.told, there = context.Pipe()
         self._process = context.Process(target=work, args=(there, *arguments), daemon=True)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # on forks beside threads, which this checks
+            warnings.simplefilter("ignore", DeprecationWarning)  # about forks with threads, which this checks
             self._process.start()
         there.close()
 
@@ -361,12 +361,12 @@ class _Child:
         raise _BrokenError("a child process ended too early")
 
     def kill(self) -> None:
-        """Kill it if it still runs, as the system kills a process that takes too much memory."""
+        """Kill the process if it still runs, as the system does if a process needs much memory."""
         self._process.kill()
         self._process.join(PATIENCE_S)
 
     def rest(self) -> Iterator[Any]:
-        """Yield the messages that it sent before it was killed."""
+        """Yield the messages that the process sent before it was killed."""
         with contextlib.suppress(EOFError, OSError):
             while True:
                 yield self.told.recv()
@@ -374,7 +374,7 @@ class _Child:
 
 @contextlib.contextmanager
 def _process(method: str, work: Callable[..., None], *arguments: object) -> Iterator[_Child]:
-    """Yield a process, which is killed in the end."""
+    """Yield a process, and kill the process afterwards."""
     child = _Child(method, work, *arguments)
     try:
         yield child
@@ -392,7 +392,7 @@ def _is_open(path: Path, descriptor: int) -> bool:
 
 
 def hold(told: Connection, path: Path) -> None:
-    """Hold a ledger and the lock of a file, in a separate process, until told to let go."""
+    """Lock a ledger and a file, in a separate process, until told to unlock them."""
     with (
         detached.alone(_lock_of(path)),
         contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection,

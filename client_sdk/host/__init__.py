@@ -1,4 +1,4 @@
 """The process and the machine that the SDK runs in.
 
-Imports the standard library only.
+Imports only results and the protocol.
 """

@@ -1,4 +1,4 @@
-"""The host's clock, which may return anything, and its problems."""
+"""The app's clock, whose results are checked because the app may return anything."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from client_sdk.results import ClockError
 
 
 class Clock:
-    """Asks the host for the time, in Unix seconds.
+    """Asks the app for the time, in Unix seconds.
 
     Attributes:
-        problem: what is wrong with the clock and what to do about it; None if nothing is.
+        problem: what is wrong with the clock and what to do about it; None if nothing is wrong.
 
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
-        """Take the host's clock."""
+        """Take the app's clock."""
         self.problem: str | None = None
         self._now = now
 
     def __call__(self) -> float:
-        """Return the time according to the host.
+        """Return the time that the app's clock shows.
 
         Raises:
-            ClockError: if it is not a number.
+            ClockError: if the app does not return a number.
 
         """
         try:
@@ -36,10 +36,11 @@ class Clock:
             raise ClockError(f"the app's clock must return a number of Unix seconds, not {name}; correct it") from None
 
     def instant(self) -> float:
-        """Return the present instant.
+        """Return the current instant.
 
         Raises:
-            ClockError: if there is none, or no collector takes it; ``problem`` says the same.
+            ClockError: if the app does not return a number, or returns a time that no collector
+                accepts. The error's message is also stored in ``problem``.
 
         """
         try:
@@ -51,7 +52,7 @@ class Clock:
         return instant_s
 
     def instant_or_zero(self) -> float:
-        """Return the present instant; 0 if the clock is not believed, which recording reports."""
+        """Return the current instant; 0 if the clock is wrong. Recording then reports the error."""
         try:
             return self.instant()
         except ClockError:
@@ -59,7 +60,7 @@ class Clock:
 
 
 def check_sane(clock_s: float) -> None:
-    """Raise `ClockError` if no collector takes an instant."""
+    """Raise `ClockError` if no collector accepts reports of an instant."""
     try:
         for kind in WindowKind:
             Window.parse(Window.at(kind, clock_s).text)

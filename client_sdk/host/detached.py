@@ -22,7 +22,7 @@ job = json.load(sys.stdin)
 sys.path[:] = job["path"]
 importlib.import_module(job["module"]).main(**job["arguments"])
 """
-"""The job is passed by standard input: it may contain a secret, and command lines are public."""
+"""The job is passed on standard input: it may contain a secret, and command lines are public."""
 
 _DIGITS, _BEHIND = 20, 1 << 20
 """The maximum number of digits of a process's id, and the offset that Windows locks in a file."""
@@ -32,15 +32,16 @@ _WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
 
 
 def can_start() -> bool:
-    """Whether there is a Python to start; programs that are frozen or embed Python have none."""
+    """Whether there is a Python executable; frozen or embedding programs do not have any."""
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
     return is_python and not getattr(sys, "frozen", False)
 
 
 def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 anything that JSON can hold
-    """Call a module's ``main`` in a new process, which holds the lock of a file from its start on.
+    """Run a module's ``main`` in a new process that holds the lock on a file while it runs.
 
-    It does not wait for the process. If another one holds the lock, or none starts, it gives up.
+    This function does not wait for the process. It does nothing if another process holds the lock
+    or if no process can be started.
     """
     import subprocess  # noqa: PLC0415 a program that ends pays 5 ms for it, and only then
 
@@ -50,7 +51,7 @@ def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 an
             return
         apart: dict[str, Any] = {"start_new_session": True, "pass_fds": [held]}
         arguments["held"] = held
-        if sys.platform == "win32":  # where the new process takes the lock itself
+        if sys.platform == "win32":  # on Windows, the new process takes the lock itself
             apart, arguments["held"] = {"creationflags": _WINDOWS_FLAGS}, None
         job = {"path": path, "module": module, "arguments": arguments}
         process = subprocess.Popen(  # noqa: S603 this Python, and nothing that a user wrote
@@ -70,7 +71,7 @@ def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 an
 
 
 def _options() -> list[str]:
-    """Return options that keep a new Python from importing from places that this one would not."""
+    """Return options that keep a new Python from using import paths that this one does not use."""
     if sys.flags.isolated:
         return ["-I"]
     options = {"-E": sys.flags.ignore_environment, "-s": sys.flags.no_user_site, "-S": sys.flags.no_site}
@@ -79,15 +80,15 @@ def _options() -> list[str]:
 
 @contextlib.contextmanager
 def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iterator[int | None]:
-    """Lock a file, created if missing; yield its descriptor, or None if another process has it.
+    """Lock a file; yield its descriptor, or None if another process holds the lock.
 
     The lock ends with the last process that has the descriptor, however that process ends.
 
     Args:
-        path: the file.
-        held: the descriptor by which this process has the lock already; None if it has none.
-        is_named: whether the file names this process while it holds the lock, so that others can
-            end it.
+        path: the file, which is created if it is missing.
+        held: the descriptor if this process already has the lock; None otherwise.
+        is_named: whether the file contains this process's id while it holds the lock, so that
+            others can end it.
 
     Raises:
         OSError: if the file cannot be made.
@@ -97,7 +98,7 @@ def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iter
     try:
         is_held = held is not None or _lock(descriptor, is_shared=False)
         if is_held:
-            os.ftruncate(descriptor, 0)  # a process that was killed may have left its name
+            os.ftruncate(descriptor, 0)  # a process that was killed may have left its id
             os.lseek(descriptor, 0, os.SEEK_SET)
         if is_held and is_named:
             os.write(descriptor, str(os.getpid()).encode())
@@ -109,16 +110,16 @@ def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iter
 
 
 def _named(descriptor: int) -> int:
-    """Return the id of the process that a file names; 0 if it names none."""
+    """Return the process id that a file contains; 0 if it contains none."""
     os.lseek(descriptor, 0, os.SEEK_SET)
     text = os.read(descriptor, _DIGITS)
     return int(text) if text.isdigit() else 0
 
 
 def holder(path: Path) -> int | None:
-    """Return the id of the process that holds a file's lock, 0 if not known; None if none does.
+    """Return the id of the process that holds a file's lock: 0 if unknown, None if no one does.
 
-    It writes nothing.
+    This function writes nothing.
     """
     try:
         descriptor = os.open(path, os.O_RDWR)
@@ -131,7 +132,7 @@ def holder(path: Path) -> int | None:
 
 
 def end(path: Path) -> None:
-    """End the process that holds a file's lock, if one does."""
+    """End the process that holds a file's lock, if there is one."""
     process = holder(path)
     if process:
         with contextlib.suppress(OSError):  # it has ended meanwhile
@@ -139,9 +140,9 @@ def end(path: Path) -> None:
 
 
 def _lock(descriptor: int, *, is_shared: bool) -> bool:
-    """Take the lock without waiting. Processes that only check whether it is held share it."""
+    """Try to take a lock, without waiting. Processes that only check a lock take it as shared."""
     try:
-        if sys.platform == "win32":  # where a lock keeps others from reading; no byte is so far behind
+        if sys.platform == "win32":  # a lock on Windows blocks readers; no byte is this far behind
             os.lseek(descriptor, _BEHIND, os.SEEK_SET)
             try:
                 msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)

@@ -1,6 +1,6 @@
 """File names and their durability on a file system, and the folder that an app gives the SDK.
 
-The functions find the file with a name, claim a free name, and make names durable.
+The functions identify the file at a path, claim a name that is free, and make names durable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if sys.platform != "win32":
 
 
 def identify(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of a file; None if there is no file."""
+    """Return the device and the inode of a file; None if there is no file."""
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -26,7 +26,7 @@ def identify(path: Path) -> tuple[int, int] | None:
 
 
 def rename_if_free(file: Path, path: Path) -> None:
-    """Rename a file within its folder, unless the name is taken; one process at a time."""
+    """Rename a file within its folder, unless the new name is taken; one process at a time."""
     with _locked(path.parent):
         if not path.exists():
             file.rename(path)
@@ -34,7 +34,7 @@ def rename_if_free(file: Path, path: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Hold a lock that ends with this process. Windows needs none: its rename replaces no file."""
+    """Lock a folder. On Windows, no lock is needed: renaming never replaces an existing file."""
     if sys.platform == "win32":
         yield
     else:
@@ -60,7 +60,7 @@ def app_folder(data_dir: object) -> Path | None:
     """Return the absolute path of the folder that an app names; None to store nothing.
 
     Raises:
-        TypeError: if it is neither None nor a path.
+        TypeError: if ``data_dir`` is neither None nor a path.
         ValueError: if the folder would depend on where the program is started, or is invalid.
 
     """
@@ -74,5 +74,5 @@ def app_folder(data_dir: object) -> Path | None:
     if Path(text).parts[:1] == ("~",):
         raise ValueError("data_dir begins with ~, which only shells expand; pass Path(data_dir).expanduser()")
     if "\0" in text:
-        raise ValueError("data_dir contains a NUL character, which no path can")
+        raise ValueError("data_dir contains a NUL character, which is not allowed in a path")
     return Path(data_dir).absolute()

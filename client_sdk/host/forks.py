@@ -1,15 +1,15 @@
 """Two things that must not be in progress while a process forks: an open ledger and an import.
 
-SQLite keeps a table of the files and locks of its process. A child inherits that table and takes
+SQLite keeps a table of the files and locks of its process. A child inherits this table and mistakes
 the parent's locks for its own. Even a connection that the child opens itself then has no lock, and
-what it commits is lost when the parent closes ("How to corrupt an SQLite database file",
+its commits are lost when the parent closes the file ("How to corrupt an SQLite database file",
 section 2.6). Therefore connections are closed before a fork and opened again after it. A child that
-inherited an open connection (forked behind Python's back, or while a disk hung) does not use that
-file.
+inherited an open connection nevertheless (because native code forked, or a disk hung) does not use
+the file.
 
-During an import, a child would inherit the module's lock from a thread that it does not have, and
-its own import of that module would never end. Therefore this SDK's threads import under a lock
-that a fork waits for.
+If a process forks during an import, the child inherits the module's lock without the thread that
+holds it, and the child's own import of the module would never end. Therefore the SDK's threads
+import under a common lock, and a fork waits for this lock.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ PAUSE_DEADLINE_S = 1.0
 disk. After that, the child's ledger is unavailable."""
 
 IMPORT_DEADLINE_S = 10.0
-"""How long a fork waits for an import. From a cold disk an import takes seconds, and a hanging one
-must not hang the fork."""
+"""How long a fork waits for an import. An import from a cold disk takes seconds, but an import that
+hangs must not make the fork hang."""
 
 
 class Pause:
@@ -40,7 +40,7 @@ class Pause:
 
 
 class Holder(Protocol):
-    """An object that holds a ledger's file open from time to time."""
+    """An object that has a ledger's file open from time to time."""
 
     path: Path | None
     process: tuple[int, int]

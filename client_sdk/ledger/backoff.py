@@ -1,4 +1,4 @@
-"""How long to wait for another attempt: exponential back-off with full jitter."""
+"""How long to wait before another attempt: exponential back-off with full jitter."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 from os import urandom
 
 BACKOFF_BASE_S = 1.0
-"""The first retry is made within a second: most failures are a lost packet or a restart."""
+"""The first retry is made within a second: a lost packet or a restart causes most failures."""
 
 BACKOFF_CEILING_S = 3600.0
-"""An hour: a million devices that return at random within it make three hundred requests a second.
-Each upload has its own back-off: a device with four failing uploads makes eight requests an
-hour."""
+"""The maximum is an hour: if a million devices return at random within an hour, they make three
+hundred requests a second. Each upload has its own back-off: a device with four failing uploads
+makes eight requests an hour."""
 
 Uniform = Callable[[float, float], float]
 """A source of jitter: returns a random float between two others."""
@@ -25,7 +25,7 @@ def jitter(low: float, high: float) -> float:
 def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:
     """Return the seconds to wait after a number of failures in a row.
 
-    It adds full jitter to the delay that the server asked for. Full jitter spreads devices that
+    The result is the delay that the server asked for, plus full jitter, which spreads devices that
     failed together (Brooker 2015, "Exponential backoff and jitter").
     """
     doublings = min(failures, 32)  # beyond 32 the ceiling applies, and 2.0**failures would overflow

@@ -1,13 +1,13 @@
 """The budget ledger: what this device has spent, in billionths of epsilon and 10**-18 of delta.
 
-A charge records its day but no period. The amount spent within a period is the sum over its days,
-whatever kind of period the registry named at the time, so that a new kind renews no budget. If the
-day is no longer known, the charge has a first and a last possible day, and counts towards every
-period that it may belong to.
+A charge records its day, but no budget period. The amount spent within a period is the sum over the
+days of the period, so that a registry with another kind of period does not renew the budget. If the
+day of a charge is no longer known, the charge has a first and a last possible day, and counts
+towards every period that it may belong to.
 
 A charge and its report become durable together or not at all. The key of a charge, (metric,
-edition, window), limits reports to one per metric and window. A charge that is made because its
-window began, whether or not anything is recorded in it, is a slot.
+edition, window), limits reports to one per metric and window. A *slot* is a charge that is made
+because its window began, whether or not anything is recorded in the window.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     import sqlite3
 
 CLOCK_BACK_S = 86_400
-"""How far a clock may be set back without harm: meanwhile it counts as stopped. A day is more than
-any correction of a correct clock. Farther back, days whose budget is spent would be repeated."""
+"""How far a clock may be set back: until it catches up, the ledger's time does not advance. A day
+is more than any correction of a working clock. Beyond a day, spent budget could be spent again."""
 
 NOTED_S = 3600
-"""The time is written once an hour: no window begins within one, and writes wait for the disk."""
+"""The time is written once an hour: windows begin at full hours, and writes wait for the disk."""
 
 SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""
@@ -40,13 +40,13 @@ class Slot(IntEnum):
     OPEN = 0
     REPORTED = 1
     FILLED = 2
-    """Its report waits, and says that nothing was recorded until something is."""
+    """The report waits, and says "no answer" until an answer is recorded."""
     AWAITED = 3
-    """Its report waits, and the app's function that was called may replace its symbol."""
+    """The report waits, and the result of the app's function may still replace its symbol."""
 
 
 class Periods(NamedTuple):
-    """The day of a charge, and the periods that it counts towards, beside the device's life."""
+    """The day of a charge, and the periods that the charge counts towards, besides the lifetime."""
 
     day: Window
     budget_window: Window
@@ -59,11 +59,11 @@ class Periods(NamedTuple):
 
 
 def instant(connection: sqlite3.Connection, clock_s: float) -> float:
-    """Return the present instant as the ledger counts time, which never goes back.
+    """Return the current instant by the ledger's time, which never goes back.
 
     Raises:
         ClockError: if the clock was set back by more than a day, so that days would be repeated and
-            paid for again; or if it names an instant that no collector takes.
+            paid for again; or if it shows a time that no collector accepts.
 
     """
     seen_s = latest_s(connection)
@@ -102,7 +102,7 @@ def slot(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
 
 
 def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
-    """Return the amounts spent in the budget's period, the month, and the life of the device."""
+    """Return the amounts spent in the budget's window, in the month, and in the lifetime."""
     within_window, within_month = (
         _within_nanos(connection, period) for period in (periods.budget_window, periods.month)
     )
@@ -110,7 +110,7 @@ def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, 
 
 
 def lifetime_nanos(connection: sqlite3.Connection) -> int:
-    """Return the amount spent in the life of the device."""
+    """Return the amount spent in the lifetime of the device."""
     return int(connection.execute("SELECT COALESCE(SUM(nanos), 0) FROM charges").fetchone()[0])
 
 

@@ -1,7 +1,7 @@
 """The row of the device: its secret, whether the user agrees to anything, and its latest problem.
 
-The latest program to start, or to change consent, decides whether the user agrees. A helper checks
-this before it sends anything: it belongs to an earlier program, which knows no later start.
+The program that last started, or last changed the consent, decides whether the user agrees. A
+helper checks this before it sends anything, because it was started by an earlier program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CLOCK, UPLOAD = "clock", "upload"
 
 
 class Secret(NamedTuple):
-    """The device's secret and its number: opting out and in again makes a new one."""
+    """The device's secret and its number. Opting out and in again creates a new secret."""
 
     key: bytes
     generation: int
@@ -29,7 +29,7 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
     """Return the device's secret.
 
     Raises:
-        LedgerError: if it was wiped while this program ran.
+        LedgerError: if the secret was wiped while this program ran.
 
     """
     key, generation = connection.execute("SELECT secret, generation FROM device").fetchone()
@@ -52,9 +52,9 @@ def agrees(connection: sqlite3.Connection) -> bool:
 
 
 def note_problem(connection: sqlite3.Connection, about: str, sentence: str | None) -> None:
-    """Note a problem, with the latest time that the ledger knows; None if it is over.
+    """Note a problem, with the latest time that the ledger knows; None deletes an old problem.
 
-    After opting out, when there is no secret, nothing is noted any more.
+    After opting out, when there is no secret, no problem is noted.
     """
     connection.execute("DELETE FROM problems WHERE about = ?", (about,))
     if sentence is not None:

@@ -1,13 +1,13 @@
-"""Opting out: the data wiped from a ledger's file, and the data kept so no budget is renewed.
+"""Opting out: wipes a ledger's file, but keeps the data that prevents a renewal of the budget.
 
-The amount spent is kept. Its time and question are kept only if a window that can still be charged
-needs them. If a window was over when the ledger last saw the time, its charges are added to a sum.
-There is one sum for each part of the past that a ceiling may distinguish.
+The spent amounts are kept. The time and question of an amount are kept only if a window that can
+still be charged needs them. If a window is over by the ledger's time, its charges are added to a
+sum. There is one sum for each part of the past that a ceiling may distinguish.
 
-After opting out, no window that is over can be charged. The parts are today, the present week, the
-present month and all time before. After a purpose was withdrawn, counts and days of use of the
-other questions are still charged to windows that ended within the grace. The days of the grace, and
-the weeks and months that contain them, are therefore parts, too.
+After opting out, no past window can be charged. The parts are then today, the current week, the
+current month and all earlier time. After one purpose was withdrawn, counts and days of use of other
+questions are still charged to windows that ended within the grace period. The days of the grace
+period, and the weeks and months that contain them, are therefore parts, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 OVER = ""
-"""Marks a day in no present period, and replaces the question in a sum over several."""
+"""Stands for the day of a charge outside all current periods, and for the question of a sum."""
 
 WIPED = (
     "queue",
@@ -42,8 +42,8 @@ WIPED = (
     "problems",
     "editions",
 )
-"""The tables that opting out empties. They include editions because of their stops: a collector may
-have marked one device by sending it another list, and the mark must not outlive the user's consent.
+"""The tables that opting out empties. One of them is ``editions``, because a collector may have
+marked a device by sending it a different list of stops, which must not outlive the user's consent.
 """
 
 
@@ -66,7 +66,7 @@ def forget(path: Path) -> None:
 
 
 def wipe(connection: sqlite3.Connection) -> None:
-    """Delete all but the amounts spent and the present windows' charges, which have no answer."""
+    """Delete all but spent amounts and the charges of current windows, which contain no answers."""
     for table in WIPED:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
     connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in after opting out
@@ -79,16 +79,16 @@ def wipe(connection: sqlite3.Connection) -> None:
 
 
 def _forget_participation(connection: sqlite3.Connection) -> None:
-    """For a paced device that answered, keep only the instant from which it may answer again."""
+    """For a paced device that has answered, keep only the instant when it may answer again."""
     connection.execute("DELETE FROM stratum WHERE done = 0 OR end_s <= ?", (charges.latest_s(connection),))
     connection.execute("UPDATE stratum SET chosen_s = end_s")
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
-    """For some questions, delete what `wipe` deletes of all; return whether a count was running.
+    """Wipe the data of some questions only; return whether counts were among the data.
 
-    The secret stays, because the other questions need it. If the user agrees again and gives the
-    same answer, its permanent answer is therefore the same, which reveals less than a new one.
+    The secret is kept, because the other questions need it. Therefore, if the user agrees again and
+    gives the same answer, the permanent answer is the same, which reveals less than a new one.
 
     Args:
         connection: within a write transaction.
@@ -112,7 +112,7 @@ def _delete_of(connection: sqlite3.Connection, table: str, is_covered: Callable[
 
 
 def may_have_erased(connection: sqlite3.Connection) -> bool:
-    """Whether a charge lacks its report: erased, or dropped before it left."""
+    """Whether the report of any charge is missing, because it was erased or was never sent."""
     query = (
         "SELECT metric, edition, window FROM charges WHERE reported = 1"
         " EXCEPT SELECT metric, edition, window FROM queue EXCEPT SELECT metric, edition, window FROM history"
@@ -121,15 +121,15 @@ def may_have_erased(connection: sqlite3.Connection) -> bool:
 
 
 def wipe_counts(connection: sqlite3.Connection) -> None:
-    """Delete running counts and days of use: true values to which the user no longer agrees."""
+    """Delete running counts and days of use: true values that the user no longer agrees to."""
     connection.execute("DELETE FROM counts")
 
 
 def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collection[str] | None = None) -> None:
     """Replace the charges of windows that are over by one sum per day that still matters.
 
-    Those are the first days of periods that can still be charged. The amount spent on another day
-    is moved to the latest of them before it, which lies within the same such periods.
+    The days that matter are the first days of periods that can still be charged. An amount spent on
+    another day is moved back to the latest day that matters, which belongs to the same periods.
 
     Args:
         connection: within a write transaction.
@@ -147,7 +147,7 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
         "DELETE FROM charges WHERE metric = ? AND edition = ? AND window = ?", [row[:3] for row in rows]
     )
     for *key, first_day, last_day, nanos, attos, reported in rows:
-        # a charge of an unknown day has two
+        # a charge has two different days if its day is unknown
         first, last = (max((mark for mark in marks if mark <= day), default=OVER) for day in (first_day, last_day))
         name = f"sum {last}" if first == last else f"sum {first} {last}"
         connection.execute(
@@ -158,14 +158,14 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
 
 
 def _marks(now_s: int, grace_days: int) -> set[str]:
-    """Return the first days of all periods that contain today or a day of the grace."""
+    """Return the first days of all periods that contain today or a day of the grace period."""
     today = Window.at(WindowKind.DAY, now_s).first_day
     days = [today - timedelta(days=back) for back in range(grace_days + 1)]
     return {Window.on(kind, day).first_day.isoformat() for kind in WindowKind for day in days}
 
 
 def _goes_on(window: str, now_s: int) -> bool:
-    """Whether a text names a window that is not over; the text of an earlier sum names none."""
+    """Whether a text names a window that is not over; the text of a sum names no window."""
     try:
         return Window.parse(window).ends_at > now_s
     except WindowError:
@@ -176,8 +176,8 @@ def scrub(connection: sqlite3.Connection) -> None:
     """Overwrite deleted data, in the file and in its write-ahead log.
 
     Raises:
-        LedgerBusyError: if another process is reading or writing, so that the log must stay; call
-            again.
+        LedgerBusyError: if another process is reading or writing, so that the log cannot be
+            emptied; call again.
 
     """
     empty_log(connection)

@@ -8,7 +8,7 @@ from client_sdk.results import LedgerBusyError, LedgerError
 
 
 def explain(error: BaseException, path: Path | None) -> LedgerError:
-    """Return the error to show: a sentence that says what is wrong and what to do."""
+    """Return the error to show, whose message says what is wrong and what to do."""
     if isinstance(error, LedgerError):
         return error
     name = path or "the ledger in memory"

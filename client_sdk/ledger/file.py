@@ -1,7 +1,7 @@
 """The one SQLite file of a device: how it is made, opened and checked.
 
-It fails closed: a file that is damaged, foreign or newer is left unchanged, because a new file in
-its place would renew the budget.
+This module fails closed: a file that is damaged, newer or another app's is refused and left
+unchanged, because a new file in its place would renew the budget.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ APPLICATION_ID = 0x48727361
 SCHEMA_VERSION = 1
 
 BUSY_TIMEOUT_S = 0.05
-"""How long one statement waits for another process: less than the time of `record`, more than a
-commit's fsync."""
+"""How long one statement waits for another process: less than `record` may take, but longer than
+the fsync of a commit."""
 
 SECRET_BYTES = 32
-"""As long as the digest of the PRF (`client_sdk.answers.prf_coins`)."""
+"""The secret is as long as the digest of the PRF (`client_sdk.answers.prf_coins`)."""
 
 TEMPORARY_SUFFIX = ".new"
 """The suffix of a file that is not yet a ledger."""
 
-# device.agrees: whether the user agrees to anything; without that, no ledger is made.
-# queue.leaves: the Unix seconds from which on any process may send a report.
-# retries: an upload without a row in it is due.
+# device.agrees: whether the user agrees to anything; without consent, no ledger is made.
+# queue.leaves: the earliest time, in Unix seconds, at which any process may send a report.
+# retries: an upload without a row in this table is due.
 # registries, problems: for people who look at the ledger.
-# editions: those in registries; those that a collector has stopped are marked.
+# editions: all editions of the registries; the ones that a collector has stopped are marked.
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
@@ -90,13 +90,13 @@ COMMIT;
 
 
 def load() -> None:
-    """Import what a ledger needs, under the lock that a fork waits for, in any thread."""
+    """Import the modules that a ledger needs, under the lock that a fork waits for."""
     with forks.importing():
         import sqlite3  # noqa: F401, PLC0415 importing the SDK must stay quick
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file; a `LedgerError` says that the directory may not be read."""
+    """Whether there is a file; raise a `LedgerError` if its directory cannot be read."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -114,9 +114,10 @@ def open_memory(app: str) -> sqlite3.Connection:
 
 
 def open_own(path: Path | None, app: str, maker: tuple[int, int], agrees: Callable[[], bool]) -> sqlite3.Connection:
-    """Open the ledger for this process, in the ledger thread's thread, as `open_file` does.
+    """Open this process's ledger as `open_file` does, from within the ledger thread.
 
-    A ledger in memory has no path and stays with its maker. Without consent none is made.
+    A ledger in memory has no path, and only the process ``maker`` can use it. Without consent, no
+    file is made.
     """
     if path is None:
         if forks.this_process() != maker:
@@ -132,15 +133,15 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
     Args:
         path: the file.
-        app: the app that it must belong to. None accepts any app, and also a copy, for people who
-            inspect it.
-        create: whether to make whatever is missing: the directory (mode 0700), the file (0600) and
-            the device's secret.
+        app: the app that the ledger must belong to. With None, the ledger of any app and a copied
+            ledger are accepted, so that people can inspect them.
+        create: whether to make missing parts: the directory (mode 0700), the file (0600) and the
+            device's secret.
 
     Raises:
         LedgerError: if there is no such file, or it is not a valid ledger of this app.
         sqlite3.Error: if the file cannot be read.
-        OSError: if it cannot be made.
+        OSError: if the file cannot be made.
 
     """
     if not exists(path):
@@ -160,7 +161,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
 
 def check(connection: sqlite3.Connection, path: Path, app: str | None) -> Origin:
-    """Return the noted origin of an app's valid ledger; None accepts any app, and a copy."""
+    """Check a ledger; return its noted origin. If ``app`` is None, any app and copies are valid."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise explanations.damaged(path)
     if _pragma(connection, "user_version") != SCHEMA_VERSION:
@@ -186,7 +187,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> object:
 
 
 def _note_origin(connection: sqlite3.Connection, noted: Origin, present: Origin) -> None:
-    """Note those parts of the file's origin that were unknown when it was made."""
+    """Note the parts of a file's origin that were unknown when the file was made."""
     is_news = any(before is None and now is not None for before, now in zip(noted, present, strict=True))
     if is_news and noted.inode is not None:
         connection.execute(
@@ -203,7 +204,7 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
 
 
 def uri_of(path: PurePath) -> str:
-    """Return the URI by which SQLite opens an existing file at an absolute path, to read and write.
+    """Return the URI that makes SQLite open the existing file at an absolute path, for writing.
 
     The server of a path on a Windows share becomes part of the path, because SQLite refuses
     URIs that name a machine (https://www.sqlite.org/uri.html, section 3.1).
@@ -213,7 +214,7 @@ def uri_of(path: PurePath) -> str:
 
 
 def connect(place: str) -> sqlite3.Connection:
-    """Return a connection with durable commits that overwrites deleted data."""
+    """Return a connection that commits durably and overwrites deleted data."""
     import sqlite3  # noqa: PLC0415 importing the SDK must stay quick
 
     uri = place.startswith("file:")
@@ -229,7 +230,7 @@ def connect(place: str) -> sqlite3.Connection:
 def make(path: Path, app: str) -> None:
     """Make a whole ledger under a temporary name, then rename it.
 
-    Any file under the final name was therefore complete once: an empty or truncated file is
+    Any file with the final name was therefore complete at first: an empty or truncated file is
     damaged, never unfinished.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -243,13 +244,13 @@ def make(path: Path, app: str) -> None:
             _give_name(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-    files.sync_directory(path.parent)  # losing the name to a power cut would renew the budget
+    files.sync_directory(path.parent)  # if a power cut lost the name, the budget would be renewed
 
 
 def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
     """Write an empty ledger.
 
-    Its origin distinguishes it from a copy, which must not spend the same budget again.
+    The origin distinguishes the ledger from a copy, which must not spend the same budget again.
     """
     connection.executescript(_SCHEMA)
     machine = None if file_origin.inode is None else origin.machine_id(app)
@@ -260,12 +261,12 @@ def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
 
 
 def _give_name(temporary: Path, path: Path) -> None:
-    """Give a file its final name; raise `FileExistsError`, or do nothing, if it is taken."""
+    """Give a file its final name; if the name is taken, raise `FileExistsError` or do nothing."""
     try:
         os.link(temporary, path)
     except FileExistsError:
         raise
-    except OSError:  # as on FAT, which has no lasting inodes either; a POSIX rename would replace
+    except OSError:  # as on FAT, whose inodes do not last either; a POSIX rename would replace a file
         with contextlib.closing(connect(uri_of(temporary))) as connection:
             connection.execute("UPDATE device SET inode = NULL, birth = NULL, file_system = NULL")
         files.rename_if_free(temporary, path)

@@ -1,7 +1,7 @@
 """Answers that were lost before they became reports: counted in memory, then in the ledger's file.
 
-They are counted by reason only, without the question. An app may record far more often than the
-budget allows, a thousand times a day, so that the file is written once a minute at most.
+Answers are counted by reason only, without the question. The file is written once a minute at most,
+because an app may record far more often than the budget allows, such as a thousand times a day.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 STORE_EVERY_S = 60.0
-"""The minimum time between writes: counts matter less than the life of a disk."""
+"""The minimum time between writes, because these counts matter less than the life of a disk."""
 
 LOST = frozenset(
     {
@@ -37,7 +37,7 @@ class Losses:
     """The answers that one process has lost."""
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start without losses."""
         self._lock = threading.Lock()
         self._counts = Counter[str]()
         self._stored_s = time.monotonic()
@@ -81,5 +81,5 @@ class Losses:
             return dict(Counter(stored) + self._counts)
 
     def __bool__(self) -> bool:
-        """Whether any are counted in memory only."""
+        """Whether any losses are counted in memory only."""
         return bool(self._counts)

@@ -1,13 +1,13 @@
 """The traits that distinguish a ledger's file from a copy: inode, birth, file system, machine.
 
-On a fresh disk a copy may get the same inode number as the original on its disk, but its birth is
-the time of copying. A snapshot of a disk keeps inode and birth; if the snapshot's file system has
-an id of its own, that id differs. All three survive a reboot and a new mount. An unknown value is
-None and proves nothing.
+A copy on a new disk may get the inode number that the original has on its own disk, but the copy's
+birth is the time of copying. A snapshot of a disk keeps inode and birth, but its file system may
+have a different id. Inode, birth and file system survive a reboot and a new mount. An unknown value
+is None and proves nothing.
 
 Linux and the BSDs provide the machine's id in a file (machine-id(5)), macOS by gethostuuid(2), and
-Windows in the value ``MachineGuid`` that its set-up writes. A ledger that was made without an id
-belongs to any machine; one that was made with an id does not belong to a machine without one.
+Windows in the value ``MachineGuid``, which its set-up writes. A ledger that was made on a machine
+without an id is valid on any machine; other ledgers are not valid on a machine without an id.
 """
 
 import contextlib
@@ -28,10 +28,10 @@ on every architecture."""
 _DEVICE_BITS = 32
 
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
-"""Where systemd and D-Bus keep the id of an installation. Containers have none."""
+"""Where systemd and D-Bus store the id of an installation. Containers have no id."""
 
 _UNINITIALIZED = b"uninitialized"
-"""The file's text during the first boot, until systemd draws an id: machine-id(5)."""
+"""The file's text during the first boot, until systemd generates an id: machine-id(5)."""
 
 WINDOWS_KEY = r"SOFTWARE\Microsoft\Cryptography"
 
@@ -66,8 +66,8 @@ NOWHERE = Origin(None, None, None)
 def origin_of(path: Path) -> Origin:
     """Return the origin of a file that exists.
 
-    A file in a lower layer of an overlay gets a birth of its own when it is first opened for
-    writing, so call this after that.
+    Call this after the file has been opened for writing, because a file in a lower layer of an
+    overlay gets a new birth at that time.
     """
     status = path.stat()
     birth_ns = _birth_ns(path) if sys.platform == "linux" else _stated_birth_ns(status)
@@ -75,7 +75,7 @@ def origin_of(path: Path) -> Origin:
 
 
 def _stated_birth_ns(status: os.stat_result) -> str | None:
-    """Return the birth on macOS and the BSDs; Windows may reuse that of a deleted file."""
+    """Return the birth on macOS and the BSDs; None on Windows, which may reuse an old birth."""
     birth_s = getattr(status, "st_birthtime", None)
     return None if birth_s is None or sys.platform == "win32" else str(int(birth_s * 10**9))
 
@@ -103,7 +103,7 @@ def _file_system(path: Path) -> str | None:
     bits.
     """
     number = 0
-    if sys.platform != "win32":  # which has none
+    if sys.platform != "win32":  # Windows has no such id
         with contextlib.suppress(OSError):
             number = os.statvfs(path).f_fsid
     return f"{number:x}" if number >> _DEVICE_BITS else None

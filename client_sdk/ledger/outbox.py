@@ -1,12 +1,12 @@
-"""Uploads in progress: made of waiting reports, sent again, settled, in the ledger's file.
+"""Uploads in progress, in the ledger's file: they are made of waiting reports, sent and settled.
 
-A report waits in the `queue`. It is then put into an upload, whose body is stored before it is
-first sent, so that every attempt sends the same bytes with the same id. The upload is deleted once
-it is settled. Settling twice (two processes may send one upload) changes nothing.
+A report first waits in the `queue`. It is then put into an upload, whose body is stored before it
+is first sent, so that every attempt sends the same bytes with the same id. The upload is deleted
+once it is settled. Settling it twice (two processes may send one upload) changes nothing.
 
-The collector's answer to an upload decides only when that upload is sent again and what happens to
-its own reports. A report that was refused for now never joins others again: it would identify its
-device to the collector.
+The collector's answer to an upload decides only when this upload is sent again and what happens to
+its own reports. A temporarily refused report never shares an upload with others again, because the
+collector could recognize the device by it.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ if TYPE_CHECKING:
     import sqlite3
 
 MAX_UNDER_WAY = 512
-"""The maximum number of unsettled uploads: two of the largest, refused report by report, or a
-hundred thousand bytes. Each ends by its own time, so that only a fault reaches the bound. The bound
-never delays new uploads: an answer would then decide when they leave and what they contain."""
+"""The maximum number of unsettled uploads: enough if all reports of two full uploads are refused
+and sent singly, which takes a hundred thousand bytes. Every upload ends in time, so that only an
+error reaches the limit. The limit never delays new uploads, whose time must not depend on answers
+to other uploads."""
 
 MAX_SENT_ALONE = 4
-"""How often a report that was refused for now is sent again: about once on each of the four days in
-which a daily report is accepted. A collector that gets its registry a day or two late then receives
-most reports, and one that always refuses sees each report four more times, alone."""
+"""How often a temporarily refused report is sent again: about once on each of the four days when a
+daily report is accepted. A collector that gets its registry a day or two late still receives most
+reports; a collector that always refuses sees each report four more times, each time alone."""
 
 STARVED_S = 86_400
-"""After a day, an upload that is due is sent instead of a new one. A program that runs for a second
-at a time, with new reports every time, would otherwise never send it."""
+"""An upload that has been due for a day is sent instead of a new one. Otherwise, a program that
+runs for a second at a time, with new reports every time, would never send it again."""
 
 MAX_LATE_ATTEMPTS = 40
 """The maximum number of attempts to deliver an upload after its windows have closed by the device's
-clock, which may be wrong for a while. With the back-off they take most of a day."""
+clock, which may be wrong for a while. With the back-off, all attempts take most of a day."""
 
 ALL_TOGETHER: Final[Mapping[str, str]] = MappingProxyType({})
 """The groups of a registry without purposes."""
@@ -54,7 +55,7 @@ _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
 
 class Parcel(NamedTuple):
-    """An upload that is due: its random id, the bytes of every attempt, and the reports in them."""
+    """An upload that is due: its random id, the bytes that each attempt sends, and its reports."""
 
     id: str
     body: bytes
@@ -66,10 +67,10 @@ def new_parcel(
 ) -> Parcel | None:
     """Make an upload of waiting, unsent reports; if hurried, also before their random instant.
 
-    The reports are chosen and ordered at random, so that their order says nothing. Only those of
-    questions with the same ``groups`` share an upload: if a user withdraws one purpose, the reports
-    of the others must not be lost with it. None if no such report waits, or if an upload that was
-    sent before has been due for a day and is sent instead.
+    The reports are chosen and ordered at random, so that their order reveals nothing. Only reports
+    of questions with the same ``groups`` share an upload: if a user withdraws one purpose, reports
+    of other purposes must not be lost. Return None if no report is due, or if an earlier upload has
+    been due for a day and must be sent instead.
     """
     _give_up(connection, now_s)
     waiting = queue.due(connection, now_s, hurried=hurried)
@@ -93,11 +94,11 @@ def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float)
 
 
 def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float, uniform: Uniform) -> bool:
-    """Note the verdict; resend alone what may be accepted later; return whether any was dropped.
+    """Apply a verdict: resend refused reports alone or drop them; return whether any was dropped.
 
-    The collector says whether a window is closed, because this device's clock may be wrong. The
-    device's clock decides only about reports that the collector refuses for another reason, and
-    would otherwise refuse forever.
+    The collector decides whether a window is closed, because this device's clock may be wrong. The
+    device's clock decides only when to give up reports that the collector refuses for other
+    reasons, and might refuse forever.
     """
     refused = dict(verdict.refused)
     before, has_dropped = retry_times.refusals(connection, upload_id), False
@@ -123,7 +124,7 @@ def reject(connection: sqlite3.Connection, upload_id: str) -> None:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> None:
-    """Delete the uploads in progress with a report of a question whose name is not covered."""
+    """Delete uploads in progress that contain a report of a question that is not covered."""
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
         if not all(is_covered(report.metric) for report in reports_in(body)):
             _take(connection, upload_id)
@@ -170,7 +171,7 @@ def _pack(
 
 
 def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, now_s: float, uniform: Uniform) -> None:
-    """Put a report that was refused for now into its own upload, to leave at a random instant.
+    """Put a temporarily refused report into its own upload, to leave at a random instant.
 
     The time until its window closes is divided among the remaining attempts.
     """
@@ -181,7 +182,7 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
 
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
-    """Store a new upload; above the bound, drop and count those whose windows close first."""
+    """Store a new upload; above the limit, drop and count uploads whose windows close first."""
     upload = Upload(urandom(16).hex(), reports)
     body = upload.encode()
     latest = max(map(deadline, reports))

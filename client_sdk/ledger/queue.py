@@ -1,4 +1,4 @@
-"""Reports that wait and were never sent, and the outcomes of others, in the ledger's file.
+"""Reports that wait and were never sent, and the outcomes of sent reports, in the ledger's file.
 
 A report that is held back until its window has ended also waits here.
 """
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import Refusal
 
 MAX_WAITING = 1000
-"""The maximum number of reports in the queue. Ten daily metrics fill it in a hundred days, and
-after three days offline their windows are closed anyway. More reports mean that something is wrong,
-and must not fill the host's disk. Reports held back until their window has ended have a separate
-bound of the same size: recorded reports must not push out filled-in ones."""
+"""The maximum number of reports in the queue. Ten daily metrics fill it in a hundred days, but
+windows close after three days anyway. More reports are therefore a sign of an error, which must not
+fill the user's disk. Reports held back until their window has ended have a separate limit of the
+same size, so that recorded reports cannot push out filled-in ones."""
 
 SPREAD_S = 60.0
 """A report leaves at a random instant within a minute, so that its arrival does not reveal when the
-user did something. An instant farther ahead counts as due: the clock was set back since."""
+user did something. If this instant is farther ahead, the clock was set back: the report is due."""
 
 
 REJECTED = "rejected"
@@ -34,7 +34,7 @@ STOPPED = "stopped"
 
 
 class Leaving(NamedTuple):
-    """The departure of the next reports: the seconds until then, and their common instant."""
+    """The departure of the next reports: the seconds until then, and its Unix time."""
 
     in_s: float
     leaves_s: float
@@ -43,7 +43,7 @@ class Leaving(NamedTuple):
 def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, leaves_s: float = 0.0) -> None:
     """Put a report into the queue; it does not leave before ``release_s``, in Unix seconds.
 
-    At ``leaves_s`` it leaves by itself; only a flush sends it earlier. Above the queue's bound, the
+    The report leaves at ``leaves_s``; only a flush sends it earlier. If the queue is full, the
     reports whose windows close first are dropped and counted.
     """
     connection.execute(
@@ -59,7 +59,7 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, 
 
 
 def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[tuple[int, Report]]:
-    """Return rows and reports that leave now; if hurried, also before their random instant."""
+    """Return the row ids and reports that leave now; if hurried, ignore their random instants."""
     return [
         (row, Report(*report))
         for row, *report in connection.execute(
@@ -84,10 +84,10 @@ def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
 
 
 def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
-    """Give a waiting report that has never left another symbol; return whether there is one.
+    """Replace the symbol of a waiting report that has never left; return False if there is none.
 
-    A report that has left keeps its symbol when it comes back into the queue. Otherwise two
-    reports of one window would leave, and only one would be paid for.
+    A report that has left keeps its symbol if it returns to the queue. Otherwise two different
+    reports of one window would leave, although only one was paid for.
     """
     changed = connection.execute(
         "UPDATE queue SET symbol = :symbol WHERE metric = :metric AND edition = :edition AND window = :window"
@@ -104,7 +104,7 @@ def deadline(report: Report) -> int:
 
 
 def note_outcome(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:
-    """Note the outcome of a report that has left the device, or that it has left."""
+    """Note the outcome of a report that has left the device, even if it is unanswered so far."""
     connection.execute(
         "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?)",
         (report.metric, report.edition, report.window, report.symbol, outcome.value),

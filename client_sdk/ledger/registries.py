@@ -4,9 +4,9 @@ A registry ships inside the app and is the same on every device: it says nothing
 stored compressed, and is wiped by opting out.
 
 A stop applies to one edition of a metric, and is remembered until the user opts out. No message
-from a collector ends it. Only a registry names an edition, and a collector can only stop named
-ones. Its messages therefore take up no room, however many arrive. The stops on a device thus say
-nothing about what its user has answered, or whether.
+from a collector ends a stop. A collector can stop only editions that a registry names, so that its
+messages take up no room, however many arrive. The stops on a device therefore reveal nothing about
+the user's answers, nor about whether the user has answered.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     import sqlite3
 
 MOST_KEPT: Final = 20
-"""The registries of this many releases name every report of some years. They take less than 100 kB,
-or some MB with a thousand prototypes.
+"""How many registries are stored: enough to describe every report of some years. They take less
+than 100 kB, or some MB with a thousand prototypes.
 """
 
 _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
 
 
 def keep(connection: sqlite3.Connection, source: str) -> bool:
-    """Store the text of a registry as the latest; return False if it was the latest already.
+    """Store the text of a registry as the latest; return False if it was already the latest.
 
-    Above the maximum number, the oldest is forgotten. A registry without a text is never stored.
+    Above `MOST_KEPT`, the oldest registry is deleted. A registry without a text is never stored.
     """
     digest = hashlib.sha256(source.encode()).hexdigest()
     latest = connection.execute("SELECT digest FROM registries ORDER BY turn DESC LIMIT 1").fetchone()
@@ -61,7 +61,7 @@ def kept(connection: sqlite3.Connection) -> list[bytes]:
 def metrics(connection: sqlite3.Connection) -> set[str]:
     """Return the names of the questions with data in a ledger."""
     query = " UNION ".join(f"SELECT metric FROM {table}" for table in _WITH_METRICS)  # noqa: S608 names from above
-    return {name for (name,) in connection.execute(query).fetchall()} - {""}  # sums over several
+    return {name for (name,) in connection.execute(query).fetchall()} - {""}  # of sums over several questions
 
 
 def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, Metric]:
@@ -82,12 +82,12 @@ def unpacked(source: bytes) -> str:
 
 
 def name_metrics(connection: sqlite3.Connection, metrics: Iterable[MetricEdition]) -> None:
-    """Note the questions of a registry, which a collector may stop."""
+    """Note the questions of a registry, so that a collector can stop them."""
     connection.executemany("INSERT OR IGNORE INTO editions VALUES (?, ?, 0)", metrics)
 
 
 def learn_stops(connection: sqlite3.Connection, metrics: Iterable[MetricEdition]) -> None:
-    """Remember stopped questions; leave out those that no registry has named."""
+    """Remember stopped questions, but ignore questions that no registry has named."""
     connection.executemany("UPDATE editions SET stopped = 1 WHERE metric = ? AND edition = ? AND stopped = 0", metrics)
 
 

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     import sqlite3
 
 EXCHANGE_S = 60
-"""An upload that is being sent is due again after the longest exchange,
-`client_sdk.sending.timing.DEADLINE_S`. Meanwhile no other process sends it, except in a flush: it
-is counted once all the same. If the process is killed, the stored time remains."""
+"""An upload that is being sent is due again after the longest possible exchange,
+`client_sdk.sending.timing.DEADLINE_S`. Until then, no other process sends it, except in a flush;
+the collector counts it only once. If the process is killed, the stored time remains."""
 
 
 class Retry(NamedTuple):
     """An upload in progress, by its id, and when it is tried again, in Unix seconds.
 
-    ``not_before_s`` is the earliest time at which the collector takes it again, or when a refused
-    report is tried again; ``tried_s`` is None before the first attempt.
+    ``not_before_s`` is the earliest time that the collector allows or, for a refused report, the
+    planned time. ``tried_s`` is the time of the latest attempt; None before the first attempt.
     """
 
     upload: str
@@ -32,7 +32,7 @@ class Retry(NamedTuple):
     tried_s: float | None
 
     def wait_s(self, now_s: float, *, hurried: bool) -> float:
-        """Return the seconds until it may be sent; if hurried, as soon as the collector allows."""
+        """Return the seconds until the upload is due; if hurried, until the collector allows it."""
         wait_s = (self.not_before_s if hurried else self.due_s) - now_s
         clock_was_set_back = self.tried_s is not None and now_s < self.tried_s - EXCHANGE_S
         return 0.0 if clock_was_set_back else max(wait_s, 0.0)
@@ -48,7 +48,7 @@ def pending(connection: sqlite3.Connection) -> list[Retry]:
 
 
 def begin(connection: sqlite3.Connection, new: Retry, refusals: int = 0) -> None:
-    """Note when a new upload is tried again; its report may have been refused before."""
+    """Note when a new upload is tried again, and how often its report was refused before."""
     connection.execute("INSERT INTO retries VALUES (?, ?, ?, ?, 0, ?)", (*new, refusals))
 
 
@@ -67,7 +67,8 @@ def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
 def fail(connection: sqlite3.Connection, upload_id: str, now_s: float, retry_after_s: float, uniform: Uniform) -> None:
     """Note that an attempt failed: the same bytes are sent again after this upload's own back-off.
 
-    The upload may be settled by now. ``retry_after_s`` is the delay that the collector asked for.
+    If the upload was settled meanwhile, nothing is noted. ``retry_after_s`` is the delay that the
+    collector asked for.
     """
     row = connection.execute("SELECT failures FROM retries WHERE upload = ?", (upload_id,)).fetchone()
     if row is not None:

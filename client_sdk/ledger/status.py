@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
-    """Return the present instant in the ledger's time, read-only: nothing is noted or refused."""
+    """Return the current instant by the ledger's time; neither store it nor check the clock."""
     return max(clock_s, float(latest_s(connection)))
 
 
@@ -27,15 +27,15 @@ def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods
     Args:
         connection: within a transaction.
         budget: the ceilings.
-        periods: the present periods.
-        window_nanos: the cost of all questions in one period, to compute how long the rest lasts.
+        periods: the current periods.
+        window_nanos: the cost of all questions in one window, to compute how long the budget lasts.
 
     """
     return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
 
 
 def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return the status for given sums; a ceiling below the amount spent leaves 0."""
+    """Return the status for the amounts spent; if a ceiling is below the amount, 0 is left."""
     in_window, in_month, in_life = spent
     month_ceiling = budget.per_month_nanos
     left = max(0, budget.lifetime_nanos - in_life)

@@ -1,14 +1,14 @@
 """The ledger thread: it owns its process's connection to the ledger and does one job at a time.
 
-A caller chooses how long to wait for its job. Either the caller who gives up or the thread about to
-commit is first, and decides whether the job is done. If a commit itself hangs, the caller does not
-know its outcome, but the job is done either completely or not at all.
+A caller chooses how long to wait for its job. If the caller gives up before the thread begins to
+commit, the job is not done. If the commit itself hangs, the caller does not know the outcome, but
+the job is done either completely or not at all.
 
 A caller may also leave its job behind instead of giving up. Such jobs stay in memory, up to a
-maximum number, and are tried again while another process holds the ledger.
+maximum number, and are tried again while another process uses the ledger.
 
-The connection lives in the thread's own frame. After a fork the child has neither the thread nor a
-way to reach, close or finalize the connection, any of which would harm the parent's.
+Only the thread's own frame refers to the connection. After a fork, the child has neither the thread
+nor a way to use, close or finalize the connection, which would harm the parent's connection.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ WRITE, READ, BARE = "BEGIN IMMEDIATE", "BEGIN", ""
 T = TypeVar("T")
 
 MAX_LEFT = 64
-"""The maximum number of jobs that wait in memory although their callers have gone on: more than any
-app requests in the seconds for which a disk hangs."""
+"""The maximum number of jobs that wait in memory after their callers have gone on. No app requests
+as many in the few seconds for which a disk may hang."""
 
 AGAIN_S = 0.1
-"""The pause before jobs that wait in memory are tried again. Each try waits for the other process,
-too."""
+"""The pause before jobs that wait in memory are tried again. Each attempt also waits a moment for
+the other process."""
 
 LAST_TRY = 0.8
-"""After this part of the time that a caller waits for the thread to end, there are no retries."""
+"""The fraction of the time that `close` waits for the thread; after it, jobs are not retried."""
 
 
 class _AbandonedError(Exception):
@@ -55,21 +55,21 @@ class _AbandonedError(Exception):
 
 
 class _End(NamedTuple):
-    """The end of the thread: until when jobs are tried again, and a job to do after all others."""
+    """A request to end: the time until which jobs are tried again, and the job to do last."""
 
     until_s: float
     last: _Job[Any] | None
 
 
 class _Job(Generic[T]):
-    """A piece of work. Its caller can cancel the result until the commit, when it begins to run."""
+    """A piece of work. The caller can cancel its result until the commit begins."""
 
     def __init__(self, work: Callable[[sqlite3.Connection], T], begin: str, *, is_patient: bool = False) -> None:
         self.work, self.begin, self.is_patient = work, begin, is_patient
         self.result: Future[T] = Future()
 
     def decide(self) -> bool:
-        """Start the result's run unless its caller has cancelled it; return whether it runs."""
+        """Mark the result as running; return False if the caller has cancelled it before."""
         return self.result.running() or (not self.result.cancelled() and self.result.set_running_or_notify_cancel())
 
     def is_done(self, timeout_s: float) -> bool:
@@ -96,7 +96,7 @@ class LedgerThread:
     """
 
     def __init__(self, path: Path | None, open_ledger: Callable[[], sqlite3.Connection]) -> None:
-        """Prepare; the thread starts with the first job. ``open_ledger`` is called in it."""
+        """Prepare; the thread starts with the first job, and calls ``open_ledger``."""
         self.path = path
         self.process = forks.this_process()
         self.is_open = False
@@ -115,12 +115,12 @@ class LedgerThread:
         self._warned: set[str] = set()
 
     def run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, *, begin: str = WRITE) -> T:
-        """Return the return value of work that is done within a separate transaction.
+        """Do work within a separate transaction; return the value that the work returns.
 
         Raises:
-            LedgerBusyError: if it was not done in time, or another process holds the ledger. A job
-                that was not done in time is not done at all, unless its commit was in progress.
-            LedgerError: if the ledger cannot be used; ``problem`` says the same.
+            LedgerBusyError: if the work was not done in time, or another process uses the ledger.
+                Work that was not done in time is never done, unless its commit was in progress.
+            LedgerError: if the ledger cannot be used; ``problem`` contains the same message.
 
         """
         job = self._put(_Job(work, begin))
@@ -132,10 +132,10 @@ class LedgerThread:
     def run_or_leave(
         self, work: Callable[[sqlite3.Connection], T], timeout_s: float, late: Callable[[T | LedgerError], None]
     ) -> T | None:
-        """Return the work's return value; None if it takes longer, and ``late`` gets its result.
+        """Do work; return its result. If it takes too long, return None; ``late`` gets the result.
 
-        ``late`` is usually called in this thread, with the result or an error. It is not called if
-        the process is killed before. A `LedgerBusyError` means that too many jobs wait in memory.
+        ``late`` is usually called in the ledger thread, with the result or an error. It is not
+        called if the process is killed first. A `LedgerBusyError` means that too many jobs wait.
         """
         job = self._put(_Job(work, WRITE, is_patient=True))
         if job.is_done(timeout_s):
@@ -143,7 +143,7 @@ class LedgerThread:
         if len(self._left) >= MAX_LEFT and job.result.cancel():  # otherwise its commit is under way
             raise LedgerBusyError("too many answers are waiting for the ledger; try again")
         self._left.add(job.result)
-        job.result.add_done_callback(self._left.discard)  # so that ``late`` sees that it waits no longer
+        job.result.add_done_callback(self._left.discard)  # so that ``late`` sees that the job no longer waits
         job.tell(late)
         return None
 
@@ -165,9 +165,9 @@ class LedgerThread:
         self._put(job)
 
     def do_first(self, work: Work) -> None:
-        """Do work in a separate write transaction before any other, once the next one is due.
+        """Do work in a separate write transaction, just before the next job that writes.
 
-        While it cannot be done, no job writes anything.
+        While this work cannot be done, no job writes anything.
         """
         self._first.append(work)
 
@@ -176,7 +176,7 @@ class LedgerThread:
         self._jobs.put(pause)
 
     def reopen(self, timeout_s: float = 0.0) -> None:
-        """Close the connection after the jobs so far; the next job reopens the ledger."""
+        """Close the connection after the jobs queued so far; the next job reopens the ledger."""
         if self._thread is not None and not self._is_stopped:
             pause = forks.Pause()
             pause.over.set()
@@ -186,8 +186,8 @@ class LedgerThread:
     def stop(self, patience_s: float, last: Work | None = None) -> None:
         """Finish the jobs queued so far, close the connection and end.
 
-        Jobs that wait in memory are tried again for ``patience_s``. The last job is done in a write
-        transaction after all others, if the thread has started.
+        Jobs that wait in memory are tried again for ``patience_s``. The job ``last`` is done in a
+        write transaction after all others, if the thread has started.
         """
         job = None if last is None else _Job(last, WRITE, is_patient=True)
         with self._starting:
@@ -222,7 +222,7 @@ class LedgerThread:
             forks.register(self)
         while not isinstance(job := self._next(), _End):
             if isinstance(job, forks.Pause):
-                with contextlib.suppress(Exception):  # one that does not close stays marked as open: no child uses it
+                with contextlib.suppress(Exception):  # on failure, it stays marked as open, and no child uses it
                     self._close(connection)
                 connection = None
                 job.closed.set()
@@ -237,7 +237,7 @@ class LedgerThread:
         forks.unregister(self)
 
     def _do_again(self, until_s: float, connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
-        """Do the jobs that wait in memory; retry, until an instant, the blocked ones."""
+        """Do the jobs that wait in memory; retry blocked jobs until an instant."""
         while self._again:
             time.sleep(max(0.0, min(self._again_at_s, until_s) - time.monotonic()))
             self._ends = time.monotonic() >= until_s
@@ -273,7 +273,7 @@ class LedgerThread:
         return connection if self.is_open else None
 
     def _can_try_again(self, job: _Job[Any]) -> bool:
-        """Keep a job that another process has blocked, if anybody still waits for it."""
+        """Keep a blocked job for another attempt, if it may wait; return whether it was kept."""
         if self._ends or not job.is_patient or job.result.running() or job.result.cancelled():
             return False
         self._again.append(job)
@@ -281,7 +281,7 @@ class LedgerThread:
         return True
 
     def _ready(self, connection: sqlite3.Connection | None) -> sqlite3.Connection:
-        """Open the ledger if necessary; refuse a file that has replaced the first one opened."""
+        """Open the ledger if necessary; refuse a file that has replaced the file opened first."""
         if self.path is not None and self._file not in (None, files.identify(self.path)):
             self._close(connection)
             raise LedgerError(
@@ -307,7 +307,7 @@ class LedgerThread:
         self.is_open = False
 
     def _explain(self, error: BaseException) -> LedgerError:
-        # its frames hold the connection
+        # the frames of the error refer to the connection
         explained = explanations.explain(error, self.path).with_traceback(None)
         if not isinstance(explained, LedgerBusyError):
             self.problem = str(explained)

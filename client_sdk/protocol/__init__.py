@@ -1,16 +1,17 @@
 """The shared vocabulary of client, collector and estimator.
 
-It imports the standard library only. Its sub-packages, from the top down: ``registry``
-(metrics.toml), ``mechanisms`` (laws and perturbation), ``kinds`` (possible answers; ``texts``,
-``vectors`` and ``models`` have packages of their own) and ``wire`` (bodies that are sent).
+This package imports only the standard library. Its sub-packages are, from the top down,
+``registry`` (reads metrics.toml), ``mechanisms`` (laws and perturbation), ``kinds`` (the possible
+answers) and ``wire`` (request and response bodies). Text, vector and model metrics have modules of
+their own.
 
-Compatibility policy, for as long as a ``schema`` and ``/v1`` are served:
+The following stays true as long as a ``schema`` number and the paths below ``/v1`` are supported:
 
 * The meaning of a definition never changes: the same definition has the same channel integers and
   the same edition in every version and on every machine.
-* What ``mechanism = "auto"`` chooses for a kind and an epsilon never changes within a schema. A
-  version that lacks the mechanism refuses the definition.
-* Bodies of the wire are closed: a new field means a new version of the wire.
+* The mechanism that ``mechanism = "auto"`` chooses for a kind and an epsilon never changes within a
+  schema. A version of Hearsay that lacks a definition's mechanism refuses the definition.
+* Bodies contain no fields but the specified ones: a new field requires a new version of the wire.
 * Refusal codes are never renamed or given another meaning. A new version of the wire may add codes.
 """
 

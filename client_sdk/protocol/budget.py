@@ -1,4 +1,4 @@
-"""The ceilings that a device keeps, and how it spreads its budget over questions and time."""
+"""The ceilings on a device's privacy loss, and how a budget is spread over questions and time."""
 
 from enum import StrEnum
 from fractions import Fraction
@@ -12,28 +12,28 @@ exact."""
 
 
 class Strategy(StrEnum):
-    """Which questions a device answers in a window; none depends on an answer."""
+    """The rule that selects the questions of a device in a window, without looking at answers."""
 
     SPLIT = "split"
-    """All of them."""
+    """Every question."""
 
     SAMPLE = "sample"
-    """A few, drawn again for each window and answered at their full epsilon."""
+    """A few questions, drawn anew for each window and answered at their full epsilon."""
 
     PACE = "pace"
-    """All of them, but in few enough windows that the lifetime ceiling lasts until the last
-    question expires."""
+    """Every question, but in so few windows that the lifetime ceiling lasts until the last question
+    expires."""
 
 
 class Cost(NamedTuple):
-    """The charge: billionths of epsilon, and units of 10**-18 of delta."""
+    """The charge for a report, in billionths of epsilon and in units of 10**-18 of delta."""
 
     nanos: int
     attos: int = 0
 
 
 class Spent(NamedTuple):
-    """The amounts charged before, as each ceiling counts them."""
+    """The amounts charged so far that count toward each ceiling."""
 
     window_nanos: int = 0
     month_nanos: int = 0
@@ -51,21 +51,20 @@ class Ceiling(StrEnum):
 
 
 class Budget(NamedTuple):
-    """Ceilings in billionths of epsilon, rounded down.
+    """The ceilings and the strategy of a registry. Epsilons are in billionths, rounded down.
 
     Attributes:
-        window: the period of the first ceiling; also the window of metrics that name none.
-        per_window_nanos: the maximum total cost of all reports made within one such period.
+        window: the period of the ceiling per window; also the default for the windows of metrics.
+        per_window_nanos: the maximum total cost of all reports made within one such window.
         lifetime_nanos: the maximum total cost of all reports of a device.
         per_month_nanos: the maximum total cost of all reports made within a calendar month (UTC);
-            None if there is no such ceiling.
+            None without a monthly ceiling.
         lifetime_attos: the maximum sum of the deltas of all reports, in units of 10**-18.
-        strategy: which questions a device answers in a window.
-        answers: how many questions are drawn per window; None if none are drawn.
-        web_year_nanos: the maximum that the app states for a year in a browser that wipes its
-            storage repeatedly; None if the app is not for browsers.
-        accept: why the registry may reveal more than the limits of `registry.limits`; empty if no
-            reason is given.
+        strategy: the rule that selects the questions that a device answers in a window.
+        answers: the number of questions drawn per window; None if the strategy draws no questions.
+        web_year_nanos: the maximum epsilon per year that the app states for a browser that
+            repeatedly wipes its storage; None if the app is not for browsers.
+        accept: the reason to exceed the limits of `registry.limits`; empty if no reason is given.
 
     """
 
@@ -81,12 +80,12 @@ class Budget(NamedTuple):
 
     @property
     def may_be_wiped(self) -> bool:
-        """Whether a browser may delete the ledger: then no limit outlasts a window."""
+        """Whether a browser may delete the ledger. Only the ceiling per window survives a wipe."""
         return self.web_year_nanos is not None
 
     @property
     def ceilings(self) -> dict[Ceiling, int]:
-        """The existing ceilings, in billionths of epsilon or units of delta."""
+        """The ceilings that are set, in billionths of epsilon or in units of 10**-18 of delta."""
         month = {} if self.per_month_nanos is None else {Ceiling.PER_MONTH: self.per_month_nanos}
         window, life = {Ceiling.PER_WINDOW: self.per_window_nanos}, {Ceiling.LIFETIME: self.lifetime_nanos}
         return window | month | life | {Ceiling.DELTA: self.lifetime_attos}
@@ -97,7 +96,7 @@ class Budget(NamedTuple):
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
-        """Return the ceilings that a cost exceeds after earlier spending; none if it is allowed."""
+        """Return the ceilings that a cost would exceed after earlier spending; may be empty."""
         totals = {
             Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
             Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,

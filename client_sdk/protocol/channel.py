@@ -1,10 +1,10 @@
-"""A mechanism is a finite channel: an input symbol in, a distribution over output symbols out.
+"""A mechanism is a finite channel: each input symbol has a distribution over output symbols.
 
-Everything follows from that. A report is one output symbol. The tally of n reports contains all
-their information. Estimation inverts the channel. Privacy is a property of the channel's integers
-(Dwork & Roth 2014, definition 2.4, for a finite alphabet).
+Everything follows from this definition. A report is one output symbol. A tally contains all
+information of its reports. Estimation inverts the channel. Privacy is a property of the channel's
+integers (Dwork & Roth 2014, definition 2.4, for a finite alphabet).
 
-Coins are the random decisions of a channel. They are an argument, and never drawn here.
+Coins are the random decisions of a channel. They are an argument; this module never draws them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 from client_sdk.protocol.epsilon import PURE, nanos_ceiling
 
 COIN_SCALE = 2**64
-"""Denominator of every coin: a numerator from 0 to COIN_SCALE is a probability."""
+"""The denominator of a coin's probability; the numerator is from 0 to COIN_SCALE."""
 
 
 class Coins(Protocol):
@@ -31,21 +31,21 @@ class Coins(Protocol):
 
 
 MOST_LIKELIEST: Final = 4
-"""If a symbol makes more inputs likeliest, at least this many of them are named."""
+"""`Channel.likeliest` lists at least this many inputs, and may leave out further ones."""
 
 
 class Channel(ABC):
     """The law of a mechanism.
 
-    The number of coins that ``perturb`` draws depends on the symbol alone, which is reported. Its
-    running time and the state of a generator therefore reveal no more of the input.
+    The number of coins that ``perturb`` draws depends only on the reported symbol. The running time
+    and the state of the generator therefore reveal no more than the report does.
 
     Attributes:
-        inputs: the number of input symbols, k; they are the integers 0..k-1. For a channel for
-            vectors it is their dimension: an input is a vector of k integers.
-        says_truth: whether a symbol names one input, and names the true one with the same
-            probability for each input.
-        turns: whether the law of a vector changes from window to window.
+        inputs: the number of input symbols, k, which are the integers 0..k-1. For a channel of
+            vectors, k is the dimension, and an input is a vector of k integers.
+        says_truth: whether each symbol names one input, and each input is reported as itself with
+            the same probability.
+        turns: whether the law for a vector changes from window to window.
 
     """
 
@@ -59,7 +59,7 @@ class Channel(ABC):
     def name(self) -> str:
         """The mechanism's name in the registry."""
 
-    if TYPE_CHECKING:  # a field of most channels, for which a property would be a default
+    if TYPE_CHECKING:  # most channels have this as a field, and a property would become its default
 
         @property
         @abstractmethod
@@ -68,7 +68,7 @@ class Channel(ABC):
     @property
     @abstractmethod
     def symbols(self) -> int:
-        """The number of output symbols, m; they are the integers 0..m-1."""
+        """The number of output symbols, m, which are the integers 0..m-1."""
 
     @property
     @abstractmethod
@@ -80,30 +80,30 @@ class Channel(ABC):
     def worst_ratio(self) -> Fraction:
         """The largest P(symbol|x) / P(symbol|x') over symbols and inputs: e to the exact epsilon.
 
-        Where `delta` is above 0 this ratio may be exceeded, by as much as `delta` allows.
+        If `delta` is above 0, some probabilities exceed this ratio, by as much as `delta` allows.
         """
 
     @property
     def delta(self) -> Fraction:
-        """The most by which a probability exceeds `worst_ratio` times another input's.
+        """The delta of differential privacy that belongs to the epsilon of `worst_ratio`.
 
-        It is exact: the largest sum over symbols of max(0, P(symbol|x) - worst_ratio *
-        P(symbol|x')). It is `PURE` for most mechanisms.
+        It is exact: the largest value, over inputs x and x', of the sum over symbols of max(0,
+        P(symbol|x) - worst_ratio * P(symbol|x')). It is `PURE` for most mechanisms.
         """
         return PURE
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 of one mechanism
-        """Return the chance that a report shifts odds beyond a ratio of at least `worst_ratio`."""
+        """Return the probability that a report shifts odds beyond a ratio >= `worst_ratio`."""
         return PURE
 
     @property
     def last_step(self) -> Channel:
-        """The channel that draws the report: from a permanent answer, or a set's drawn member."""
+        """The channel that draws the report, such as from a permanent answer or a set's member."""
         return self
 
     @property
     def permanent_nanos(self) -> int:
-        """The maximum that all reports of one answer reveal, in billionths; 0 if they add up."""
+        """The epsilon of all reports of one answer, in billionths; 0 if there is no limit."""
         return 0
 
     @abstractmethod
@@ -112,12 +112,12 @@ class Channel(ABC):
 
     @abstractmethod
     def perturb(self, value: Any, coins: Coins) -> int:  # noqa: ANN401 a symbol, or a vector
-        """Return the symbol to report for the input ``value``, from 0 to k-1. Run on the device."""
+        """Return the symbol to report for the input ``value``, from 0 to k-1. Devices run this."""
 
     def likeliest(self, symbol: int) -> Sequence[int]:
         """Return the inputs that give a symbol its largest probability, in rising order.
 
-        If there are more than `MOST_LIKELIEST` inputs, the last ones may be left out.
+        If there are more than `MOST_LIKELIEST` of these inputs, the last ones may be left out.
         """
         if self.says_truth:
             return (symbol,)
@@ -126,7 +126,7 @@ class Channel(ABC):
         return [given for given, chance in enumerate(chances) if chance == greatest]
 
     def in_window(self, window: str) -> Self:  # noqa: ARG002 of vectors
-        """Return the channel of a window, given the window's name."""
+        """Return the channel to use in a window, given the window's name."""
         return self
 
 

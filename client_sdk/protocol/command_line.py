@@ -1,4 +1,4 @@
-"""The command lines of all three programs: exit statuses, shell completion, and files to keep."""
+"""Code shared by all three command lines: exit statuses, shell completion, and file checks."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ MEANINGS: Final[dict[ExitStatus, str]] = {
         "says what to do."
     ),
     ExitStatus.USAGE: (
-        "The command line is wrong, or the command cannot use the registry or the file of answers that it names. Only "
+        "The command line is wrong, or names a registry or a file of answers that the command cannot use. Only "
         "`check` reports a mistake in the registry with 1."
     ),
     ExitStatus.NOTHING_NEW: (
         "`report`: there is no tally of a closed window; with `--preliminary`, no tally at all. `archive`: every "
-        "closed window is there already, or another run is at work."
+        "closed window is already in the archive, or another run is in progress."
     ),
-    ExitStatus.PARTLY_FAILED: "`archive`: some windows were written and others failed. The next run tries those again.",
+    ExitStatus.PARTLY_FAILED: "`archive`: some windows failed, others were written. The next run retries the failures.",
     ExitStatus.ALERT: (
-        "`report` and `archive`: an alert fired. This takes precedence over 0 and 4, because no later run of `archive` "
-        "judges a window again."
+        "`report` and `archive`: an alert fired. This status takes precedence over 0 and 4, because no later run of "
+        "`archive` checks the same window for alerts."
     ),
 }
-"""A sentence or two for each, as shown on the reference page."""
+"""The meaning of each exit status, as shown on the reference page."""
 
 
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Errors that only writing can cause: a full disk, a quota, a limit on the size of files."""
 
 COMPLETION_HINTS: Final[Mapping[str, str]] = {
-    "bash": "a new shell completes, where the package bash-completion is installed",
+    "bash": "completion works in new shells if the package bash-completion is installed",
     "zsh": "add this to ~/.zshrc, before compinit: fpath+=~/.zfunc",
-    "fish": "a new shell completes",
+    "fish": "completion works in new shells",
 }
-"""For each shell, the instructions printed after its completion script was written."""
+"""For each shell, the instructions printed after its completion script is written."""
 
 
 def completion_path(program: str, shell: str, home: Path, environment: Mapping[str, str]) -> Path:
@@ -67,11 +67,11 @@ def completion_path(program: str, shell: str, home: Path, environment: Mapping[s
 
 
 HEAD_BYTES = 4096
-"""How many bytes of a file determine its kind."""
+"""The number of bytes at the start of a file that determine its kind."""
 
 
 def is_same_file(path: Path, other: Path) -> bool:
-    """Whether two paths name one file, even through links; it may not exist yet."""
+    """Whether two paths name the same file, even through links; the file need not exist."""
     try:
         return path.samefile(other)
     except OSError:
@@ -79,7 +79,7 @@ def is_same_file(path: Path, other: Path) -> bool:
 
 
 def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
-    """Return a file that is read and that the output would replace; None if there is none."""
+    """Return the first input file that the output would replace; None if there is no such file."""
     written = tuple(written)
     return next((path for path in read if any(is_same_file(path, target) for target in written)), None)
 
@@ -87,12 +87,13 @@ def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
 def replaces_another_kind(path: Path, is_own: Callable[[bytes], bool]) -> bool:
     """Whether writing to a path would destroy a file that the writer cannot have written.
 
-    A path without a file, an empty file, and anything that is not a regular file count as safe to
-    write to. A file that cannot be read counts as one of another kind.
+    A path without a file, an empty file, and anything that is not a regular file are safe to write
+    to. A file that cannot be read is assumed to be of another kind.
 
     Args:
         path: the path to write to.
-        is_own: decides by the first `HEAD_BYTES` of a file whether it is of the writer's kind.
+        is_own: decides from the first `HEAD_BYTES` bytes of a file whether the file is of the
+            writer's kind.
 
     """
     try:

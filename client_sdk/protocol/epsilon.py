@@ -1,9 +1,9 @@
 """Epsilon as it is declared, charged and printed: whole billionths, rounded up.
 
-It is computed from the integers of a channel, whatever the registry requested, and is the same on
-every machine. ``decimal`` rounds ``exp`` and ``ln`` correctly, half to even. One unit in the last
-place to either side therefore encloses the true value. libm makes no such promise: two machines
-could derive different channels from one definition, and would then refuse each other's reports.
+Epsilon is computed from the integers of a channel, not from the registry's request, and is the same
+on every machine. ``decimal`` rounds ``exp`` and ``ln`` correctly, half to even. The true value is
+therefore within one unit in the last place of the result. libm does not guarantee this. Two
+machines could derive different channels from one definition, and reports would be refused.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _UP = Context(prec=PRECISION_DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin
 
 
 def exp_floor(exponent: Fraction) -> Fraction:
-    """Return a rational no larger than e**exponent, by less than one part in 10**48."""
+    """Return a rational at most e**exponent, and less than one part in 10**48 below it."""
     below = DOWN.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
     return Fraction(DOWN.next_minus(DOWN.exp(below)))
 

@@ -1,7 +1,8 @@
 """The errors of the vocabulary, with messages for people.
 
-Every error says what is wrong and what to do about it, and carries both as data. No error ever
-carries a user's answer. The base class exists only to be caught, never to be raised.
+The message of every error says what is wrong and what to do. Most errors also carry details as
+data. No error ever carries a user's answer. The base class exists only to be caught, never to be
+raised.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class RegistryError(HearsayError):
     metric.os.epsilon: is missing
 
     Attributes:
-        mistakes: pairs of a place in the file, for example ``metric.os.epsilon``, and what is wrong
+        mistakes: pairs of a place in the file, such as ``metric.os.epsilon``, and the problem
             there; never empty.
 
     """
@@ -35,8 +36,9 @@ class RegistryError(HearsayError):
         """Return one error that names several mistakes, each on its own line.
 
         Args:
-            mistakes: pairs of a place and what is wrong there.
-            origins: the file and the line of each, such as ``metrics.toml:12``; or none.
+            mistakes: pairs of a place in the file and the problem there.
+            origins: the file and the line of each mistake, such as ``metrics.toml:12``; may be
+                empty.
 
         """
         error = cls(*mistakes[0])
@@ -49,7 +51,7 @@ class RegistryError(HearsayError):
 
 
 class LanguageError(HearsayError, ValueError):
-    """A language without sentences for users. The message names the available ones."""
+    """A language without texts for users. The message names the available languages."""
 
 
 class WindowError(HearsayError):
@@ -63,7 +65,8 @@ class UnknownMetricError(HearsayError):
     the registry defines no metric 'drak_mode'; it defines: dark_mode
 
     Attributes:
-        metric: the unknown name; None from ``Telemetry``, because the argument may be an answer.
+        metric: the unknown name; None if ``Telemetry`` raised the error, because an app may have
+            passed an answer instead of a name.
 
     """
 
@@ -82,12 +85,12 @@ class OutsideDomainError(HearsayError):
 
     Attributes:
         metric: the metric that was answered.
-        expected: what its domain allows, in words.
+        expected: the answers that its domain allows, in words.
 
     """
 
     def __init__(self, metric: str, expected: str) -> None:
-        """Name the metric and what it expects."""
+        """Store the metric and the answers that it expects."""
         super().__init__(f"metric {metric!r} expects {expected}; the value passed is not (and is not shown)")
         self.metric = metric
         self.expected = expected

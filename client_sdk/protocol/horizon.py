@@ -1,9 +1,9 @@
-"""The maximum that a device reports and reveals in a window, a month, a year and its life.
+"""The maximum reports and privacy loss of a device in a window, a month, a year and its lifetime.
 
-With a day, everything counts from that day on, for a device that begins then. Without a day it
-applies to every device, however long it has been reporting.
+If a function is given a day, its result counts from that day on, for a device that starts then.
+Without a day, the result applies to every device, no matter how long it has been reporting.
 
-Everything here adds up: sums are exact integers, bounded by the ceilings as the ledger keeps them.
+Sums of privacy losses are exact integers, and are bounded by the ceilings that the ledger enforces.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from client_sdk.protocol.window_steps import windows_until
 
 
 class Asked(Protocol):
-    """Questions and the ceilings that they share, as of a registry."""
+    """Questions and the ceilings that they share, as in a registry."""
 
     @property
     def budget(self) -> Budget:
@@ -35,7 +35,7 @@ class Asked(Protocol):
 
 
 class Horizon(StrEnum):
-    """A period."""
+    """A period for which reports and privacy losses are added up."""
 
     WINDOW = "window"
     MONTH = "month"
@@ -44,18 +44,19 @@ class Horizon(StrEnum):
 
 
 IN_MONTH: Final = {WindowKind.DAY: 31, WindowKind.WEEK: 6, WindowKind.MONTH: 1}
-"""Windows that a calendar month may touch: one that begins on a Sunday and has 30 days or more
-touches six weeks."""
+"""The maximum number of windows that overlap a calendar month. A month that begins on a Sunday and
+has 30 days or more overlaps six weeks."""
 
 IN_WINDOW: Final = {
     WindowKind.DAY: {WindowKind.DAY: 1, WindowKind.WEEK: 1, WindowKind.MONTH: 1},
     WindowKind.WEEK: {WindowKind.DAY: 7, WindowKind.WEEK: 1, WindowKind.MONTH: 2},
     WindowKind.MONTH: IN_MONTH,
 }
-"""Windows of another kind that a window may touch."""
+"""For each window of a budget, the maximum number of a metric's windows that overlap it."""
 
 IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 12}
-"""Windows that a calendar year may touch: a leap year that begins on a Sunday touches 54 weeks."""
+"""The maximum number of windows that overlap a calendar year. A leap year that begins on a Sunday
+overlaps 54 weeks."""
 
 
 class MetricReports(NamedTuple):
@@ -72,19 +73,19 @@ class MetricReports(NamedTuple):
 
     @property
     def any_nanos(self) -> float:
-        """The epsilon of its reports for any two histories, in billionths; may be infinite."""
+        """The epsilon of these reports for any two histories, in billionths; may be infinite."""
         return math.inf if self.reports is None else self.reports * self.metric.epsilon_nanos
 
     @property
     def chance_beyond(self) -> Fraction:
-        """A bound on the chance that reports, of a known number, reveal more than `any_nanos`."""
+        """A bound on the probability that these reports reveal more than `any_nanos`."""
         return (self.reports or 0) * self.metric.channel.chance_beyond(self.metric.channel.worst_ratio)
 
 
 def windows_left(metric: Metric, today: date | None) -> int | None:
-    """Return the number of windows of a metric from today on. None if it does not expire.
+    """Return the number of windows of a metric from today on; None if the metric does not expire.
 
-    Without a day it is None, too: a device may have been reporting for any time.
+    Without a day, the result is None as well: a device may have been reporting for any time.
     """
     if metric.expires is None or today is None:
         return None
@@ -94,8 +95,8 @@ def windows_left(metric: Metric, today: date | None) -> int | None:
 def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
     """Return the maximum number of reports of each metric, ignoring the ceilings.
 
-    If questions are drawn, only those with the largest epsilon are counted: the drawn questions of
-    a window reveal no more than these.
+    If a device draws its questions, only the questions with the largest epsilons are counted, as
+    many as are drawn per window: the drawn questions reveal no more than these.
     """
     metrics = list(registry.metrics.values())
     if registry.budget.strategy is Strategy.SAMPLE:
@@ -108,16 +109,16 @@ def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = No
 
 
 def most_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int | None:
-    """Return the maximum reports of a metric in a horizon. None if only ceilings limit them."""
+    """Return the maximum of a metric's reports in a horizon; None if only ceilings limit them."""
     return _least(windows_left(metric, today), _limit(registry, metric, horizon))
 
 
 def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> int:
-    """Return the maximum reports of a metric that a device pays for in a calendar year.
+    """Return the maximum number of a metric's reports that a device can pay for in a calendar year.
 
     Under `Strategy.PACE` a device answers in a window only if it can pay for all questions that
-    have not expired, and answers them all. Questions that are left out, because they are stopped or
-    because the user agrees to fewer, therefore leave more for others.
+    have not expired, and then answers all of them. If some questions are left out, because they are
+    stopped or the user did not agree to them, more of the budget remains for the other questions.
 
     Args:
         registry: the questions and the ceilings.
@@ -149,9 +150,10 @@ def _paid_in_life(registry: Asked, metric: Metric, *, alone: bool) -> int:
 
 
 def _pays_whole_windows(registry: Asked) -> bool:
-    """Whether a device that answers in a window pays for all questions or for none.
+    """Whether a device pays, in each window, either for all questions or for none.
 
-    This is true under `Strategy.PACE`, unless a ceiling other than the lifetime one may refuse any.
+    This is true under `Strategy.PACE`, unless a ceiling other than the lifetime ceiling may refuse
+    a question.
     """
     budget, metrics = registry.budget, registry.metrics.values()
     together, month = sum(metric.epsilon_nanos for metric in metrics), budget.per_month_nanos
@@ -181,9 +183,9 @@ def _least(*bounds: int | None) -> int | None:
 def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
     """Return the maximum sum of all charges within a horizon, in billionths.
 
-    Where browsers may wipe the ledger, only the ceiling of a window outlives it: a new ledger
-    reports nothing in the windows in which it was made. The month and year assume a browser that
-    wipes it repeatedly; the life is that of one ledger.
+    If browsers may wipe the ledger, only the ceiling per window survives a wipe, because a new
+    ledger reports nothing in the windows in which it was created. The sums for a month and a year
+    then assume repeated wipes, and the sum for a lifetime is that of one ledger.
     """
     budget = registry.budget
     most = sum(
@@ -212,10 +214,10 @@ def most_nanos(registry: Asked, horizon: Horizon, today: date | None = None) -> 
 
 
 def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) -> Fraction:
-    """Return the chance that reports of a horizon reveal more than `most_nanos`, rounded up.
+    """Return a bound on the probability that a horizon's reports reveal more than `most_nanos`.
 
-    It is the sum of the probabilities that a single report reveals more than it is charged. It is 0
-    unless a question has a delta, and may be above 1.
+    The bound is the sum, over all reports, of the probability that a report reveals more than its
+    charge. It is 0 unless a question has a delta, and may be above 1.
     """
     return sum(
         (
@@ -228,7 +230,7 @@ def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) 
 
 
 def paid_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int:
-    """Return the maximum reports of a metric within the ceiling on epsilon."""
+    """Return the maximum number of a metric's reports within the ceiling on epsilon."""
     paid = ceiling(registry, horizon, today) // metric.epsilon_nanos
     reports = most_reports(registry, metric, horizon, today)
     return paid if reports is None else min(paid, reports)

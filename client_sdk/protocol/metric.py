@@ -1,4 +1,4 @@
-"""One question: its purpose, its possible answers, and how the answer is perturbed."""
+"""One question: its purpose, its possible answers, and the randomization of answers."""
 
 import hashlib
 import json
@@ -18,11 +18,11 @@ from client_sdk.protocol.window import Window, WindowKind
 T = TypeVar("T")
 
 CACHED_DELTAS = 64
-"""Adding up a delta takes some ten milliseconds, and every charge needs it."""
+"""The number of cached deltas. Every charge needs one, and computing it takes ten milliseconds."""
 
 
 EDITION_DIGITS = 12
-"""48 bits: two of a thousand editions of one metric collide in one of 10**8 registries."""
+"""48 bits: if a metric has 1,000 editions, two of them collide in one of 10**8 registries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +31,26 @@ class Metric:
 
     Attributes:
         purpose: a sentence that tells the user why the question is asked.
-        window: how long a window is; there is one report per window.
+        window: the length of a window; a device sends at most one report per window.
         owner: the person or team responsible; may be empty.
-        expires: the last day on which a window of the question may begin; it is asked until that
-            window ends. None if there is no such day.
+        expires: the last day on which a window may begin; devices answer until the end of that
+            window. None if the question does not expire.
         fill: the answer that is reported if nothing was recorded in a window; None for no report.
-        has_no_answer: whether the last input stands for no answer, which is reported for silence.
-        persist: whether the count of a window, or the days of use, are kept on disk.
-        retention_days: for how many days the collector keeps a closed tally; None forever.
-        unit: what its numbers count or measure, such as ms; empty if nothing is named.
-        consent: the purposes, all of which the user must have agreed to; empty if only an agreement
-            to everything is sufficient.
+        has_no_answer: whether the last input means that no answer was recorded in a window.
+        persist: whether the running count of a window, or the days of use, are stored on disk.
+        retention_days: the days for which the collector keeps a closed tally; None for no limit.
+        unit: the unit of its numbers, such as ms; may be empty.
+        consent: the purposes, all of which the user must agree to; if empty, only a user's
+            agreement to everything is sufficient.
         is_sensitive: whether a stricter limit applies to its epsilon (`registry.limits`).
-        title: the name that people read; by default the question's name.
+        title: the name for people; by default, the question's name.
         is_public: whether its figures may be published.
-        strata: the names of its public strata, such as "platform=ios"; empty if it has none.
-        stratum: the stratum of this definition's reports, sent in the clear; empty for all others.
+        strata: the names of its public strata, such as "platform=ios"; may be empty.
+        stratum: the stratum of its reports, sent in the clear; empty if there is none.
         is_trial: whether its reports belong to a trial (`registry.trial`).
-        edition: hex digest of the meaning of a report.
-        editions: the editions of all strata: that of the others, then in the order of ``strata``.
-        epsilon_nanos: the maximum that one report reveals, whatever was reported before, in
-            billionths, rounded up.
+        edition: the hexadecimal digest of the meaning of a report.
+        editions: all editions: first that of reports without a stratum, then those of ``strata``.
+        epsilon_nanos: the epsilon of one report after any others, in billionths, rounded up.
 
     """
 
@@ -88,18 +87,18 @@ class Metric:
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answer that each input stands for; None for no answer. Empty if inputs are others."""
+        """The answer that each input stands for, or None for no answer; empty for other inputs."""
         return (*self.kind.labels, None) if self.has_no_answer else self.kind.labels
 
     @property
     def size(self) -> int | None:
-        """The number of answers with a share, including "no answer" if it exists; None without."""
+        """The number of answers with a share, including no answer; None if there are no shares."""
         size = self.kind.size
         return size if size is None else size + self.has_no_answer
 
     @property
     def delta(self) -> Fraction:
-        """The exact delta of one report; 0 for every mechanism but the Gaussian one."""
+        """The exact delta of one report; 0 for every mechanism except ``gaussian``."""
         return _delta(self.channel)
 
     @property
@@ -108,39 +107,39 @@ class Metric:
         return Cost(self.epsilon_nanos, attos_ceiling(self.delta))
 
     def has_expired(self, window: Window) -> bool:
-        """Whether a window begins after the metric's last day; the one containing it does not."""
+        """Whether a window begins after ``expires``. The window that contains this day does not."""
         return self.expires is not None and window.first_day > self.expires
 
     def for_strata(self, strata: Mapping[str, str]) -> "Metric":
         """Return the definition for a device with these values of public variables.
 
-        A device whose value is not in the registry belongs to the others.
+        A device with a value that the registry does not list belongs to no stratum.
         """
         own = {f"{variable}={value}" for variable, value in strata.items()}
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
     def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return a true answer's input symbol, or a vector's integers; raise as `read` does."""
+        """Return a true answer's input: a symbol or a vector. Errors are those of `read`."""
         if answer is None and self.has_no_answer:
             return self.channel.inputs - 1
         return self.read(self.kind.encode, answer, self.channel.inputs, coins)
 
     def law(self, answer: object) -> Law:
-        """Return the exact law of `encode`: each input that a true answer may become."""
+        """Return the law of `encode`: the exact probability of each input of a true answer."""
         if answer is None and self.has_no_answer:
             return {self.channel.inputs - 1: Fraction(1)}
         return self.read(self.kind.law, answer, self.channel.inputs)
 
     def draw(self, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return an input drawn uniformly, in place of an answer that `encode` refuses.
+        """Return a uniformly drawn input, which replaces an answer that `encode` refuses.
 
-        The law of its report is a mixture of the laws of all inputs. It therefore has the channel's
-        epsilon relative to any answer.
+        The report's law is a mixture of the laws of all inputs, and is therefore within the
+        channel's epsilon of the law of any answer.
         """
         return self.kind.draw(self.channel.inputs, coins)
 
     def read(self, read: Callable[..., T], *arguments: object) -> T:
-        """Return what a kind reads from an answer, whose own methods may raise anything.
+        """Return the result of a kind's method for an answer; unify the exceptions that it raises.
 
         Raises:
             OutsideDomainError: if the answer is outside the domain; the error does not contain it.
@@ -150,18 +149,18 @@ class Metric:
             return read(*arguments)
         except DomainError as error:
             expected = str(error)
-        except Exception:  # noqa: BLE001 as above: such an answer is invalid for every kind
+        except Exception:  # noqa: BLE001 an answer's own methods may raise anything; such an answer is invalid
             expected = ""
         raise OutsideDomainError(self.name, expected or self.kind.expected)
 
     def perturb(self, answer: object, coins: Coins, window: str | None = None) -> int:
-        """Return the symbol to report for a true answer, as `encode` and `randomize` do."""
+        """Return the symbol to report for a true answer, by `encode` and `randomize`."""
         return self.randomize(partial(self.encode, answer), coins, window)
 
     def randomize(self, encode: Callable[[Coins], Any], coins: Coins, window: str | None = None) -> int:
-        """Return the symbol to report for the input that ``encode`` makes with coins.
+        """Return the symbol to report for the input that ``encode`` returns, given coins.
 
-        The same coins then perturb it. The window's name determines the rotations of a vector.
+        The same coins then perturb the input. For vectors, the window's name determines rotations.
         """
         channel = self.channel if window is None else self.channel.in_window(window)
         return channel.perturb(encode(coins), coins)
@@ -173,7 +172,7 @@ def _delta(channel: Channel) -> Fraction:
 
 
 def definition(metric: Metric) -> dict[str, object]:
-    """Return the edition's part on the possible answers, and on the fill for silence."""
+    """Return the edition's part on possible answers, and on the fill if nothing is recorded."""
     meaning = metric.kind.definition | ({"fill_in": True} if metric.has_no_answer else {})
     if metric.fill is None or metric.fill.answer is None:
         return meaning
@@ -184,9 +183,9 @@ def _edition(metric: Metric, stratum: str) -> str:
     """Return the digest of the meaning of a report.
 
     Texts for people, owner, expiry, consent, sensitivity, publication and the list of strata are
-    not included: editing them must not redraw anything. The stratum of a report is included, so
-    that each has separate tallies; so is a trial. Consent decides whether there is a report, not
-    its meaning.
+    not included, because editing them must not cause new random draws. A report's stratum is
+    included, so that each stratum has tallies of its own. So is the fact that a report belongs to a
+    trial. Consent decides whether there is a report, not its meaning.
     """
     meaning: dict[str, object] = {
         "schema": 1,

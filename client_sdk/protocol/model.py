@@ -1,8 +1,9 @@
-"""The data for learning a model: a few features of a device, and a label for them to predict.
+"""The kind of a question whose answers train a model: some features, and a label to predict.
 
-Two kinds of answer consist of the same features. For a mechanism of vectors the answer is one
-vector of products, whose mean yields a linear model. For crosses it is a cell of each feature,
-together with the label, which yield log-odds. Both are integers on every machine.
+The same features can be encoded in two ways. For a mechanism for vectors, the input is a vector of
+products, whose mean yields a linear model. For crosses, the input has a cell of each feature with
+the label, whose shares yield log-odds. Both encodings are integers that are the same on every
+machine.
 
 Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
 sufficient statistics for scalable Bayesian GLM inference" (degree 2).
@@ -40,12 +41,12 @@ LABEL: Final = "label"
 """The key of the label in an answer."""
 
 MAX_INPUTS: Final = 88
-"""The maximum number of coordinates of all features: their products fill the longest vector."""
+"""The maximum number of the features' coordinates, whose products fill the longest vector."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
-"""The weights of the parts of the vector: label * feature, feature * feature, feature and label.
-All share the norm, so that weight for one is noise for the others; the alternatives that were tried
-are in docs/research/models.md.
+"""The weights of the parts of the vector: label * feature, feature * feature, feature, and label.
+All parts share the norm, so that a larger weight for one part adds noise to the others.
+docs/research/models.md compares these weights with alternatives.
 """
 
 _WHOLE: Final = PRODUCTS**2 + SQUARES**2 + FEATURES**2 + LABELS**2
@@ -58,7 +59,7 @@ class ModelFeature:
     Attributes:
         name: its key in an answer.
         kind: the definition of its possible values.
-        bins: the number of equal parts into which the range of a number is cut; values have none.
+        bins: the number of equal parts into which the range of a number is cut; unused for values.
 
     """
 
@@ -70,7 +71,8 @@ class ModelFeature:
     def coordinates(self) -> tuple[str, ...]:
         """The names of its coordinates.
 
-        A number or a choice of two values has one. With more values, each but the first has one.
+        A number, or a choice of two values, has one coordinate. A choice of more values has a
+        coordinate for each value except the first.
         """
         if isinstance(self.kind, Number):
             return (self.name,)
@@ -90,10 +92,10 @@ class ModelFeature:
         return tuple(f"{float(low + step * cell):g} to {float(low + step * (cell + 1)):g}" for cell in range(self.bins))
 
     def scaled(self, value: Fraction | int) -> Iterator[int]:
-        """Yield the coordinates of a result of `place`, each from -`UNIT` to `UNIT`.
+        """Yield the coordinates for a result of `place`, each from -`UNIT` to `UNIT`.
 
-        A number is scaled evenly. The first of two values is -1 and the second 1. If there are more
-        values, each but the first has a coordinate, which is 1 for this value and otherwise 0.
+        In units of `UNIT`, a number's range becomes -1..1, and two values become -1 and 1. With
+        more, the coordinate of each value except the first is 1 for this value, otherwise 0.
         """
         if isinstance(self.kind, Number):
             yield round((2 * value - 1) * UNIT)
@@ -103,11 +105,11 @@ class ModelFeature:
             yield from (UNIT * (value == other) for other in range(1, self.kind.size))
 
     def cell(self, value: Fraction | int) -> int:
-        """Return the cell of a position or a value, as `place` returns it."""
+        """Return the cell of a result of `place`."""
         return min(int(value * self.bins), self.bins - 1) if isinstance(self.kind, Number) else int(value)
 
     def answer_in(self, cell: int) -> object:
-        """Return an answer in a cell: the middle of its range, or its value."""
+        """Return an answer in a cell: the middle of the cell's range, or the cell's value."""
         if isinstance(self.kind, Category):
             return self.kind.values[cell]
         return self.kind.low + (self.kind.high - self.kind.low) * Fraction(2 * cell + 1, 2 * self.cells)
@@ -116,7 +118,7 @@ class ModelFeature:
         """Return a number's position in its range, from 0 to 1, or the index of a value, from 0.
 
         Raises:
-            DomainError: naming the feature, without the answer.
+            DomainError: if the answer is invalid. The error names the feature, but not the answer.
 
         """
         try:
@@ -163,7 +165,7 @@ class Observation:
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes features and label."""
+        """The part of the edition that describes the features and the label."""
         features = [{"name": each.name, "kind": each.kind.name, **each.kind.definition} for each in self.features]
         return {"features": features, "label": {"kind": self.label.name, **self.label.definition}}
 
@@ -187,11 +189,11 @@ class Observation:
         yield say("statement.model", features=", ".join(map(escaped, self.names[:-1])))
 
     def read(self, answer: object) -> tuple[list[Fraction | int], int]:
-        """Return the place of each feature, and the label from -`UNIT` to `UNIT`.
+        """Return the place of each feature, and the label, scaled to -`UNIT`..`UNIT`.
 
         Raises:
-            DomainError: if the answer has other keys, or a value is outside its domain. The error
-                contains no value.
+            DomainError: if the answer does not have exactly the right keys, or a value is invalid.
+                The error contains no value.
 
         """
         if not isinstance(answer, Mapping) or set(answer) != set(self.names):
@@ -227,7 +229,7 @@ def _read_features(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[Mo
     read = [_feature(each) for each in raw] if isinstance(raw, list) else []
     features = tuple(feature for feature in read if feature is not None)
     if not features or len(features) < len(read):
-        place = "" if not read or read[0] is None else f"; number {read.index(None) + 1} is none"
+        place = "" if not read or read[0] is None else f"; number {read.index(None) + 1} is not a feature"
         table.mistake("features", f"{_FEATURES}{place}")
         return None
     names = [feature.name for feature in features]
@@ -270,7 +272,7 @@ def _read_label(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Boolean | N
 
 
 class _OfFeatures(Kind):
-    """The common part of both forms of a model: an answer maps features and the label to values."""
+    """The common base of both encodings of a model. An answer maps features and label to values."""
 
     __slots__ = ()
 
@@ -300,13 +302,12 @@ class _OfFeatures(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Model(_OfFeatures, Ball):
-    """Features and a label as one vector of norm 1: their products, to fit a linear model.
+    """Features and a label, encoded as the vector of their products, which fits a linear model.
 
     Attributes:
         observation: the features and the label.
-        radius: the maximum length of the scaled features together, in steps of 1 / `UNIT`; longer
-            ones are shortened.
-        population: the expected number of devices, by which ``auto`` chooses; None if unknown.
+        radius: the maximum norm of the scaled features, times `UNIT`; longer vectors are shortened.
+        population: the expected number of devices, on which ``auto`` depends; None if unknown.
 
     """
 
@@ -317,7 +318,7 @@ class Model(_OfFeatures, Ball):
             listing(
                 {"anyOf": [closed({"name": _NAME} | _ENDS, 3), closed({"name": _NAME, "values": _VALUES}, 2)]}, 1, 88
             ),
-            "of a model: numbers with their ends, or lists of values",
+            "of a model: the features, each a number with its range or a list of values",
             read=_read_features,
         ),
         Key(
@@ -329,7 +330,7 @@ class Model(_OfFeatures, Ball):
         Key(
             "population",
             whole(MOST_DEVICES),
-            "of a model: the number of devices that will report, by which auto chooses",
+            "of a model: the expected number of devices, on which the choice of auto depends",
             required=False,
         ),
         NORM._replace(required=False),
@@ -353,9 +354,9 @@ class Model(_OfFeatures, Ball):
 
     @classmethod
     def with_norm(cls, observation: Observation, norm: Fraction | None = None) -> Model:
-        """Return the model whose scaled features have at most this norm as their length.
+        """Return the model whose vector of scaled features has at most this norm.
 
-        By default, the norm is the square root of half their number.
+        By default, the norm is the square root of half the number of coordinates.
         """
         inputs = len(observation.coordinates)
         return cls(observation, isqrt(UNIT**2 * inputs // 2) if norm is None else round(norm * UNIT))
@@ -366,7 +367,7 @@ class Model(_OfFeatures, Ball):
         return length_for(len(self.observation.coordinates))
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
-        """Return the model in its mechanism's form: a vector, or features of which one is drawn."""
+        """Return the model with the encoding that its mechanism needs: a vector, or crosses."""
         may_cross, features = isinstance(self.observation.label, Boolean), len(self.observation.features)
         if mechanism not in ("auto", "rotated-axes", "crosses"):
             table.mistake("mechanism", "must be one of those for a model: auto, rotated-axes, crosses")
@@ -375,7 +376,7 @@ class Model(_OfFeatures, Ball):
         if mechanism == "auto" and self.population is None and may_cross:
             table.mistake(
                 "population",
-                "is missing; set it to the number of devices that will report, by which auto chooses a mechanism",
+                "is missing; set it to the number of devices that will report, because auto depends on it",
             )
         if mechanism == "auto" and self.population is not None and may_cross:
             inputs = len(self.observation.coordinates)
@@ -387,7 +388,7 @@ class Model(_OfFeatures, Ball):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the domain."""
+        """The part of the edition that describes the possible answers."""
         return self.observation.definition | {"radius": self.radius}
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
@@ -408,14 +409,14 @@ class Model(_OfFeatures, Ball):
         return lifted(products(shortened, label), inputs)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield the names of the features, and the length of their vector."""
+        """Yield lines that name the features and state the length of their vector."""
         yield from self.observation.statement(say)
         yield say("statement.vector", length=self.length)
 
 
 @dataclass(frozen=True, slots=True)
 class CrossedModel(_OfFeatures):
-    """Features and a yes-or-no label; one feature is reported together with the label.
+    """Features and a yes-or-no label, encoded for crosses: a report has one feature and the label.
 
     Attributes:
         observation: the features, all cut into the same number of parts, and the label.
@@ -429,12 +430,12 @@ class CrossedModel(_OfFeatures):
 
     @classmethod
     def with_bins(cls, observation: Observation, bins: int = BINS) -> CrossedModel:
-        """Return the model whose numbers are cut into ``bins`` even parts."""
+        """Return the model in which the range of each number is cut into ``bins`` equal parts."""
         return cls(replace(observation, features=tuple(replace(each, bins=bins) for each in observation.features)))
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the domain."""
+        """The part of the edition that describes the possible answers."""
         return self.observation.definition | {"bins": self.observation.features[0].bins}
 
     @property
@@ -443,7 +444,7 @@ class CrossedModel(_OfFeatures):
         return tuple(2 * feature.cells for feature in self.observation.features)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other kinds
-        """Return 2 * cell + label for each feature."""
+        """Return 2 * cell + label for each feature, where the label is 0 or 1."""
         places, label = self.observation.read(answer)
         return tuple(
             2 * feature.cell(place) + (label > 0)
@@ -455,16 +456,16 @@ class CrossedModel(_OfFeatures):
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 as every domain
-        """Return a pair for each feature, drawn uniformly, in place of an invalid answer."""
+        """Return a uniformly drawn pair for each feature, which replaces an invalid answer."""
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield one line that names the features, and one that says that the device draws one."""
+        """Yield a line that names the features, and a line saying that one feature is drawn."""
         yield from self.observation.statement(say)
         yield say("statement.crosses")
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return the meaning of a symbol for the drawn feature, together with the label."""
+        """Return in words the drawn feature's cells and labels for which a symbol is likeliest."""
         crosses = cast("Crosses", channel)  # no other channel takes features
         place, own = crosses.feature_of(symbol)
         feature = self.observation.features[place]
@@ -476,16 +477,16 @@ class CrossedModel(_OfFeatures):
 
 
 def length_for(inputs: int) -> int:
-    """Return the length of the vector for a number of coordinates."""
+    """Return the length of the vector of products for a number of coordinates."""
     return inputs * (inputs + 1) // 2 + 2 * inputs + 1
 
 
 def products(features: Sequence[int], label: int) -> list[int]:
-    """Return label * feature, feature * feature of pairs i <= j, feature and label, all weighted.
+    """Return weighted products: label * feature, feature * feature for i <= j, feature, and label.
 
     Args:
-        features: of norm `UNIT` at most.
-        label: from -`UNIT` to `UNIT`.
+        features: the scaled features, of norm `UNIT` at most.
+        label: the scaled label, from -`UNIT` to `UNIT`.
 
     """
     of_label, of_square, of_pair, of_feature, of_itself = weights()
@@ -502,9 +503,9 @@ def products(features: Sequence[int], label: int) -> list[int]:
 
 
 def weights() -> tuple[int, int, int, int, int]:
-    """Return `UNIT` times the weights of the products: label, square, pair, feature, label alone.
+    """Return `UNIT` times the weights for label * feature, square, pair, feature, and label.
 
-    A pair i < j represents two equal ones, so that the norm of all is that of the matrix.
+    A pair i < j stands for both (i, j) and (j, i), so that the norm is that of the whole matrix.
     """
     squares = (PRODUCTS**2, SQUARES**2, 2 * SQUARES**2, FEATURES**2, LABELS**2)
     label, square, pair, feature, itself = (isqrt(UNIT**2 * each // _WHOLE) for each in squares)

@@ -1,6 +1,6 @@
 """Epsilon as a definition requests it: a number, or ``ln`` of a number.
 
-It affects only the choice of a channel's integers. The charge follows from those integers
+The requested epsilon only selects a channel's integers. The charge is computed from these integers
 (`client_sdk.protocol.epsilon`).
 """
 
@@ -12,24 +12,24 @@ from typing import NamedTuple
 from client_sdk.protocol.epsilon import exp_floor
 
 LEAST_EPSILON = Decimal("0.000001")
-"""The minimum epsilon. Below it a million devices reveal less than one device at epsilon 1, which
-is useless."""
+"""The minimum epsilon. Below the minimum, reports are useless: a million devices reveal less than
+one device at epsilon 1."""
 
 GREATEST_EPSILON = Decimal(20)
-"""The maximum epsilon. Above it fewer than one report in 10**8 would lie, and 64-bit numerators
-would no longer resolve that."""
+"""The maximum epsilon. Above the maximum, fewer than one report in 10**8 would be a lie, and 64-bit
+numerators would no longer resolve such a probability."""
 
 _LOGARITHM = re.compile(r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)")
-"""Plain ASCII digits, which every language reads in the same way; 40 of them are more than any
-channel resolves."""
+"""Plain ASCII digits, which every programming language reads in the same way. 40 digits are more
+than any channel resolves."""
 
 
 class RequestedEpsilon(NamedTuple):
     """Epsilon as a definition requests it.
 
     Attributes:
-        odds: a rational no larger than e**epsilon, exact where the definition says ``ln``.
-        text: the definition's wording, for people.
+        odds: a rational at most e**epsilon, and exactly e**epsilon if the definition says ``ln``.
+        text: epsilon as the definition writes it.
 
     """
 
@@ -41,7 +41,8 @@ class RequestedEpsilon(NamedTuple):
         """Read a number, or a text ``ln NUMBER``.
 
         Raises:
-            ValueError: saying what would be right, if it is neither, not finite, or out of range.
+            ValueError: if the value is neither, is not finite, or is out of range. The message says
+                what would be right.
 
         """
         if isinstance(raw, str):

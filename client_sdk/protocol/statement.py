@@ -1,13 +1,13 @@
-"""A page for users, made from the registry alone, in plain words.
+"""A page in plain words that tells users about a registry's questions.
 
-It says what is asked, why, and what the reports can reveal.
+The page says what is asked, why, and what the reports can reveal. It depends on the registry alone.
 
-Odds express the privacy loss: they are the odds that anyone who started with even odds can reach
-afterwards.
+The page expresses privacy loss as odds: the odds that anybody who starts with even odds can reach
+after the reports.
 
-A single report's information about its sender is described in words that fit its epsilon: with a
-small epsilon, a report is weak evidence. With a large epsilon, it is as good as the answer, and the
-page must not claim anything else.
+The words for what a single report tells about its sender depend on its epsilon. With a small
+epsilon, a report is weak evidence. With a large epsilon, a report is as good as the answer, and the
+page must not claim otherwise.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
 from client_sdk.protocol.window import WindowKind
 
 CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
-"""Odds of a million to one are as good as knowing."""
+"""The privacy loss from which on odds, of a million to one, are as good as knowing."""
 
 TWO_DIGITS: Final = 10
-"""Odds above it are printed without a decimal."""
+"""Odds above this number are printed without a decimal."""
 
 TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
-"""The part of a key for what a report's existence reveals, by the method that takes answers."""
+"""For each method of the SDK that records answers, the key for what a report's existence tells."""
 
 WIDTH: Final = 80
-"""The columns of a paragraph."""
+"""The maximum width of a paragraph's lines, in characters."""
 
 COMMANDS: Final = ("hearsay-client show --all --data-dir DIR", "hearsay-client forget --data-dir DIR")
 """The commands that read and erase the list of reports that have left a device."""
@@ -60,11 +60,12 @@ COMMANDS: Final = ("hearsay-client show --all --data-dir DIR", "hearsay-client f
 def statement(registry: Registry, language: str = ENGLISH) -> str:
     """Return the page as Markdown.
 
-    It is the same on every day: its year is any year, even for a device that has reported before.
+    The page is the same on every day. Its figures for a year are valid for any year, even for a
+    device that has reported before.
 
     Args:
         registry: the app's questions and ceilings.
-        language: a language that ships, or that the app has sentences in.
+        language: a language for which the SDK or the app has sentences.
 
     Raises:
         LanguageError: if there are no sentences in the language.
@@ -92,7 +93,7 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
 
 
 def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str:
-    """Return what changed on the page as a unified diff; empty if nothing did.
+    """Return the changes of the page as a unified diff; empty if there are none.
 
     Args:
         old: the registry before the change; None if there was none.
@@ -100,8 +101,8 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
         language: as for `statement`.
 
     Raises:
-        LanguageError: as `statement` does, for a language that the new registry lacks. If only the
-            old registry lacks it, the old page counts as empty.
+        LanguageError: if there are no sentences in the language for the new registry. If only the
+            old registry lacks the language, the old page counts as empty.
 
     """
     from difflib import unified_diff  # noqa: PLC0415 importing the SDK must stay quick
@@ -115,14 +116,14 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
 
 
 def _under_heading(line: str, page: Sequence[str]) -> str:
-    """Return a line of a diff; one that opens a hunk gets the heading above the hunk."""
+    """Return a line of a diff; the first line of a hunk gets the heading above the hunk."""
     hunk = re.match(r"@@ -\S+ \+(\d+)", line)
     headings = [each for each in page[: int(hunk[1])] if each.startswith("#")] if hunk else []
     return " ".join([line, *headings[-1:]])
 
 
 def odds(nanos: float, say: Sentences) -> str:
-    """Return in words what even odds become by a privacy loss.
+    """Return in words the odds that even odds become with a privacy loss.
 
     Args:
         nanos: the loss in billionths of epsilon.
@@ -135,11 +136,11 @@ def odds(nanos: float, say: Sentences) -> str:
 
 
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return in words what even odds become after reports, and how often that may be exceeded.
+    """Return in words the odds that even odds become, and how often they may be exceeded.
 
     Args:
         nanos: the loss in billionths of epsilon.
-        chance: the maximum chance of a larger loss.
+        chance: the maximum probability of a larger loss.
         say: the sentences of a language.
 
     """
@@ -149,20 +150,20 @@ def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
 
 
 def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
-    """Return in words what even odds become after one report, and how often that is exceeded."""
+    """Return in words what odds one report makes of even odds, and how often it exceeds them."""
     nanos = metric.epsilon_nanos
     return odds(nanos, say), _but(nanos, metric.channel.chance_beyond(_printed(nanos)), say)
 
 
 def _printed(nanos: float) -> Fraction:
-    """Return the odds to one that the page shows."""
-    # the charge is rounded up by a billionth; ln 3 is 3 to 1
+    """Return the odds, to one, that the page shows for a loss."""
+    # charges are rounded up by up to a billionth, but ln 3 must show as 3 to 1
     ratio = exp_floor(Fraction(nanos) / NANOS) * (1 - Fraction(1, 10**8))
     return Fraction(math.ceil(ratio)) if ratio > TWO_DIGITS else Fraction(math.ceil(ratio * 10), 10)
 
 
 def _but(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return how often the odds are exceeded. Nothing exceeds odds that are as good as knowing."""
+    """Return in words how often odds are exceeded; empty if the odds are as good as knowing."""
     return "" if nanos >= CERTAIN_NANOS else but_rarely(chance, say)
 
 
@@ -175,9 +176,9 @@ def _bullets(lines: Iterable[str]) -> list[str]:
 
 
 def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iterator[str]:
-    """Yield the first paragraphs: what randomizing does, and who is protected by what.
+    """Yield the first paragraphs, which explain randomization and what protects users.
 
-    In a browser the limit that outlives a wipe comes first, because no other one protects there.
+    For a browser, the limit that survives a wipe comes first, because no other limit is certain.
     """
     budget = registry.budget
     if budget.may_be_wiped:
@@ -198,7 +199,7 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
-    """Yield what users can agree to, and each purpose's questions, if any question has one."""
+    """Yield the purposes to which users can agree, with their questions, if there are purposes."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
         names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(
@@ -211,7 +212,7 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
 
 
 def _agreed(purposes: list[str], say: Sentences) -> str:
-    """Return purposes as one text; questions without a purpose cannot be agreed to by name."""
+    """Return purposes as one text; for none, that only agreeing to everything is sufficient."""
     if not purposes:
         return say("statement.agree.everything")
     return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)
@@ -257,7 +258,7 @@ def _tells(metric: Metric) -> str:
 
 
 def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
-    """Yield which of the true answers are stored on the disk of the device."""
+    """Yield sentences on the true answers that are stored on the disk of the device."""
     if metric.kind.always_persists:
         yield say("statement.disk.days")
     elif metric.persist:
@@ -267,7 +268,7 @@ def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
 
 
 def _one(metric: Metric, say: Sentences) -> Iterator[str]:
-    """Yield what a single report reveals."""
+    """Yield sentences on what a single report reveals."""
     share = truth_in_words(metric, say)
     if share is not None:
         yield say("statement.truth", share=share)
@@ -300,7 +301,7 @@ def _together(budget: Budget, totals: dict[Horizon, str], say: Sentences) -> Ite
 
 
 def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
-    """Yield how users read and erase the reports that left their device, and what remains."""
+    """Yield how users can read and erase the list of their sent reports, and what remains."""
     read, erase = (f"    {command}\n" for command in COMMANDS)
     yield f"## {say('statement.erase.title')}\n"
     yield from (_paragraph(say("statement.erase.list")), read, _paragraph(say("statement.erase.how")), erase)
@@ -310,24 +311,24 @@ def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
 
 
 WEAK: Final = 4
-"""Up to these odds, a report is weak evidence: even odds can become four to one."""
+"""Up to these odds, to one, a report is weak evidence."""
 
 STRONG: Final = 99
-"""Up to these odds it is strong evidence; beyond them, the answer is as good as known."""
+"""Up to these odds, a report is strong evidence. Beyond them, the answer is as good as known."""
 
 PAIR: Final = 2
-"""With two answers, the odds determine the share of true reports; with more, it is lower."""
+"""With two answers, the odds determine the share of true reports. With more, the share is lower."""
 
 BETS: Final = 10
 REPORTS: Final = 100
-"""The number of bets or reports in a share, unless that would round too much away."""
+"""The number of bets or reports of which a share is stated, unless rounding would be too coarse."""
 
 ROUNDED_AWAY: Final = Fraction(1, 25)
-"""The most by which a share of `BETS` may differ from the exact one."""
+"""The maximum difference between a rounded share of `BETS` and the exact share."""
 
 
 def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str], str] = str) -> str:
-    """Return what a single report says, for the question whose reports reveal the most.
+    """Return in words what a report tells, for the question whose reports reveal the most.
 
     Args:
         metrics: the questions, at least one.
@@ -347,16 +348,16 @@ def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str],
 
 
 def truth_in_words(metric: Metric, say: Sentences) -> str | None:
-    """Return how many reports are true, such as "73 of 100"; None if none names one answer."""
+    """Return the share of true reports, as "73 of 100"; None if reports do not name one answer."""
     chance = truth(metric)
     return None if chance is None else _share(chance, REPORTS, "share.reports", say)
 
 
 def truth(metric: Metric) -> Fraction | None:
-    """Return the exact chance that a report names the answer; None if reports do not name one.
+    """Return the exact probability that a report is true; None if reports do not name one answer.
 
-    It is the same for every answer. Reports of numbers, of sets and of block designs support
-    ranges, members or groups of answers.
+    The probability is the same for every answer. Reports of numbers, sets and block designs support
+    ranges, members or groups of answers instead of one answer.
     """
     if not metric.kind.is_named or not metric.channel.last_step.says_truth:
         return None
@@ -364,17 +365,17 @@ def truth(metric: Metric) -> Fraction | None:
 
 
 def bet_in_words(ratio: Fraction, say: Sentences) -> str:
-    """Return the chance that odds of a ratio to one express, such as "7 in 10"."""
+    """Return the probability for odds of a ratio to one in words, such as "7 in 10"."""
     return _share(ratio / (1 + ratio), BETS, "share.bets", say)
 
 
 def but_rarely(chance: Fraction, say: Sentences) -> str:
-    """Return how often odds are exceeded; empty if they never are."""
+    """Return in words how often odds are exceeded; empty if they never are."""
     return say("statement.but", often=floor(1 / chance)) if chance else ""
 
 
 def _share(chance: Fraction, least: int, key: str, say: Sentences) -> str:
-    """Return a chance, rounded, as parts of the smallest power of ten that avoids none or all."""
+    """Return a rounded probability, as a share of a power of ten that is neither none nor all."""
     whole = least
     while True:
         part = floor(chance * whole + Fraction(1, 2))

@@ -1,13 +1,13 @@
-"""An unlisted text: its letters as bits, and its cell in every group that receives part of it.
+"""The kind of a question whose answer is any text: its letters as bits, and its cell per group.
 
-A text of at most L letters becomes an integer of L * c bits, c for each letter. The letters are
-numbered from 1 in the registry's order; 0 ends the text and fills the remaining places. A device
-answers for one of several groups (`text_groups`). The channel draws the group, with coins that do
-not depend on the text. The cells of all groups are computed here, so that nothing depends on the
-group.
+A text of at most L letters becomes an integer of L * c bits, with c bits for each letter. The
+letters are numbered from 1 in the registry's order; 0 ends the text and fills the remaining places.
+A report is for one of several groups (`client_sdk.protocol.mechanisms.grouped_geometry`). The
+channel draws the group with coins that do not depend on the text. This module computes the cells of
+all groups, so that the encoding does not depend on the drawn group.
 
 Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (each
-group receives prefixes).
+group receives prefixes of texts).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 
 MAX_LETTERS: Final = 255
-"""The maximum number of letters: 8 bits. With more, a text would take too many levels."""
+"""The maximum number of letters: 8 bits each. With more, a text would need too many levels."""
 
 MAX_TEXT_LENGTH: Final = 32
 """The maximum length of a text. Longer texts need more groups, each with fewer devices."""
@@ -44,25 +44,25 @@ MAX_TEXT_LENGTH: Final = 32
 MAX_TEXTS: Final = 100
 """The maximum number of texts in one answer.
 
-One of ``max_items`` places is drawn, so that each text is received that many times less often.
+One of ``max_items`` places is drawn, so that a text is reported that many times less often.
 """
 
 CELLS: Final = 2**17
 """The approximate number of cells of a group's hash, unless the registry sets it."""
 
 MOST_APPROVED: Final = 1000
-"""The maximum number of texts to approve for publication: more than anybody reads one by one."""
+"""The maximum number of texts to approve for publication, more than anybody reads one by one."""
 
 BYTES: Final = "".join(map(chr, range(1, 256)))
-"""Letters that represent the bytes of a text in UTF-8, each by its own number. NUL ends a text, and
-is therefore excluded.
+"""The letters of texts that are spelled as UTF-8: one letter for each byte, with the byte's number.
+NUL is excluded, because 0 ends a text.
 """
 
 CUT: Final = "…"
-"""Shown after a text of maximum length, which may be the beginning of a longer one."""
+"""The mark after a text of the maximum length, which may be the beginning of a longer text."""
 
 FIRST_BARE_BYTE: Final = 0xDC80
-"""The code point for byte 128 where it is not UTF-8 in Python; others follow (PEP 383)."""
+"""Python's code point for byte 128 where it is not UTF-8; further bytes follow (PEP 383)."""
 
 
 PRESETS: Final[Mapping[str, str]] = {
@@ -70,14 +70,14 @@ PRESETS: Final[Mapping[str, str]] = {
     "domain": f"{ascii_lowercase}{digits}-.",
     "identifier": f"{ascii_letters}{digits}_",
 }
-"""Named sets of letters. Their order is part of the meaning of a report, and never changes."""
+"""Named sets of letters. The order of letters is part of a report's meaning and never changes."""
 
 CELLS_ALLOWED: Final = tuple(2**power for power in range(12, 18))
-"""With fewer, too many texts share a cell; more find hardly any more texts, in larger tallies."""
+"""With fewer cells, too many texts would share one. More cells would hardly find more texts."""
 
 
 def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
-    """Return the letters, or those of a named preset; None if they have a mistake."""
+    """Return the letters, or those of a named preset; None after a mistake."""
     preset, letters = table.text("preset"), table.take(key.name)
     if preset and letters is not None:
         table.mistake("preset", "cannot be combined with letters; keep one of them")
@@ -120,13 +120,13 @@ class Text(Kind):
 
     Attributes:
         letters: at least two different letters, in the registry's order.
-        max_length: L, the number of letters that are received; a longer text is cut.
-        other: the letter for every letter that is not listed; None if such a text is not an answer.
-        discover: whether unnamed texts can be found. Otherwise all groups confirm.
+        max_length: L, the maximum number of letters; a longer text is cut.
+        other: the letter that replaces unlisted letters; None if such texts are invalid.
+        discover: whether texts can be discovered; otherwise, all groups are confirming groups.
         max_items: the maximum number of texts in one answer, one of which is drawn. With 1 the
             answer is a text; otherwise it is a set of texts.
-        cells: about how many cells a group's hash has; the channel determines the exact number.
-        approved: the found texts that may be published, as shown. No edition depends on it.
+        cells: the approximate number of cells of a group; the channel determines the exact number.
+        approved: the discovered texts that may be published, as shown. No edition depends on them.
 
     """
 
@@ -144,10 +144,10 @@ class Text(Kind):
             {"enum": list(PRESETS)},
             "of a text: a named list of letters",
             required=False,
-            read=lambda *_: None,  # read with the letters
+            read=lambda *_: None,  # read together with the letters
         ),
         OTHER._replace(read=lambda table, key, _: table.text(key.name, most=1) or None),
-        Key("max_length", whole(MAX_TEXT_LENGTH), "of a text: the most letters; longer ones are cut"),
+        Key("max_length", whole(MAX_TEXT_LENGTH), "of a text: the maximum number of letters; longer texts are cut"),
         MAX_ITEMS._replace(narrower=whole(MAX_TEXTS), required=False),
         Key("discover", FLAG, "of a text: whether unlisted texts can be discovered"),
         Key(
@@ -190,17 +190,17 @@ class Text(Kind):
 
     @property
     def letter_bits(self) -> int:
-        """The bits of a letter, c."""
+        """The number of bits of a letter, c."""
         return letter_bits(self.letters)
 
     @property
     def bits(self) -> int:
-        """The bits of a text, L * c."""
+        """The number of bits of a text, L * c."""
         return self.max_length * self.letter_bits
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
-        """Return the text kind, unless its letters or their number make no sense."""
+        """Return the kind, unless the letters or their number are invalid."""
         letters, other, cells = values["letters"], values["other"], values["cells"] or CELLS
         if other and letters == BYTES:
             table.mistake("other", "does not apply to bytes, which can spell every text; remove it")
@@ -216,7 +216,7 @@ class Text(Kind):
         return kind._with_approved(table, values["approved"] or ())
 
     def _with_approved(self, table: TomlTable, texts: Sequence[str]) -> Kind | None:
-        """Return the kind with its approved texts, as shown; None if one is not an answer."""
+        """Return the kind with its approved texts, as shown; None if one of them is invalid."""
         try:
             shown = [self.label_of(self.number_of(text.removesuffix(CUT))) for text in texts]
         except DomainError:
@@ -239,7 +239,7 @@ class Text(Kind):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The edition's part on the domain; the channel determines the number of cells."""
+        """The part of the edition on the possible answers, without the number of cells."""
         fields = {
             "letters": self.letters,
             "max_length": self.max_length,
@@ -249,7 +249,7 @@ class Text(Kind):
         return fields if self.other is None else {**fields, "other": self.other}
 
     def groups(self, cells: int) -> tuple[Group, ...]:
-        """Return the groups for hashes of ``cells`` cells: the levels, then the confirming ones."""
+        """Return the groups for hashes with ``cells`` cells: levels, then confirming groups."""
         return _groups(self.letters, self.max_length, cells, self.discover)
 
     @property
@@ -260,14 +260,14 @@ class Text(Kind):
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:
         """Return the cell of an answer in each group, from 0 to ``inputs`` - 1.
 
-        In a set, one of ``max_items`` places is drawn. The empty text fills the remaining places.
+        From a set, one of ``max_items`` places is drawn. Empty texts fill the remaining places.
         """
         numbers = self.numbers(answer)
         place = coins.below(self.max_items)
         return self.cells_of(numbers[place] if place < len(numbers) else 0, inputs)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the cells of each text of an answer, and of the empty text."""
+        """Return the probability of the cells of each text in an answer, and of the empty text."""
         law: dict[tuple[int, ...], Fraction] = {}
         for number, chance in self.law_of_numbers(answer).items():
             cells = self.cells_of(number, inputs)
@@ -275,21 +275,22 @@ class Text(Kind):
         return law
 
     def law_of_numbers(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the integer of each text that may be drawn, with its probability."""
+        """Return the probability of each text that may be drawn, by its integer."""
         numbers = self.numbers(answer)
         padded = Counter([*numbers, *[0] * (self.max_items - len(numbers))])
         return {number: Fraction(places, self.max_items) for number, places in padded.items()}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
-        """Return a cell in each group, drawn uniformly from all, in place of an invalid answer."""
+        """Return a uniformly drawn cell in each group, which replaces an invalid answer."""
         return tuple(coins.below(inputs) for _ in self.groups(inputs))
 
     def numbers(self, answer: object) -> list[int]:
-        """Return the integers of an answer's texts, rising; texts that are equal once cut are one.
+        """Return the integers of an answer's texts, rising; texts equal after cutting count once.
 
         Raises:
-            DomainError: if it is not a text, or not a set, list or tuple of at most ``max_items``
-                different texts, or if a text has a letter that is not listed while `other` is None.
+            DomainError: if the answer is not a text, or not a set, list or tuple of up to
+                ``max_items`` different texts, or a text has an unlisted letter while `other` is
+                None.
 
         """
         if self.max_items == 1:
@@ -305,7 +306,7 @@ class Text(Kind):
         """Return the integer of a text. Its first letter has the highest of L * c bits.
 
         Raises:
-            DomainError: if it is not a text, or has an unlisted letter while `other` is None.
+            DomainError: if ``text`` is not a text, or has an unlisted letter while `other` is None.
 
         """
         if not isinstance(text, str):
@@ -320,13 +321,13 @@ class Text(Kind):
         return number << self.letter_bits * max(0, self.max_length - len(spelled))
 
     def text_of(self, number: int) -> str:
-        """Return the letters of an integer, up to its end; L letters may begin a longer text."""
+        """Return the text of an integer; L letters may be the beginning of a longer text."""
         code = (1 << self.letter_bits) - 1
         codes = (number >> shift & code for shift in reversed(range(0, self.bits, self.letter_bits)))
         return "".join(self.letters[code - 1] for code in codes if code)
 
     def label_of(self, number: int) -> str:
-        """Return an integer's text as shown: `CUT` follows L letters, which may have been cut."""
+        """Return the text of an integer as shown, with `CUT` after L letters, which may be cut."""
         spelled = self.text_of(number)
         text = _shown(spelled) if self.letters == BYTES else spelled
         return text + CUT if len(spelled) == self.max_length else text
@@ -337,24 +338,24 @@ class Text(Kind):
         return tuple(group.cell(number >> bits - group.bits, cells) for group in self.groups(cells))
 
     def parse(self, cell: str) -> object:
-        """Return the text that a cell states, or the texts."""
+        """Return the text that a cell states, or the texts if an answer is a set."""
         if self.max_items == 1:
             return cell
         return [text.strip() for text in cell.split(MEMBERS_APART) if text.strip()]
 
     def truth(self, answer: object) -> object:
-        """Return the text as it is shown, or the texts in rising order of their integers."""
+        """Return the text as shown; for a set, the texts in rising order of their integers."""
         labels = tuple(map(self.label_of, self.numbers(answer)))
         return labels if self.max_items > 1 else labels[0]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the empty text, the shortest, the longest, and one made of the last letter."""
+        """Return the empty text, a shortest and a longest text, and one of only the last letter."""
         first, last = self.letters[0], self.letters[-1]
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield which part of a text is answered, and which part of a report is in the clear."""
+        """Yield sentences on the reported part of a text, and on the clear part of a report."""
         unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:
             yield say(f"statement.text.{unit}", length=self.max_length)
@@ -372,14 +373,14 @@ class Text(Kind):
             yield say("statement.other_letter", letters=escaped(self.letters), other=escaped(self.other))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return how many cells of which group a symbol supports."""
+        """Return in words the number of cells that a symbol supports, and their group."""
         group, point = divmod(symbol, channel.inputs)
         held = cast("GroupedGeometry", channel).geometry.orthogonal  # no other channel takes texts
         return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
 
     @property
     def python_type(self) -> str:
-        """A text, or several."""
+        """A text, or a collection of texts."""
         return "str" if self.max_items == 1 else "AbstractSet[str] | list[str] | tuple[str, ...]"
 
 
@@ -387,7 +388,7 @@ def _as_bytes(text: str) -> str:
     """Return a letter for each byte of a text in UTF-8.
 
     Raises:
-        DomainError: if it is half of a pair of surrogates, which has no bytes.
+        DomainError: if the text contains half of a pair of surrogates, which has no bytes.
 
     """
     try:
@@ -397,11 +398,11 @@ def _as_bytes(text: str) -> str:
 
 
 def _shown(spelled: str) -> str:
-    r"""Return the text of letters for bytes, on one line.
+    r"""Return the text that letters for bytes spell, on one line.
 
-    Anything but printable characters is escaped: bytes that are not UTF-8, such as those of a cut
-    character, as ``\xc3``, control characters as ``\u{a}``. So are backslashes and `CUT`, so that
-    no two texts look alike.
+    Unprintable characters are escaped: bytes that are not UTF-8, such as those of a cut character,
+    as ``\xc3``, and control characters as ``\u{a}``. Backslashes and `CUT` are also escaped, so
+    that no two texts look alike.
     """
     text = spelled.encode("latin-1").decode(errors="surrogateescape")
     return "".join(map(_shown_character, text))
@@ -420,5 +421,5 @@ def _shown_character(character: str) -> str:
 
 @lru_cache
 def _groups(letters: str, max_length: int, cells: int, discover: bool) -> tuple[Group, ...]:  # noqa: FBT001 a cache's key
-    """Return the groups of a question; the cache avoids deriving their hashes for every answer."""
+    """Return the groups of a question, cached so that hashes are not derived for every answer."""
     return groups_of(letters, max_length, cells, discover=discover)

@@ -1,4 +1,4 @@
-"""A TOML table while it is read: takes keys, collects mistakes and refuses leftovers."""
+"""A reader for a TOML table: it takes keys, collects mistakes and refuses unknown keys."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any, TypeGuard, TypeVar
 from client_sdk.protocol.window import WindowKind
 
 MAX_TEXT = 500
-"""The maximum length of a purpose or a category: a sentence for a person, not a document."""
+"""The maximum length of a text such as a purpose or a category: a sentence, not a document."""
 
 MOST_DEVICES = 10**12
-"""A hundred times the world's population."""
+"""The maximum number of devices, a hundred times the world's population."""
 
 MAX_EXPONENT = 100
-"""The largest power of ten: more than any quantity needs. It keeps exact fractions small, and every
-bound can be shown as a float."""
+"""The largest power of ten of a number, more than any quantity needs. The limit keeps exact
+fractions small, and lets every bound be shown as a float."""
 
 ALIKE = 0.7
-"""The minimum ratio of `difflib` for suggesting a word: one or two letters wrong in a key, but not
-`fill_value` for `values`, a key of another kind."""
+"""The minimum ratio of `difflib` to suggest a word. The ratio allows one or two wrong letters in a
+key, but does not suggest `fill_value`, a key of another kind, for `values`."""
 
 
 def is_text(value: object, most: int = MAX_TEXT) -> TypeGuard[str]:
@@ -41,7 +41,7 @@ def is_moderate(number: int | Decimal) -> bool:
 
 
 def suggestion(value: object, choices: Iterable[str]) -> str:
-    """Return a question that suggests a known word; empty if none is similar to the value."""
+    """Return a question that suggests a known word; empty if no word is similar to the value."""
     from difflib import get_close_matches  # noqa: PLC0415 only a mistake needs it
 
     close = get_close_matches(value[:MAX_TEXT], list(choices), 1, ALIKE) if isinstance(value, str) else []
@@ -52,7 +52,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class TomlTable:
-    """A table of the file while it is read: takes keys one by one and collects every mistake.
+    """A reader for a table of the file: it takes keys one by one and collects every mistake.
 
     Attributes:
         mistake_count: the number of mistakes in this table so far.
@@ -60,7 +60,7 @@ class TomlTable:
     """
 
     def __init__(self, raw: object, place: str, mistakes: list[tuple[str, str]]) -> None:
-        """Start to read the value at a place in the file."""
+        """Read the value at a place in the file, which must be a table."""
         self.mistake_count = 0
         self._place = place
         self._mistakes = mistakes
@@ -70,7 +70,7 @@ class TomlTable:
             self.mistake("", f"must be a table: [{place}]")
 
     def mistake(self, key: str, problem: str) -> None:
-        """Note the mistake of a key."""
+        """Note a mistake in a key."""
         place = ".".join(part for part in (self._place, key) if part)
         self._mistakes.append((place, problem))
         self.mistake_count += 1
@@ -92,7 +92,7 @@ class TomlTable:
         return list(self._raw)
 
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
-        """Return a printable text; the default if missing, the empty text if mistaken."""
+        """Return a printable text; the default if the key is missing, the empty text if invalid."""
         value = self.take(key, required=required)
         if value is None:
             return default
@@ -102,7 +102,7 @@ class TomlTable:
         return value
 
     def number(self, key: str, *, required: bool = True) -> Fraction | None:
-        """Return a finite number; None if it is missing or mistaken."""
+        """Return a finite number; None if it is missing or invalid."""
         value = self.take(key, required=required)
         if value is None:
             return None
@@ -115,7 +115,7 @@ class TomlTable:
         return Fraction(value)
 
     def whole(self, key: str, most: int, *, required: bool = True) -> int | None:
-        """Return a whole number from 1 to ``most``; None if it is missing or mistaken."""
+        """Return a whole number from 1 to ``most``; None if it is missing or invalid."""
         value = self.take(key, required=required)
         if value is not None and (type(value) is not int or not 1 <= value <= most):
             self.mistake(key, f"must be a whole number from 1 to {most}")
@@ -123,14 +123,14 @@ class TomlTable:
         return value
 
     def flag(self, key: str, *, default: bool = False) -> bool:
-        """Return a truth value; the default if it is missing or mistaken."""
+        """Return a truth value; the default if it is missing or invalid."""
         value = self.take(key)
         if value is not None and not isinstance(value, bool):
             self.mistake(key, "must be true or false")
         return value if isinstance(value, bool) else default
 
     def choice(self, key: str, choices: type[Choice], *, required: bool) -> Choice | None:
-        """Return the choice that a key names; None if it is missing or mistaken."""
+        """Return the choice that a key names; None if it is missing or invalid."""
         value = self.take(key, required=required)
         if value is None or (isinstance(value, str) and value in tuple(choices)):
             return None if value is None else choices(value)
@@ -138,7 +138,7 @@ class TomlTable:
         return None
 
     def window(self, key: str, default: WindowKind) -> WindowKind:
-        """Return the kind of window that a key names; the default if it is missing or mistaken."""
+        """Return the kind of window that a key names; the default if it is missing or invalid."""
         value = self.take(key)
         if value is None:
             return default

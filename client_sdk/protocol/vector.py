@@ -1,8 +1,7 @@
-"""A vector within a ball, such as an embedding or a gradient, whose mean is estimated.
+"""The kind of a question whose answer is a vector, such as an embedding, to estimate a mean.
 
-Everything is an integer from the first step on, and the same on every machine: each number is read
-as the nearest binary float of 64 bits, divided by the norm, and rounded to a multiple of 2**-20,
-half to even.
+The encoding consists of integers that are the same on every machine. Each number is read as the
+nearest 64-bit float, divided by the norm, and rounded half to even to a multiple of 2**-20.
 """
 
 from __future__ import annotations
@@ -30,22 +29,23 @@ if TYPE_CHECKING:
 UNIT: Final = 2**20
 """The integer that represents the norm.
 
-Turned vectors of 4,096 coordinates stay within 2**38, exact in doubles.
+The coordinates of rotated vectors with 4,096 coordinates stay within 2**38, which doubles represent
+exactly.
 """
 
 MAX_LENGTH: Final = 4095
-"""The maximum number of coordinates. With the added one they fill a rotation of 4,096."""
+"""The maximum number of coordinates. With an additional one, they fill a rotation of 4,096."""
 
 LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINATE)
-"""The minimum and maximum norm."""
+"""The minimum and the maximum of ``norm``."""
 
 
 def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | None:
-    """Return the maximum length of a vector; None if it is missing or mistaken."""
+    """Return the maximum length of a vector; None if it is missing or invalid."""
     norm = table.number(key.name, required=key.required)
     if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
         table.mistake(
-            key.name, f"must be from {float(LEAST_NORM):g} to {float(GREATEST_NORM):g}; longer ones are clipped"
+            key.name, f"must be from {float(LEAST_NORM):g} to {float(GREATEST_NORM):g}; longer vectors are shortened"
         )
         return None
     return norm
@@ -54,13 +54,13 @@ def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | N
 NORM: Final = Key(
     "norm",
     {"type": "number", "minimum": float(LEAST_NORM), "maximum": float(GREATEST_NORM)},
-    "of a vector or the features of a model: the maximum length; longer ones are clipped",
+    "of a vector, or of a model's features: the maximum length; longer vectors are shortened",
     read=_read_norm,
 )
 
 
 class Ball(Kind):
-    """Vectors of a fixed length within the Euclidean ball of a norm: no coin is tossed.
+    """Vectors of a fixed length within a Euclidean ball. Encoding them takes no coins.
 
     Attributes:
         length: d, the number of coordinates, from 1 to `MAX_LENGTH`.
@@ -89,20 +89,20 @@ class Ball(Kind):
         """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
 
         Raises:
-            DomainError: if it is not an answer; the error does not contain it.
+            DomainError: if the answer is invalid; the error does not contain it.
 
         """
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
-        """Return a signed axis of length `UNIT`, drawn uniformly, in place of an invalid answer.
+        """Return a uniformly drawn signed axis of length `UNIT`, which replaces an invalid answer.
 
-        Its mean is 0, like that of a direction drawn from the whole sphere.
+        The mean of a drawn axis is 0, like the mean of a random direction.
         """
         place, sign = divmod(coins.below(2 * inputs), 2)
         return (*[0] * place, -UNIT if sign else UNIT, *[0] * (inputs - place - 1))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return a symbol's random direction: its rotation and axis, as they are counted."""
+        """Return in words a symbol's random direction: the numbers of its rotation and its axis."""
         rotation, axis = divmod(symbol, 2 * channel.inputs)
         return say("reported.against" if axis % 2 else "reported.along", axis=str(axis // 2), rotation=str(rotation))
 
@@ -113,13 +113,13 @@ class Vector(Ball):
 
     Attributes:
         length: d, the number of coordinates, from 1 to `MAX_LENGTH`.
-        norm: the radius of the ball, exact. A longer vector is shortened to it.
+        norm: the radius of the ball, exact. A longer vector is shortened to this length.
 
     """
 
     name: ClassVar[str] = "vector"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("length", whole(MAX_LENGTH), "of a vector: how many numbers it has"),
+        Key("length", whole(MAX_LENGTH), "of a vector: the number of coordinates"),
         NORM,
     )
     refused: ClassVar[Mapping[str, str]] = refused(
@@ -138,7 +138,7 @@ class Vector(Ball):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The edition's part on the domain; the norm as a text such as ``1/3``."""
+        """The part of the edition on the possible answers; the norm is a text such as ``1/3``."""
         return {"length": self.length, "norm": str(self.norm)}
 
     @property
@@ -150,7 +150,8 @@ class Vector(Ball):
         """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
 
         Raises:
-            DomainError: if the answer is not a list of ``length`` finite numbers of moderate size.
+            DomainError: if the answer is not a list of ``length`` finite numbers up to
+                `MOST_COORDINATE`.
 
         """
         if not isinstance(answer, Sized) or len(answer) != self.length:
@@ -163,11 +164,11 @@ class Vector(Ball):
         return self.parse_columns(cell.split(MEMBERS_APART))
 
     def columns(self, metric: str) -> Sequence[str]:
-        """Return a column for each coordinate."""
+        """Return the names of the columns, one for each coordinate."""
         return [f"{metric}.{place}" for place in range(self.length)]
 
     def parse_columns(self, cells: Sequence[str]) -> object:
-        """Return the numbers that several cells state."""
+        """Return the numbers that the cells of several columns state."""
         numbers = map(decimal_in, cells)
         return [None if number is None else float(number) for number in numbers]
 
@@ -176,7 +177,7 @@ class Vector(Ball):
         return tuple(cast("Sequence[float]", answer))
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return two opposite vectors."""
+        """Return two opposite vectors of the maximum length."""
         rest, norm = [0.0] * (self.length - 1), float(self.norm)
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
 
@@ -191,7 +192,7 @@ class Vector(Ball):
 
 
 def clipped(coordinates: list[int]) -> list[int]:
-    """Return a vector no longer than `UNIT`: itself, or shortened and rounded towards 0."""
+    """Return a vector of at most length `UNIT`; a longer one is shortened and rounded towards 0."""
     square = sum(map(mul, coordinates, coordinates))
     if square <= UNIT**2:
         return coordinates
@@ -200,10 +201,10 @@ def clipped(coordinates: list[int]) -> list[int]:
 
 
 def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
-    """Return a vector of norm `UNIT`, up to rounding: coordinates, the rest of the norm, and zeros.
+    """Return a vector extended to norm `UNIT`, up to rounding, by one coordinate and zeros.
 
     Raises:
-        ValueError: if the coordinates are too many, or their norm is above `UNIT`.
+        ValueError: if there are too many coordinates, or their norm is above `UNIT`.
 
     """
     missing = UNIT**2 - sum(map(mul, coordinates, coordinates))

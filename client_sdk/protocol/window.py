@@ -10,14 +10,15 @@ from client_sdk.protocol.errors import WindowError
 DAY_S = 86_400
 
 GRACE_S = 3 * DAY_S
-"""Seconds after its end during which a window still takes reports, unless the collector is
-configured otherwise.
+"""The default time in seconds for which a collector accepts a window's reports after its end.
 
-Three days let a device that is off over a weekend report. Clients offer reports for that long.
+Within three days, a device that was off over a weekend can still report. Clients send reports for
+as long.
 """
 
 LATEST_YEAR = 9998
-"""The last year whose windows have an end: `datetime` ends one year later."""
+"""The last year of windows, one year before the last year of `datetime`, so that all have an
+end."""
 
 
 class WindowKind(StrEnum):
@@ -30,13 +31,13 @@ class WindowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One window; its text is ``2026-11-20``, ``2026-W47`` or ``2026-11``.
+    """A window, whose text is like ``2026-11-20``, ``2026-W47`` or ``2026-11``.
 
     Attributes:
         kind: day, week (ISO 8601, from Monday) or month, in UTC.
-        text: its name on the wire.
-        starts_at: Unix seconds of its first instant.
-        ends_at: Unix seconds of the first instant after it.
+        text: the window's name on the wire.
+        starts_at: the window's first instant, in Unix seconds.
+        ends_at: the first instant after the window, in Unix seconds.
 
     """
 
@@ -53,7 +54,7 @@ class Window:
         object.__setattr__(self, "ends_at", _midnight(_next_first_day(self.kind, self.first_day)))
 
     def __str__(self) -> str:
-        """Return its name on the wire."""
+        """Return the window's name on the wire."""
         return self.text
 
     @classmethod
@@ -73,13 +74,13 @@ class Window:
 
     @property
     def last_day(self) -> date:
-        """Its last UTC day."""
+        """The window's last UTC day."""
         return _next_first_day(self.kind, self.first_day) - timedelta(days=1)
 
     @staticmethod
     @lru_cache(maxsize=4096)
     def parse(text: str) -> "Window":
-        """Return the window that a text names. It ends after Unix time 0.
+        """Return the window that a text names; the window ends after Unix time 0.
 
         Raises:
             WindowError: if the text is not the canonical name of a window.
@@ -105,7 +106,7 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
 
 
 _window = lru_cache(maxsize=512)(Window)
-"""The window of a kind and first day: a device asks for the same few again and again."""
+"""Returns the window of a kind and first day, cached because devices use few different windows."""
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

@@ -1,4 +1,4 @@
-"""Steps from one window to another of its kind."""
+"""Functions that step from a window to later windows of its kind."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ MONTHS = 12
 
 
 def later(window: Window, windows: int) -> Window:
-    """Return the window that begins ``windows`` windows after another one, for at least 0.
+    """Return the window that begins ``windows`` windows after another one (0 or more).
 
     Raises:
-        WindowError: if that is beyond the last date.
+        WindowError: if the result is beyond the last possible date.
 
     """
     try:
@@ -29,7 +29,7 @@ def later(window: Window, windows: int) -> Window:
 
 
 def windows_until(window: Window, last_day: date) -> int:
-    """Return how many windows begin from a window to a last day, both included."""
+    """Return the number of windows that begin from a given window to a last day, both included."""
     if window.kind is WindowKind.MONTH:
         months = (last_day.year - window.first_day.year) * MONTHS + last_day.month - window.first_day.month
         return max(0, months + 1)

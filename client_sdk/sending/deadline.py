@@ -1,7 +1,7 @@
-"""How long an exchange over HTTP may take in total.
+"""A limit for the total time of an exchange over HTTP.
 
 A socket's own timeout restarts with every byte that arrives, so that an answer that arrives byte by
-byte would never end.
+byte could take forever.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class ExchangeDeadline:
     def kept(self) -> Iterator[None]:
         """Limit the duration of the exchange within the context.
 
-        If no thread can be started, only the socket's own limits apply. Python 3.12 starts none
-        after the main thread has ended, for example in a program that flushes at its exit.
+        If no thread can be started, only the socket's own limits apply. Python 3.12 starts no
+        thread after the main thread has ended, for example in a program that flushes at its exit.
 
         Raises:
-            TimeoutError: if the exchange took longer, whatever its result: an answer that was cut
-                short may look complete.
+            TimeoutError: if the exchange took longer, even if it has a result, because an answer
+                that was cut short may look complete.
 
         """
         timer = threading.Timer(self._limit_s, self._cut)

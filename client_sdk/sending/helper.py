@@ -1,8 +1,8 @@
 """A separate process that sends the reports that a program has left behind, and then ends.
 
-The program starts it when it exits, because reports leave at a random instant within a minute and
-many programs do not run that long. The helper waits for that instant. It sends the reports in the
-ledger's file, and records nothing. One helper at a time works on a ledger.
+A program starts the helper when it exits, because reports leave at a random instant within a minute
+and many programs do not run that long. The helper waits for these instants. It sends the reports in
+the ledger's file, and records nothing. Only one helper at a time works on a ledger.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from client_sdk.sending.transactions import Found, Look, attempt
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LOCK_SUFFIX = ".sending"
-"""The suffix of the file whose lock a helper holds. The file names its process."""
+"""The suffix of the file whose lock a helper holds. The file contains the helper's process id."""
 
 _TRIES, _BETWEEN_TRIES_S = 50, 0.1
 
@@ -40,11 +40,11 @@ class Helper(NamedTuple):
 
     Attributes:
         path: the ledger's file.
-        app: the app that it belongs to.
+        app: the app that the ledger belongs to.
         collector: the collector's URL.
         upload_key: the secret that the collector requires; None if it requires none.
         allow_plain_http: whether the URL may lead to another machine without TLS.
-        groups: the purposes of questions, which determine the reports that travel together.
+        groups: the purposes of each question; only reports with equal purposes share an upload.
 
     """
 
@@ -70,7 +70,7 @@ class Helper(NamedTuple):
             )
 
     def leaves_soon(self, connection: sqlite3.Connection, now_s: float) -> bool:
-        """Whether anything is due to leave during the lifetime of a helper that starts now."""
+        """Whether any report is due to leave while a helper that starts now would run."""
         if not device.agrees(connection):
             return False
         in_s = _leaves_in_s(connection, now_s)
@@ -80,7 +80,7 @@ class Helper(NamedTuple):
 
 
 def end(path: Path) -> None:
-    """End the helper of a ledger. The upload in progress is sent again, and counts once."""
+    """End the helper of a ledger. An upload in progress is sent again later, but counts once."""
     detached.end(_lock_of(path))
 
 
@@ -96,7 +96,7 @@ def main(  # noqa: PLR0913 what a helper must know, as it came
 ) -> None:
     """Send everything that is due now or soon, as the only helper of a ledger.
 
-    ``held`` is the descriptor of the lock if the process has it already; None if it must take it.
+    ``held`` is the lock's descriptor if this process already has the lock; None if it has not.
     """
     helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http, groups), False
     transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
@@ -108,7 +108,7 @@ def main(  # noqa: PLR0913 what a helper must know, as it came
 
 
 class BriefLedger:
-    """A ledger whose file is open during transactions only: a helper mostly waits."""
+    """A ledger whose file is open during transactions only, because a helper mostly waits."""
 
     def __init__(self, path: Path, app: str) -> None:
         """Take the file and the app that it must belong to."""
@@ -116,7 +116,7 @@ class BriefLedger:
         self._app = app
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Return the return value of work that is done within a separate transaction.
+        """Do work within a separate transaction; return the value that the work returns.
 
         Raises:
             LedgerError: if the ledger cannot be used, or another process holds it for seconds.
@@ -150,10 +150,10 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Send what is due within `LIFE_S`; return whether new reports wait for a later instant.
+    """Send reports that are due within `LIFE_S`; return whether others wait for a later instant.
 
-    An upload that was sent before goes first or not at all, so that it stays apart from others. New
-    reports that became due during a request get another random instant, as in
+    An upload is sent again either first or not at all, so that it stays apart from other uploads.
+    New reports that became due during a request get a new random instant, as in
     `client_sdk.sending.timing`.
     """
     until_s, may_resend = monotonic() + LIFE_S, True
@@ -170,8 +170,8 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
 def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool) -> Found:
     """Return new reports that leave now, or else the upload that waits longest to be sent again.
 
-    Nothing leaves if a later start has noted that the user does not agree: that is also done in a
-    transaction, so that one of the two comes first.
+    No report leaves if a program that started later has noted that the user does not agree. This
+    note is written in a transaction, too, so that either the note or this look comes first.
     """
     parcel = None
     if device.agrees(connection):
@@ -195,7 +195,7 @@ def _lock_of(path: Path) -> Path:
 
 
 def _leaves_in_s(connection: sqlite3.Connection, now_s: float) -> float | None:
-    """Return the seconds until a report leaves, 0 if one leaves now; None if none will."""
+    """Return the seconds until a report leaves: 0 if one leaves now, None if none will leave."""
     if queue.due(connection, now_s, hurried=False):
         return 0.0
     leaving = queue.next_leaving(connection, now_s)

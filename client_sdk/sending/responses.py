@@ -1,8 +1,8 @@
 """The meaning of an answer to an upload: accepted, rejected, or to be sent again. No IO.
 
-An upload is given up only if the collector's answer is about this very body. Every other answer may
+An upload is given up only if the collector itself rejects exactly this body. Any other answer may
 come from an intermediary (a captive portal, a proxy that requires a login, a wrong route), and is
-temporary.
+treated as temporary.
 """
 
 import json
@@ -17,8 +17,8 @@ from client_sdk.sending.timing import RETRY_AFTER_CEILING_S
 OK = 200
 
 PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
-"""Malformed, too large, of the wrong type, not understood: if this comes from the collector, the
-same bytes will never be accepted."""
+"""The statuses of bodies that are malformed, too large, of the wrong type, or not understood. A
+collector that sends such a status will never accept the same bytes."""
 
 
 class Reply(NamedTuple):
@@ -46,8 +46,8 @@ class Acknowledged(NamedTuple):
 
     Attributes:
         verdict: the outcome of each report.
-        stopped: the questions that it lists as stopped. No other reply stops any: it may come from
-            an intermediary.
+        stopped: the questions that the collector lists as stopped. Other kinds of replies stop no
+            question, because they may come from an intermediary.
 
     """
 
@@ -79,9 +79,9 @@ def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptO
     """Return the outcome of an attempt.
 
     Args:
-        reply: the reply; without a reply, the reason, or None if that is unknown.
+        reply: the reply; without a reply, the reason for this, or None if the reason is unknown.
         reports: the number of reports that were sent.
-        now_s: Unix seconds, the reference for reading a date.
+        now_s: Unix seconds, to convert a date in the reply into a delay.
 
     """
     if not isinstance(reply, Reply):
@@ -97,7 +97,7 @@ def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptO
 
 
 def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | None:
-    """Return the information for developers on an attempt; None if it delivered everything."""
+    """Return a sentence for developers about an attempt; None if it delivered everything."""
     match outcome:
         case Acknowledged(verdict, _):
             sentences = [code.sentence for _, code in verdict.refused]
@@ -112,7 +112,7 @@ def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | Non
 
 
 def _why_again(reply: Reply | Failure | None) -> str:
-    """Return the information for developers on an attempt that failed and will be repeated."""
+    """Return a sentence for developers about an attempt that failed and will be repeated."""
     if isinstance(reply, Reply):
         sentence = failure_of_status(reply.status).said_of("the collector", f"status {reply.status}")
     else:

@@ -1,14 +1,14 @@
 """When uploads leave, and how long senders wait.
 
-New reports leave at a random instant within a minute after they were recorded. It is drawn when a
-report is recorded and stored in the ledger (`client_sdk.ledger.queue`), so that a program that ends
-before it loses nothing: the next program sends as soon as it starts. A report therefore leaves at
-the first moment from that instant on at which a program runs. To an observer who knows when
-programs run, its arrival reveals no more about the time of recording than the random instant does.
-That instant is visible anyway for a program that keeps running.
+New reports leave at a random instant within a minute after they were recorded. The instant is
+chosen when a report is recorded, and is stored in the ledger (`client_sdk.ledger.queue`). If the
+program ends before this instant, the next program sends the report as soon as it starts. A report
+therefore leaves at its instant or, if no program runs then, when the next one starts. To an
+observer who knows when programs run, the arrival of a report reveals no more about the time of
+recording than the random instant does, which is visible anyway while a program keeps running.
 
-An upload that was sent before has its own time, stored by `client_sdk.ledger.retry_times`. The two
-are independent: no answer to one upload decides when another leaves, or what it contains.
+An upload that is sent again has a time of its own, stored by `client_sdk.ledger.retry_times`. These
+times are independent: no answer to one upload decides when another leaves, or what it contains.
 """
 
 import math
@@ -19,41 +19,40 @@ from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.ledger.retry_times import Retry
 
 APART_S = 900.0
-"""An upload that was sent before leaves within a quarter of an hour after another upload, or after
-its own time if that is later. A device that resends then looks like any other that sends within
-that time."""
+"""An upload is sent again at a random time within a quarter of an hour after another upload, or at
+its own planned time if that is later. A device that resends then looks like any other device that
+sends within this quarter of an hour."""
 
 LONGEST_REST_S = 3600.0
-"""The longest time between looks at the calendar, because the waiting clock stops while a computer
-sleeps."""
+"""The longest time between looks at the calendar, because timeouts stop while a computer sleeps."""
 
 
 LIFE_S = 120.0
-"""How long a helper waits for instants: for that of the last report, which is at most a minute
-ahead, and for another one after a request. A request in progress ends by its own deadline, within a
-minute. If new reports still wait then, another helper continues."""
+"""How long a helper waits for reports to leave. The instant of the last report is at most a minute
+ahead, and there may be another instant after a request. A request in progress ends by its own
+deadline, within a minute. If new reports still wait then, another helper continues."""
 
 HEAD_START_S = 2.0
-"""How long a program with a helper sends nothing itself: most such programs have ended by then."""
+"""How long a program with a helper sends nothing at first: most such programs end before that."""
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0
 """A collector writes to disk before it answers. After half a minute it is better to try again."""
 
 DEADLINE_S = 60.0
-"""The limit of the whole exchange: otherwise each byte of a reply could take the whole read
-timeout."""
+"""The time limit of a whole exchange. Without it, each byte of a reply could take as long as the
+read timeout."""
 
 RETRY_AFTER_CEILING_S = 3600.0
-"""The longest wait that a server can ask for. With a longer one, a mistaken header could silence
-devices permanently."""
+"""The longest wait that a server can ask for. Otherwise, a mistaken header could silence devices
+permanently."""
 
 LEDGER_DEADLINE_S = 5.0
 """How long the uploader waits for the ledger. Nobody waits for the uploader."""
 
 
 class Wake(NamedTuple):
-    """When an upload is sent again: a monotonic instant. Without an upload, look at the ledger."""
+    """A monotonic instant: for sending an upload again or, if there is none, reading the ledger."""
 
     at_s: float
     retry: Retry | None
@@ -78,13 +77,13 @@ NEVER = Departure(-math.inf, 0.0)
 class Departures:
     """The instants of the next look for new reports and of the next retry.
 
-    Instants are seconds of a monotonic clock; each method gets the present one as ``now_s``.
+    Instants are seconds of a monotonic clock; each method gets the current one as ``now_s``.
     Threads that share the object must lock it.
 
     Attributes:
         uniform: the source of jitter.
         news_s: when to look for new reports; None if there is no reason to.
-        rests: whether that look only waits for the calendar.
+        rests: whether this look only waits for the calendar.
         wake: when to send an upload again; None if none waits.
 
     """
@@ -119,7 +118,7 @@ class Departures:
         return self._departure
 
     def notify(self, departure: Departure) -> None:
-        """Look for new reports when one leaves, unless an earlier look is already planned."""
+        """Look for new reports at a departure, unless an earlier look is already planned."""
         self._departure = max(self._departure, departure)
         if self.news_s is None or self.rests:
             self.look(departure.at_s if self.news_s is None else min(departure.at_s, self.news_s))
@@ -129,7 +128,7 @@ class Departures:
         self.news_s, self.rests = at_s, False
 
     def expect(self, now_s: float) -> None:
-        """Look for new reports and at the calendar within `SPREAD_S`."""
+        """Look for new reports, and check the calendar, at a random time within `SPREAD_S`."""
         self.look_later(now_s + self.uniform(0.0, SPREAD_S))
 
     def look_later(self, at_s: float) -> None:
@@ -164,7 +163,7 @@ class Departures:
         """Wait until something is due by the calendar, after a look that found nothing to send.
 
         Args:
-            now_s: the present instant.
+            now_s: the current instant.
             due_in_s: seconds until something is due by the calendar; None if nothing will be.
             keeps_news: whether new reports wait because an old upload is sent instead of them.
 
@@ -180,9 +179,9 @@ class Departures:
     def go_on(self, now_s: float, *, news: bool, hurried: bool, flushing: bool) -> None:
         """Look for more new reports after sending new ones; after a retry, keep their planned time.
 
-        New reports that became due during the exchange get another instant: theirs would directly
-        follow the end of the exchange. If a flush began during the exchange, its request is
-        fulfilled instead, even if it no longer waits.
+        New reports that became due during the exchange get a new instant, because otherwise they
+        would leave directly after the exchange. But if a flush began during the exchange, they do
+        leave now, even if the flush no longer waits.
         """
         is_due = self.news_s is not None and self.news_s <= now_s
         if (news or is_due) and not (hurried and is_due):

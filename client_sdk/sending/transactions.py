@@ -1,6 +1,6 @@
 """One attempt to send: look for an upload, exchange it for a reply, carry out the outcome.
 
-The uploader and the helper share the steps. Each function that takes a connection is one
+The uploader and the helper share these steps. Each function that takes a connection is one
 transaction of the ledger.
 """
 
@@ -23,7 +23,7 @@ from client_sdk.sending.transport import Transport
 if TYPE_CHECKING:
     import sqlite3
 
-    from client_sdk.answers.schedule import Schedule  # a helper has none
+    from client_sdk.answers.schedule import Schedule  # a helper has no schedule
 
 
 class Departed(Enum):
@@ -39,14 +39,14 @@ class Look(NamedTuple):
 
     pending: list[Retry]
     keeps_news: bool = False  # because another upload is sent instead of new reports
-    due_in_s: float | None = None  # by the calendar; infinite if the clock is not believed
+    due_in_s: float | None = None  # by the calendar; infinite if the clock is wrong
     leaving: queue.Leaving | None = None
     sent: Departed = Departed.NOTHING
-    has_dropped: bool = False  # because the collector refused it permanently
+    has_dropped: bool = False  # because the collector refused a report permanently
 
 
 Found = tuple[outbox.Parcel | None, Look]
-"""The upload to send, None if there is none, and the state of the ledger."""
+"""The upload to send (None if there is none), and the state of the ledger."""
 
 
 def look_for_news(
@@ -56,9 +56,9 @@ def look_for_news(
     *,
     hurried: bool,
 ) -> Found:
-    """Do what is due by the calendar; return the upload to send for the first time.
+    """Do the work that is due by the calendar; return a new upload of waiting reports.
 
-    Without consent nothing is due. If hurried, reports leave before their random instant.
+    Without consent, no work is due. If ``hurried``, reports leave before their random instant.
     """
     due_in_s = None
     schedule.withdraw(connection)
@@ -78,7 +78,7 @@ def look_for_news(
 
 
 def look_for_retry(connection: sqlite3.Connection, now_s: float, schedule: Schedule, retry: Retry | None) -> Found:
-    """Return the upload to send again if it still waits."""
+    """Return the upload to send again, if this upload still waits."""
     schedule.withdraw(connection)
     parcel = None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
     return parcel, Look(retry_times.pending(connection))
@@ -97,9 +97,9 @@ def attempt(  # noqa: PLR0913 the parts of an attempt
 ) -> Look:
     """Look for an upload, send it once if the user still agrees, and carry out the outcome.
 
-    ``run`` does work within a separate transaction. ``before`` is called between the transaction
-    and the request. ``note`` gets the upload's id, the reply, the outcome, and the information for
-    developers, before the outcome is carried out.
+    ``run`` does work within a separate transaction. ``before`` is called between the first
+    transaction and the request. ``note`` gets the upload's id, the reply, the outcome, and the
+    sentence for developers, before the outcome is carried out.
     """
     parcel, found = run(look)
     before()
@@ -133,7 +133,7 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
     *,
     problem: str | None,
 ) -> tuple[list[Retry], bool]:
-    """Carry out the outcome; return the uploads then in progress, and whether any was dropped."""
+    """Carry out the outcome; return the remaining uploads, and whether any report was dropped."""
     device.note_problem(connection, device.UPLOAD, problem)
     has_dropped = isinstance(outcome, Rejected)
     match outcome:

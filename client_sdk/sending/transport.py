@@ -1,4 +1,4 @@
-"""How an upload travels. This is the only module that imports requests."""
+"""Delivers uploads to the collector. This is the only module that imports requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 REPORTS_PATH = "/v1/reports"
 
 MAX_REPLY_BYTES = 65_536
-"""The same as for an upload. A verdict on 256 refused reports takes a quarter of it."""
+"""The maximum size of a reply, equal to that of an upload. A verdict on 256 refused reports takes a
+quarter of this size."""
 
 _HEADERS = {
     "Accept": "application/json",
@@ -37,15 +38,15 @@ class Transport(Protocol):
     def post(self, body: bytes) -> Reply | Failure | None:
         """Deliver the body of an upload once; return the reply.
 
-        Without a reply, return the reason, or None if it is unknown.
+        Without a reply, return the reason for this, or None if the reason is unknown.
         """
 
 
 class HttpTransport:
     """Delivers uploads to a collector over HTTP.
 
-    Each upload has its own connection: a persistent one would link uploads, and a child process
-    would share it.
+    Each upload has its own connection: a persistent connection would link uploads, and would be
+    shared with child processes.
     """
 
     def __init__(self, collector: str, upload_key: str | None = None, *, allow_plain_http: bool = False) -> None:
@@ -68,7 +69,7 @@ class HttpTransport:
     def post(self, body: bytes) -> Reply | Failure:
         """Deliver the body of an upload once; return the reply, or the reason why there is none.
 
-        Redirects are not followed, because reports and secret are meant for this collector only.
+        Redirects are not followed, because reports and key are meant for this collector only.
         For the same reason, a collector on this machine is reached without a proxy. Cookies are not
         kept, and no password of the machine's user is sent.
         """
@@ -95,14 +96,14 @@ class HttpTransport:
                     return Reply(
                         response.status_code, headers.get("Retry-After"), _read(response), headers.get(STOPPED)
                     )
-        except TimeoutError:  # the deadline's: an error from cutting the connection is not the cause
+        except TimeoutError:  # from the deadline; an error from cutting the connection is not the cause
             return Failure.TIMEOUT
         except requests.RequestException as error:
             return failure_of(error)
 
 
 def _watch(session: requests.Session, deadline: ExchangeDeadline) -> None:
-    """Let a deadline watch the connections that a session makes."""
+    """Let a deadline watch the connections that a session opens."""
     from requests.adapters import HTTPAdapter  # noqa: PLC0415 already imported
 
     class Adapter(HTTPAdapter):

@@ -1,6 +1,6 @@
-"""The thread that sends waiting reports; the host never waits for it, except to flush.
+"""The thread that sends waiting reports. The app never waits for it, except in a flush.
 
-`timing` decides when uploads leave, `transactions` which ones, and the ledger stores them.
+`timing` decides when uploads leave, `transactions` decides which uploads, the ledger stores them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Uploader:
     """Sends waiting reports, in one process.
 
     Attributes:
-        problem: why the latest attempt did not deliver everything and what to do; None if it did.
+        problem: why the latest attempt did not deliver everything, and what to do; None if it
+            delivered everything.
 
     """
 
@@ -62,11 +63,11 @@ class Uploader:
 
         Args:
             ledger_thread: the ledger.
-            transport: the way to the collector.
-            schedule: does what is due by the calendar, and knows what the user agrees to.
+            transport: delivers uploads to the collector.
+            schedule: does the work that is due by the calendar, and knows the user's consent.
             clock: returns Unix seconds, for windows and dates.
             uniform: the source of jitter.
-            watch: tells the host how much of the budget is spent; None without a callback.
+            watch: tells the app how much of the budget is spent; None without a callback.
 
         """
         self.problem: str | None = None
@@ -88,26 +89,26 @@ class Uploader:
         self._thread: threading.Thread | None = None
 
     def start(self, later_s: float = 0.0) -> None:
-        """Send reports due and left over from an earlier process, at once or some seconds later."""
+        """Send the reports that earlier processes left, now or after ``later_s`` seconds."""
         with self._changed:
             look = self._departures.look_later if later_s else self._departures.look
             look(time.monotonic() + later_s)
             self._wake()
 
     def departure(self, clock_s: float) -> Departure:
-        """Return when a report recorded now leaves: within a minute, and with those that wait."""
+        """Return when a report recorded now leaves: within a minute, together with waiting ones."""
         with self._changed:
             return self._departures.next_departure(time.monotonic(), clock_s)
 
     def notify(self, departure: Departure) -> None:
-        """Note that a report may wait, to leave at an instant, or when a back-off ends."""
+        """Note that a report may wait; it leaves at ``departure``, or when a back-off ends."""
         with self._changed:
             self._state = _State.WAITING
             self._departures.notify(departure)
             self._wake()
 
     def go_on(self) -> None:
-        """Note that an answer no longer waits in memory: a flush sends it, or ends."""
+        """Note that an answer no longer waits in memory, so that a flush can send it or can end."""
         with self._changed:
             if self._flushes:
                 self._state, self._hurried = _State.WAITING, True
@@ -122,11 +123,11 @@ class Uploader:
                 self._wake()
 
     def flush(self, timeout_s: float) -> Flushed:
-        """Send new reports now; if there are none, send one upload that waits for its time.
+        """Send new reports now; if there are none, send one upload again before its planned time.
 
         Pauses that the collector asked for still apply, and so does the time between uploads. A
         flush waits for the requests that it starts, but not for any planned instant: it ends as
-        soon as nothing more can be sent at once, or ``timeout_s`` seconds are over.
+        soon as nothing more can be sent now, or after ``timeout_s`` seconds.
         """
         with self._changed:
             self._state = _State.WAITING
@@ -189,7 +190,7 @@ class Uploader:
             try:
                 thread.start()
             except RuntimeError:
-                return  # the reports stay queued for another day
+                return  # the reports stay queued for a later attempt
             self._thread = thread
         self._changed.notify_all()
 
@@ -250,7 +251,7 @@ class Uploader:
                 self._plan(look.pending, hurried=hurried)
                 self._rest(look, news=news)
             case Departed.WITHHELD:
-                self._back_off(_State.WAITING)  # the next look drops it, if this continues
+                self._back_off(_State.WAITING)  # the next look drops the upload, unless the user agrees again
             case Departed.UPLOAD:
                 with self._changed:
                     self._has_dropped |= look.has_dropped
@@ -258,7 +259,7 @@ class Uploader:
                 self._go_on(news=news)
 
     def _note(self, upload: str, reply: Reply | Failure | None, outcome: AttemptOutcome, problem: str | None) -> None:
-        """Store an attempt's information for developers and flushes, and its time."""
+        """Store the result of an attempt for developers and flushes, and the attempt's time."""
         self.problem = problem
         with self._changed:
             self._departures.part(upload, time.monotonic())
@@ -272,7 +273,7 @@ class Uploader:
                     self._is_refused = True
 
     def _follow_up(self) -> None:
-        """Do the work that the transactions left; failed work is done after the next attempt."""
+        """Do the work that follows the transactions; if it fails, do it after the next attempt."""
         if self._schedule.dues.has_leftovers:
             with contextlib.suppress(LedgerBusyError):
                 self._ledger_thread.run(erase.empty_log, LEDGER_DEADLINE_S, begin=BARE)

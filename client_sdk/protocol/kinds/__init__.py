@@ -1,7 +1,7 @@
-"""The kinds of questions, one class each, with its keys, its encoding and its words.
+"""The kinds of questions. Each is a class that defines its keys, its encoding and its wording.
 
-The plain kinds live here; texts, vectors and models have packages of their own. A device imports
-only the kinds that its registry names.
+This package contains the simple kinds. Text, vector and model are modules beside it. A device
+imports only the kinds that its registry names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Yes or no."""
+"""The kind of a question whose answer is yes or no."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Boolean(Labels):
 
     @property
     def definition(self) -> dict[str, object]:
-        """Nothing: all questions of this kind may be answered alike."""
+        """Empty, because all questions of this kind have the same possible answers."""
         return {}
 
     def symbol(self, answer: object) -> int:
         """Return 1 for True and 0 for False.
 
         Raises:
-            DomainError: if it is not a ``bool``.
+            DomainError: if the answer is not a ``bool``.
 
         """
         if not isinstance(answer, bool):
@@ -50,7 +50,7 @@ class Boolean(Labels):
         """Return the truth value that a cell states.
 
         Raises:
-            DomainError: if it does not state one.
+            DomainError: if the cell does not state a truth value.
 
         """
         stated = cell.strip().lower()
@@ -59,5 +59,5 @@ class Boolean(Labels):
         return TRUTH_VALUES[stated]
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield a sentence that the answer is yes or no."""
+        """Yield a sentence saying that the answer is yes or no."""
         yield say("statement.boolean")

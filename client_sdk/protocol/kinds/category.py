@@ -1,4 +1,4 @@
-"""One of several named values, with or without an order."""
+"""The kind of a question whose answer is one of several named values."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Category(Labels):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes what may be answered.
+        """The part of the edition that describes the possible answers.
 
-        Reports of ``other`` have another meaning if it includes unlisted texts.
+        ``other`` is included, because it changes the meaning of the reports that name it.
         """
         return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
 
@@ -58,7 +58,7 @@ class Category(Labels):
         """Return the input of a value.
 
         Raises:
-            DomainError: if it is not a text, or is a text that is not listed and `other` is None.
+            DomainError: if the answer is not a text, or is an unlisted text while `other` is None.
 
         """
         symbol = self._symbols.get(answer, self._symbols.get(self.other or "")) if isinstance(answer, str) else None
@@ -67,7 +67,7 @@ class Category(Labels):
         return symbol
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield sentences that list the values, and name the one that replaces unlisted texts."""
+        """Yield sentences that list the values, and name the value that replaces unlisted texts."""
         yield say("statement.value", answers=listed(self.values, say))
         yield from self.said_of_others(say)
 
@@ -78,10 +78,10 @@ class Category(Labels):
 
     @property
     def python_type(self) -> str:
-        """A literal of the values, or any text."""
+        """A ``Literal`` of the values; ``str`` if unlisted texts are allowed."""
         return literals(self.values, "Literal[{}]", ", ") if self.other is None else "str"
 
     @property
     def typescript_type(self) -> str:
-        """A union of the values, or any text."""
+        """A union of the values; ``string`` if unlisted texts are allowed."""
         return literals(self.values, "{}", " | ", "string") if self.other is None else "string"

@@ -1,9 +1,10 @@
-"""Two questions answered together: a pair of answers is one category.
+"""Two questions that are answered together: each pair of answers is one category.
 
 A number asked together with its group is rounded at random to one of a few points, without bias,
-and the pair of group and point is one category. With strong noise two points, the ends of the
-range, are best: each additional point costs inputs. With weak noise the rounding matters more than
-the inputs do (see ``docs/research/models.md``, which has the measurements behind `POINTS`).
+and the pair of group and point is one category. If epsilon is small, two points are best, the ends
+of the range, because each additional point adds inputs to the channel. If epsilon is large,
+rounding to few points costs more precision than additional inputs do (``docs/research/models.md``
+has the measurements behind `POINTS`).
 """
 
 from __future__ import annotations
@@ -41,14 +42,15 @@ if TYPE_CHECKING:
 Crossed = Boolean | Category
 
 MAX_CELLS: Final = 256
-"""The maximum number of pairs. With more, a cell of a million devices contains no information, and
-the covariance takes seconds."""
+"""The maximum number of pairs. With more, a single cell contains no information even with a million
+devices, and computing the covariance takes seconds."""
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
-"""Numbers of points, each with the minimum e**epsilon per group at which it is used."""
+"""Numbers of points, each with the minimum of e**epsilon divided by the number of groups from which
+it is used."""
 
 LEAST_POINTS: Final = 2
-"""The ends of the range."""
+"""The minimum number of points: the two ends of the range."""
 
 MEAN: Final = ("mean", "")
 """The statistic and the scale of a number that may be compared between groups."""
@@ -57,19 +59,19 @@ _CROSSED: Final = "a boolean, category or ordinal for the groups; another of the
 
 
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return the kind of a pair; None if it has mistakes, which are added to the table.
+    """Return the kind of a pair; None if there are mistakes, which are noted in the table.
 
     Args:
         table: the question's table.
         raw: the names of two questions, as in the file.
-        others: the kinds of the questions that may be crossed; None for a mistaken question.
+        others: the kinds of the questions that may be crossed; None for a question with mistakes.
 
     """
     if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
         table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
         return None
     kinds = [others[name] for name in raw if name in others]
-    if None in kinds:  # that metric has a mistake of its own
+    if None in kinds:  # the mistake of that metric is reported already
         return None
     first, second = kinds if len(kinds) == len(set(raw)) == len(raw) else (None, None)
     names = (raw[0], raw[1])
@@ -96,7 +98,7 @@ def _with_cells(table: TomlTable, kind: Kind, cells: int, what: str, each: int =
 
 
 class _Pair(Kind):
-    """The common part of pairs: two parts, the first of which is a group."""
+    """The common base of both kinds of pairs; the first part of a pair defines the group."""
 
     __slots__ = ()
 
@@ -129,7 +131,7 @@ class _Pair(Kind):
         """Return the pair that a cell states.
 
         Raises:
-            DomainError: if it does not state two answers.
+            DomainError: if the cell does not state two answers.
 
         """
         return self.parse_columns(cell.split(MEMBERS_APART))
@@ -143,7 +145,7 @@ class _Pair(Kind):
         """Return the pair that two cells state.
 
         Raises:
-            DomainError: if it is not a pair.
+            DomainError: if there are not two cells.
 
         """
         if len(cells) != len(self.parts):
@@ -162,14 +164,14 @@ class _Pair(Kind):
 
     @property
     def browser_refusal(self) -> str:
-        """Why the SDK of browsers does not take the pair; empty if it does."""
+        """The reason why the SDK for browsers does not support the pair; empty if it does."""
         reasons = (reason for part in self.parts for reason in (part.cross_refusal, part.browser_refusal))
         return next(filter(None, reasons), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Cross(_Pair, Labels):
-    """Answers to two questions: input i * (size of the second) + j is the pair of inputs i and j.
+    """Answers to two questions: input i * (size of the second) + j is the pair of inputs (i, j).
 
     Attributes:
         first: the kind of the question that defines the groups.
@@ -196,7 +198,7 @@ class Cross(_Pair, Labels):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes what may be answered."""
+        """The part of the edition that describes the possible answers."""
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts]}
 
     def symbol(self, answer: object) -> int:
@@ -210,7 +212,7 @@ class Cross(_Pair, Labels):
         return self.first.symbol(group) * self.second.size + self.second.symbol(outcome)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield the names of both questions, and what replaces unlisted values."""
+        """Yield sentences that name both questions, and the value that replaces unlisted texts."""
         first, second = map(escaped, self.names)
         yield say("statement.cross", first=first, second=second)
         yield from self.said_of_others(say)
@@ -218,7 +220,7 @@ class Cross(_Pair, Labels):
 
 @dataclass(frozen=True, slots=True)
 class MeanByGroup(_Pair):
-    """A group and a number: input g * points + j is group g and point j of an even grid.
+    """A group and a number: input g * points + j stands for group g and point j of an even grid.
 
     Attributes:
         first: the kind of the question that defines the groups.
@@ -249,13 +251,13 @@ class MeanByGroup(_Pair):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The group and the point, as text, that each input stands for."""
+        """The group and the point that each input stands for; the point is a text."""
         points = [f"{float(self.second.number_at(point, self.points)):g}" for point in range(self.points)]
         return tuple((group, point) for group in self.first.labels for point in points)  # type: ignore[misc] # as above
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes what may be answered."""
+        """The part of the edition that describes the possible answers."""
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts], "points": self.points}
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of others
@@ -274,7 +276,7 @@ class MeanByGroup(_Pair):
         return self.first.symbol(group) * self.points + self.second.encode(number, self.points, coins)
 
     def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 of other kinds
-        """Return the group's points to which the number may be rounded."""
+        """Return the inputs of the two points to which the number may be rounded, in its group."""
         group, number = pair(answer)
         first = self.first.symbol(group) * self.points
         return {first + point: chance for point, chance in self.second.law(number, self.points).items()}
@@ -284,17 +286,17 @@ class MeanByGroup(_Pair):
         return product(self.first.labels, self.second.samples())
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the first group and the last, each with both ends of the range."""
+        """Return the first and the last group, each with both ends of the number's range."""
         groups = self.first.labels
         pairs = product(dict.fromkeys((groups[0], groups[-1])), self.second.extremes())
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return the sentence of the number."""
+        """Return in words how numbers beyond the range count; empty if they are invalid."""
         return self.second.counted(say, unit)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield how the number is rounded, and what replaces unlisted values of the group."""
+        """Yield sentences on the rounding, and on the value that replaces unlisted texts."""
         group, number = map(escaped, self.names)
         if self.points == LEAST_POINTS:
             yield say("statement.group_at_ends", group=group, number=number)

@@ -1,4 +1,4 @@
-"""Labels: the shape of answers if each answer is an input of a channel."""
+"""Labels: the shape of kinds in which each possible answer is one input of a channel."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Labels(Kind):
         """Return the input of an answer.
 
         Raises:
-            DomainError: if it is not an answer; the error does not contain it.
+            DomainError: if the answer is invalid; the error does not contain it.
 
         """
 
@@ -43,7 +43,7 @@ class Labels(Kind):
         return self.symbol(answer)
 
     def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 of other shapes
-        """Return the only input of an answer."""
+        """Return the input of an answer, which has probability 1."""
         return {self.symbol(answer): Fraction(1)}
 
     @property
@@ -52,9 +52,9 @@ class Labels(Kind):
         return self.labels
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
-        """Return the fill for no answer, which has an input of its own."""
+        """Return the fill that means no answer, for which the channel has an additional input."""
         return Fill(None)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return the answers that make a symbol likeliest."""
+        """Return in words the answers for which a symbol is likeliest."""
         return either((said(labels[each], say) for each in channel.likeliest(symbol)), say)

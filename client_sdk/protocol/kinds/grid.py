@@ -1,4 +1,4 @@
-"""Grids: the shape of numbers, which are rounded at random to the points of an even grid."""
+"""Grids: the shape of kinds whose answers are numbers, rounded at random to an even grid."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 MAX_ANSWER_EXPONENT = 400
-"""The largest power of ten. Every float is within it; a far larger Decimal would fill the memory as
-an exact fraction."""
+"""The largest power of ten of an answer. Every float is below it. A Decimal with a far larger
+exponent would fill the memory when it becomes an exact fraction."""
 
 Ratio = tuple[int, int]
-"""A numerator and a denominator above 0: several times as fast as fractions."""
+"""A numerator and a denominator above 0. Pairs are several times as fast as `Fraction`."""
 
 BEYOND: Final = 10 ** (MAX_ANSWER_EXPONENT + 1)
-"""Represents infinity, and a Decimal of a larger power: no range reaches it."""
+"""The number that represents infinity and every larger Decimal: no range reaches it."""
 
 STEPS: Final = 1000
-"""Numbers are written with enough decimals to distinguish thousandths of their range."""
+"""Numbers are printed with enough decimals to distinguish this many parts of their range."""
 
 
 class Grid(Kind):
-    """A number of a range, rounded at random to one of the two points of a grid that enclose it.
+    """A number in a range. It is rounded at random to one of the two nearest points of a grid.
 
     The grid has as many points as the channel has inputs. The nearer point is likelier, so that the
     expected point is the number itself, unbiased to one part in 2**64.
@@ -61,14 +61,14 @@ class Grid(Kind):
 
     @property
     def takes_fill_value(self) -> bool:
-        """Whether the registry names the number that is reported if nothing was recorded."""
+        """Whether the registry must name the number to report if nothing was recorded."""
         return self.statistic == "mean"
 
     def points(self, most: int) -> int:
         """Return the number of points of a channel's grid, at most ``most``.
 
-        There are no more points than numbers with a share. For a mean, a finer grid is better: a
-        channel's band can have its best width on it.
+        If each number has a share, there are no more points than numbers. For a mean, a finer grid
+        is better, because the band of a channel can then have the best width.
         """
         return most if self.size is None else min(most, self.size)
 
@@ -77,25 +77,25 @@ class Grid(Kind):
         """Return the fraction of the range that lies below an answer, from 0 to 1.
 
         Raises:
-            DomainError: if it is not an answer; the error does not contain it.
+            DomainError: if the answer is invalid; the error does not contain it.
 
         """
 
     def position(self, answer: object) -> Fraction:
-        """Return an answer's position in the range, from 0 to 1; raise as `part` does."""
+        """Return an answer's position in the range, from 0 to 1. Errors are those of `part`."""
         return Fraction(*self.part(answer))
 
     def within(self, answer: object) -> Fraction:
-        """Return an answer as a number of the range; raise as `part` does."""
+        """Return an answer as a number in the range. Errors are those of `part`."""
         return self.low + (self.high - self.low) * self.position(answer)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
-        """Return a point of the grid; every answer takes one coin."""
+        """Return the point of the grid to which an answer is rounded; one coin for every answer."""
         point, numerator = self._rounded(answer, inputs)
         return point + coins.bernoulli(numerator)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the one or two points of the grid that an answer may become."""
+        """Return the points of the grid to which an answer may be rounded: one or two."""
         point, numerator = self._rounded(answer, inputs)
         chances = {point: 1 - Fraction(numerator, COIN_SCALE), point + 1: Fraction(numerator, COIN_SCALE)}
         return {input_: chance for input_, chance in chances.items() if chance}
@@ -108,7 +108,7 @@ class Grid(Kind):
         return point, scaled - point * COIN_SCALE
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Return the number that the registry names."""
+        """Return the fill with the number that the registry names; note an invalid number."""
         if not self.takes_fill_value:
             return Kind.fill(self, table, value)
         if value is None or not self.low <= value <= self.high or (self.is_whole and value.denominator > 1):
@@ -119,11 +119,11 @@ class Grid(Kind):
         return Fill(int(value) if self.is_whole else value)
 
     def answer_at(self, number: Fraction) -> object:
-        """Return the answer that stands for a number of the range."""
+        """Return the answer that stands for a number in the range."""
         return int(number) if self.is_whole else number
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the answer that stands for a number of the range, with its name."""
+        """Return the answer that stands for a number in the range, with its name."""
         return NamedAnswer(self.answer_at(number), f"{float(number):.8g}")
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:
@@ -132,7 +132,7 @@ class Grid(Kind):
         return tuple(self.named_at(number) for number in (self.low, self.high, *middle))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return the range of numbers that make a symbol likeliest."""
+        """Return in words the range of numbers for which a symbol is likeliest."""
         inputs = channel.likeliest(symbol)
         low, high = (self.said_at(end, channel.inputs, say) for end in (inputs[0], inputs[-1]))
         return low if low == high else say("reported.range", low=low, high=high)
@@ -150,12 +150,12 @@ class Grid(Kind):
 
 
 def ratio_of(answer: object) -> Ratio:
-    """Return a number as a ratio; other libraries' numbers count if they register as numbers.
+    """Return a number as a ratio. Types of other libraries must be registered with `numbers`.
 
-    It need not be in its lowest terms.
+    The ratio need not be in its lowest terms.
 
     Raises:
-        DomainError: if it is not a number; truth values and NaN are not numbers.
+        DomainError: if the answer is not a number; truth values and NaN are not numbers.
 
     """
     if isinstance(answer, bool):
@@ -172,7 +172,7 @@ def ratio_of(answer: object) -> Ratio:
 
 
 def exact(answer: object) -> Fraction:
-    """Return a number as a fraction; raise as `ratio_of` does."""
+    """Return a number as a fraction. Errors are those of `ratio_of`."""
     return Fraction(*ratio_of(answer))
 
 
@@ -188,7 +188,7 @@ def _of_decimal(answer: Decimal) -> Ratio:
 
 
 def _as_float(answer: Real) -> float:
-    """Return a real number as a float: exactly, if it has less precision, like `numpy.float32`."""
+    """Return a real number as a float, exactly for types of less precision like `numpy.float32`."""
     try:
         return float(answer)
     except (ArithmeticError, TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""One declaration for each key of a question: the reader and the JSON Schema follow from it.
+"""The declaration of a question's keys, from which reader and JSON Schema are derived.
 
-The keys ``values`` and ``other`` are here, which categories, ordinals, sets and texts share.
+This module also declares the keys ``values`` and ``other``, which several kinds share.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ def listing(items: Schema, least: int, most: int | None = None) -> Schema:
 
 
 def closed(properties: dict[str, Schema], required: int) -> Schema:
-    """Return the schema of a table whose first keys are required, and that allows no others."""
+    """Return the schema of a closed table, whose first ``required`` keys must be present."""
     return {
         "type": "object",
         "properties": properties,
@@ -42,7 +42,7 @@ FLAG: Final[Schema] = {"type": "boolean"}
 
 
 def read_by_schema(table: TomlTable, key: "Key", _: Mapping[str, Any]) -> Any:  # noqa: ANN401 what TOML holds
-    """Return the value of a key of a simple type; None if it is missing or mistaken."""
+    """Return the value of a key of a simple type; None if the value is missing or invalid."""
     if "enum" in key.own:
         return _read_choice(table, key)
     match key.own["type"]:
@@ -85,10 +85,11 @@ class Key(NamedTuple):
         name: its spelling in the file.
         schema: the JSON Schema of its value, the same for every kind that has the key.
         description: a phrase for editors and for the page on keys.
-        required: whether a kind that has the key needs it.
-        read: takes the value from a table, given the values of the keys before it, and notes its
-            mistakes; None if the value is missing or mistaken.
-        narrower: the JSON Schema for one kind that allows less; None if it does not allow less.
+        required: whether the key must be set for a kind that has it.
+        read: the function that takes the value from a table, given the values of earlier keys, and
+            notes mistakes. It returns None if the value is missing or invalid.
+        narrower: the JSON Schema for a kind that allows fewer values than ``schema``; otherwise
+            None.
 
     """
 
@@ -101,7 +102,7 @@ class Key(NamedTuple):
 
     @property
     def own(self) -> Schema:
-        """The JSON Schema of its value for one kind."""
+        """The JSON Schema of the key's value for one kind."""
         return self.schema if self.narrower is None else self.narrower
 
 
@@ -141,8 +142,8 @@ def _read_other(table: TomlTable, key: Key, before: Mapping[str, Any]) -> str | 
 OTHER: Final = Key(
     "other",
     text(),
-    "of a category or a set: the value for all answers or members that are not listed; of a text: the "
-    "letter for all other letters",
+    "of a category or a set: the value that replaces all unlisted answers or members; of a text: the "
+    "letter that replaces all unlisted letters",
     required=False,
     read=_read_other,
 )

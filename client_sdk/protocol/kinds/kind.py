@@ -1,7 +1,8 @@
-"""The interface of every kind of question: keys, an encoding and words for people.
+"""The interface of every kind of question: its keys, its encoding and its wording.
 
-A kind defines the possible answers, and how an answer becomes an input of a channel. It does not
-know channels' laws. To add a kind, write one class and enter it in `client_sdk.protocol.kinds`.
+A kind defines the possible answers, and how an answer becomes an input of a channel. A kind does
+not know the law of a channel. To add a kind, write a class and add it to
+`client_sdk.protocol.kinds.KINDS`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from client_sdk.protocol.toml_table import TomlTable
 
 Label = bool | int | str | tuple[bool | str, bool | str] | None
-"""A value that has a share: of a boolean, a count, a category or a cross. None means no answer."""
+"""A value whose share is estimated, of a boolean, count, category or cross. None is no answer."""
 
 
 def word(value: Label) -> str:
     """Return a value of a domain as text.
 
-    Truth values are spelled as in the registry, and a pair has a comma.
+    Truth values are spelled as in the registry; a comma separates the parts of a pair.
     """
     if value is None:
         return "nothing recorded"
@@ -39,7 +40,7 @@ def word(value: Label) -> str:
 
 
 Input = Any
-"""An input of a channel: a symbol, a vector of integers, or a cell of each of several tables."""
+"""An input of a channel: a symbol, a vector of integers, or one cell for each of several tables."""
 
 Law = Mapping[Input, Fraction]
 """The exact probability of each input that an answer may become."""
@@ -50,25 +51,26 @@ REFUSED: Final[Mapping[str, str]] = {
     "fill_value": "is only for a count or a mean with fill_in = true; remove it",
     "persist": "is only for a count, which adds up over a window; remove it",
 }
-"""Keys that most kinds refuse, each with the description of its mistake."""
+"""The keys that most kinds refuse, each with the message for its use."""
 
 MOST_LITERALS: Final = 1000
-"""The maximum number of values that a type lists. With more, type checkers become slow; then the
-type is any text, and `record` refuses a wrong one."""
+"""The maximum number of values in a generated type. More values would slow down type checkers. The
+type is then any text, and `record` refuses unlisted texts."""
 
 MAX_CATEGORIES: Final = 10**6
-"""The maximum number of answers with a share. A tally of a million counters is 8 MB: the maximum
+"""The maximum number of answers with a share. A tally of a million counters takes 8 MB, the most
 that a store should keep for one question."""
 
 MEMBERS_APART: Final = "|"
-"""Separates the members of a set, the answers of a pair, and a vector's numbers, in one cell."""
+"""The separator in a table's cell between members of a set, answers of a pair, or coordinates."""
 
 
 class Fill(NamedTuple):
     """The report for a window in which nothing was recorded.
 
     Attributes:
-        answer: an argument of `Metric.perturb`; None means no answer, which is an input of its own.
+        answer: an argument of `Metric.perturb`; None means no answer, for which the channel has an
+            additional input.
 
     """
 
@@ -76,10 +78,10 @@ class Fill(NamedTuple):
 
 
 class AskedMetric(NamedTuple):
-    """How a question of a kind is asked.
+    """The properties of a question that its kind does not determine.
 
     Attributes:
-        unit: what its numbers count or measure; may be empty.
+        unit: the unit of its numbers, such as ms; may be empty.
         window: how often it is asked: ``day``, ``week`` or ``month``.
         inputs: the number of its channel's inputs.
 
@@ -94,7 +96,7 @@ class NamedAnswer(NamedTuple):
     """An answer and its name for people.
 
     Attributes:
-        value: as the SDK records it.
+        value: the answer as the SDK records it.
         name: a short name.
 
     """
@@ -108,23 +110,22 @@ class Kind(ABC):
 
     Attributes:
         name: the kind's name in a registry.
-        keys: the keys of its table.
-        refused: other keys of a question that do not suit the kind, with the mistake of each.
-        rule: the rules that its JSON Schema adds to those of the keys.
-        call: the method of the SDK that takes its answers: ``record``, ``count`` or ``active``.
-        shapes: the mechanisms that its inputs suit: ``labels``, a ``grid``, and others.
-        unshared: the mistake of naming a mechanism of labels if its inputs are not labels.
-        always_persists: whether its counts are always kept on disk, whatever the registry says.
-        drawn: the number of inputs in an answer, one of which is drawn; 0 if it is one input.
-        unit: the unit of its numbers if the registry names none.
-        statistic: the estimated ``mean``, ``distribution`` or ``quantiles`` of numbers;
-            empty for shares.
+        keys: the keys of a question's table that belong to the kind.
+        refused: the general keys that do not suit the kind, each with a message.
+        rule: the JSON Schema of rules that combine several keys; empty for most kinds.
+        call: the method of the SDK that records answers: ``record``, ``count`` or ``active``.
+        shapes: the forms of its inputs, such as ``labels``; each mechanism supports one form.
+        unshared: the message if a mechanism for labels is named, but the inputs are not labels.
+        always_persists: whether its counts are stored on disk even if ``persist`` is not set.
+        drawn: the number of inputs in an answer, one of which is drawn; 0 for a single input.
+        unit: the unit of its numbers if the registry does not name a unit.
+        statistic: the estimated ``mean``, ``distribution`` or ``quantiles``; empty for shares.
         statistics: the statistics that a registry may name.
-        is_named: whether an input stands for one answer, so that a report can name it.
-        approved: the found texts that may be published; empty for other kinds.
-        is_ordered: whether its values rise, so that a distance between two is meaningful.
-        has_samples: whether answers can be spread evenly over all that may be answered.
-        cross_refusal: why the SDK of browsers does not cross it; empty if it does.
+        is_named: whether each input stands for one answer, so that a report can name that answer.
+        approved: the discovered texts that may be published; empty for every kind except texts.
+        is_ordered: whether its values have an order, so that distances between them are meaningful.
+        has_samples: whether `samples` can spread answers evenly over all possible answers.
+        cross_refusal: the reason why the SDK for browsers cannot cross the kind; empty if it can.
         expected: the answers that are allowed, in words.
         expected_in_cell: how a cell of a table states an answer, in words.
 
@@ -152,7 +153,7 @@ class Kind(ABC):
 
     @classmethod
     def read(cls, table: TomlTable) -> Kind | None:
-        """Return the kind of a table; None if it has mistakes, which are added to the table."""
+        """Return the kind that a table defines; None after mistakes, which the table collects."""
         before = table.mistake_count
         values: dict[str, Any] = {}
         for key in cls.keys:
@@ -163,14 +164,14 @@ class Kind(ABC):
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
         """Return the kind with these values of its keys; the values of omitted keys are None.
 
-        Mistakes in their combination are noted; then None is returned.
+        If the values cannot be combined, the mistake is noted and None is returned.
         """
         return cls(**values)
 
     @property
     @abstractmethod
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes what may be answered."""
+        """The part of the edition that describes the possible answers."""
 
     @property
     @abstractmethod
@@ -194,12 +195,12 @@ class Kind(ABC):
 
     @property
     def most(self) -> int:
-        """The largest number to which answers add up; 0 if they do not add up."""
+        """The largest sum of recorded numbers in a window; 0 if they are not added up."""
         return 0
 
     @property
     def parts(self) -> tuple[Kind, ...]:
-        """The kinds of the questions that are answered together; for most kinds, only itself."""
+        """The kinds of the questions that are answered together; usually only this kind."""
         return (self,)
 
     @property
@@ -209,32 +210,32 @@ class Kind(ABC):
 
     @abstractmethod
     def encode(self, answer: object, inputs: int, coins: Coins) -> Input:
-        """Return the input of an answer, for a channel with a number of inputs.
+        """Return the input of an answer, for a channel with ``inputs`` inputs.
 
         Raises:
-            DomainError: if it is not an answer; the error does not contain it.
+            DomainError: if the answer is invalid; the error does not contain it.
 
         """
 
     @abstractmethod
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the law of `encode`: each input that the answer may become.
+        """Return the law of `encode`: the probability of each input that the answer may become.
 
         Raises:
-            DomainError: if it is not an answer; the error does not contain it.
+            DomainError: if the answer is invalid; the error does not contain it.
 
         """
 
     def draw(self, inputs: int, coins: Coins) -> Input:
-        """Return an input drawn uniformly, in place of an answer that `encode` refuses."""
+        """Return a uniformly drawn input, which replaces an answer that `encode` refuses."""
         return coins.below(inputs)
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of some
-        """Return the kind adapted to an epsilon and a mechanism; note what is impossible."""
+        """Return the kind adapted to an epsilon and a mechanism; note it if they do not fit."""
         return self
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
-        """Return the report if nothing was recorded; note the reason if there cannot be one."""
+        """Return the fill for a window without an answer; note it if the kind has none."""
         table.mistake("fill_in", f"does not apply to this {self.name}; record an answer in every window instead")
         return None
 
@@ -243,16 +244,16 @@ class Kind(ABC):
         """Yield lines for users that describe the possible answers."""
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of numbers
-        """Return in words how answers beyond a range count; empty if they are invalid."""
+        """Return in words how answers outside the range count; empty if they are invalid."""
         return ""
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of some
-        """Yield lines for users that say which value replaces answers that are not listed."""
+        """Yield lines for users that name the value that replaces unlisted answers."""
         yield from ()
 
     @abstractmethod
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return in words what the report of a symbol says: the answers that make it likeliest."""
+        """Return in words the meaning of a report: the answers for which a symbol is likeliest."""
 
     @property
     @abstractmethod
@@ -261,43 +262,43 @@ class Kind(ABC):
 
     @property
     def typescript_type(self) -> str:
-        """The type of an answer in TypeScript; empty if the SDK of browsers lacks the kind."""
+        """The type of an answer in TypeScript; empty if the SDK for browsers lacks the kind."""
         return ""
 
     @property
     def browser_refusal(self) -> str:
-        """Why the SDK of browsers does not take the question; empty if it does."""
+        """The reason why the SDK for browsers lacks the question; empty if it does not."""
         return "" if self.typescript_type else f"the SDK for browsers and Node lacks the kind {self.name}"
 
     @property
     def compiled(self) -> Mapping[str, object]:
-        """The data that the SDK of browsers needs in addition to the definition."""
+        """The data that the SDK for browsers needs in addition to the definition."""
         return {}
 
     def parse(self, cell: str) -> object:
-        """Return the answer that a cell of a table states; `encode` refuses invalid answers.
+        """Return the answer that a cell of a table states. It may be invalid; `encode` checks it.
 
         Raises:
-            DomainError: if it states no answer.
+            DomainError: if the cell states no answer.
 
         """
         return cell
 
     def columns(self, metric: str) -> Sequence[str]:  # noqa: ARG002 of some
-        """Return the columns of a table that together state an answer, if it may be split."""
+        """Return the columns of a table that together may state an answer; empty for most kinds."""
         return self.crossed
 
     def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 of some
         """Return the answer that several cells of a table together state.
 
         Raises:
-            DomainError: if they do not state an answer.
+            DomainError: if the cells do not state an answer.
 
         """
         raise DomainError
 
     def truth(self, answer: object) -> object:
-        """Return an answer in a normal form, which is equal for equal answers."""
+        """Return an answer in a normal form, in which equivalent answers are equal."""
         return answer
 
     def samples(self) -> Iterable[object]:
@@ -305,7 +306,7 @@ class Kind(ABC):
         return self.labels
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the answers that an audit distinguishes; none if they are those of `labels`.
+        """Return the answers that an audit tries to tell apart; empty if those are the `labels`.
 
         Args:
             midpoint: whether to include the middle of a range.
@@ -315,22 +316,22 @@ class Kind(ABC):
 
 
 def refused(*allowed: str, **more: str) -> Mapping[str, str]:
-    """Return `REFUSED` without some keys and with others."""
+    """Return `REFUSED` without the ``allowed`` keys, and with ``more`` keys and their messages."""
     return {key: sentence for key, sentence in REFUSED.items() if key not in allowed} | more
 
 
 def literals(values: Sequence[str], form: str, apart: str, otherwise: str = "str") -> str:
-    """Return the type of a few texts, or of any text if they are too many for a type checker."""
+    """Return the type of some texts; ``otherwise`` if there are too many for a type checker."""
     if len(values) > MOST_LITERALS:
         return otherwise
     return form.format(apart.join(json.dumps(value, ensure_ascii=False) for value in values))
 
 
 def pair(answer: object) -> tuple[object, object]:
-    """Return the two parts of an answer.
+    """Return the two parts of an answer that is a pair.
 
     Raises:
-        DomainError: if it is not a tuple or list of two.
+        DomainError: if the answer is not a tuple or list of two.
 
     """
     if not isinstance(answer, tuple | list) or len(answer) != 2:  # noqa: PLR2004 a pair
@@ -339,7 +340,7 @@ def pair(answer: object) -> tuple[object, object]:
 
 
 class _NoCoins(Coins):
-    """The coins for a domain that tosses none."""
+    """Coins for an encoding that is the same for all coins; tossing one is an error."""
 
     def bernoulli(self, numerator: int) -> bool:
         raise AssertionError(numerator)
@@ -349,4 +350,4 @@ class _NoCoins(Coins):
 
 
 NO_COINS: Final = _NoCoins()
-"""For answers whose encoding is the same for all coins."""
+"""The argument of `Kind.encode` where no coin is tossed."""

@@ -1,12 +1,11 @@
-"""The nearest of some prototypes: which vector of the registry an app's vector is closest to.
+"""The kind of a question that asks which vector of the registry is nearest to an app's vector.
 
-A vector represents a text, a picture or a sound, by an embedding model in the app. The device
-reports one label, as for a category, and nothing else about the vector.
+An embedding model in the app turns a text, a picture or a sound into a vector. The device reports
+one label, as for a category, and nothing else about the vector.
 
-Everything is exact and the same on every machine. Each number is read as the nearest binary float
-of 64 bits, and rounded to a multiple of 2**-24, half to even: in steps of `GRID`. The nearest
-prototype has the minimum squared Euclidean distance, computed in integers; if there are several, it
-is the first.
+The result is exact and the same on every machine. Each number is read as the nearest 64-bit float,
+and rounded half to even to a multiple of 2**-24, the step of the grid. The nearest prototype is the
+first one with the minimum squared Euclidean distance, computed in integers.
 """
 
 from __future__ import annotations
@@ -29,18 +28,19 @@ from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text
 
 GRID: Final = 2**24
-"""Steps in 1: the resolution near 1 of 32-bit floats, with which embeddings are computed."""
+"""The steps per unit. Embeddings are computed in 32-bit floats, which resolve as much near 1."""
 
 MAX_PROTOTYPES: Final = 1024
 
 MAX_COORDINATES: Final = 2**16
-"""The maximum total of all prototypes' numbers: 1,024 vectors of 64. They take milliseconds."""
+"""The maximum number of coordinates of all prototypes together, such as 1,024 vectors of 64
+numbers. Searching them takes milliseconds."""
 
 VECTOR: Final = r"NUMBER( +NUMBER)*".replace("NUMBER", r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 """A vector in the registry: a text of numbers separated by blanks.
 
-A list of TOML would be equivalent, but a device would read a thousand vectors in a second instead
-of a tenth of one. Python's own `float` would also read 1_000 and NaN.
+A TOML list would be equivalent, but reading a thousand vectors would take a device one second
+instead of a tenth of a second. Python's own `float` would also read 1_000 and NaN.
 """
 
 Point = tuple[int, ...]
@@ -62,7 +62,7 @@ def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[s
 
 
 def _problem(points: Mapping[str, Point | None]) -> str:
-    """Return the mistake in vectors, whose invalid ones are None; empty if there is no mistake."""
+    """Return the mistake in labeled vectors; empty if there is none. Invalid vectors are None."""
     lengths = {0 if point is None else len(point) for point in points.values()}
     if not all(map(is_text, points)):
         return f"must have labels of 1 to {MAX_TEXT} printable characters"
@@ -90,7 +90,7 @@ def _read_point(vector: object) -> Point | None:
 
 @dataclass(frozen=True, slots=True)
 class Nearest(Category):
-    """One of several labeled vectors: input i is the vector of ``values[i]`` and ``points[i]``.
+    """One of several labeled vectors: input i stands for label ``values[i]``, vector ``points[i]``.
 
     Attributes:
         points: the vectors in steps of the grid, all different and of the same length.
@@ -108,7 +108,7 @@ class Nearest(Category):
                 "propertyNames": text() | {"description": "a label"},
                 "additionalProperties": {"type": "string", "pattern": f"^{VECTOR}$"},
             },
-            "of nearest: each label with its vector, a text of numbers",
+            "of a nearest: each label with its vector, which is a text of numbers",
             read=_read_prototypes,
         ),
     )
@@ -119,13 +119,13 @@ class Nearest(Category):
     _squares: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the values that every search needs: the squared length of each vector."""
+        """Compute the squared length of each vector, which every search needs."""
         Category.__post_init__(self)
         object.__setattr__(self, "_squares", tuple(sum(map(mul, point, point)) for point in self.points))
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return the nearest of the prototypes."""
+        """Return the kind with the prototypes of the registry."""
         prototypes = values["prototypes"]
         return cls(tuple(prototypes), tuple(prototypes.values()))
 
@@ -142,20 +142,21 @@ class Nearest(Category):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The edition's part on the possible answers: labels, and a digest of the vectors."""
+        """The part of the edition on the possible answers: labels, and a digest of the vectors."""
         points = json.dumps(self.points, separators=(",", ":"))
         return {"values": list(self.values), "prototypes": hashlib.sha256(points.encode()).hexdigest()}
 
     @property
     def answers(self) -> Sequence[object]:
-        """The prototypes: each is nearest to itself, so that an audit covers the search, too."""
+        """The prototypes. Each is nearest to itself, so that an audit tests the search as well."""
         return [[steps / GRID for steps in point] for point in self.points]
 
     def symbol(self, answer: object) -> int:
         """Return the input of the prototype that is nearest to a vector, or of a label.
 
         Raises:
-            DomainError: if the answer is neither. The error contains no part of it.
+            DomainError: if the answer is neither a vector nor a label. The error contains no part
+                of the answer.
 
         """
         if isinstance(answer, str):
@@ -165,7 +166,7 @@ class Nearest(Category):
         return self._nearest(point_of(answer))
 
     def _nearest(self, point: Point) -> int:
-        """Return the nearest prototype's index; |p - x|^2 and |p|^2 - 2 p x have the same order."""
+        """Return the index of the nearest prototype p to x, which minimizes |p|^2 - 2 p x."""
         twice = tuple(2 * coordinate for coordinate in point)
         distances = [
             square - sum(map(mul, prototype, twice))
@@ -174,7 +175,7 @@ class Nearest(Category):
         return distances.index(min(distances))
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield a sentence that the answer is the nearest label."""
+        """Yield a sentence saying that the answer is the label of the nearest prototype."""
         yield say("statement.nearest", labels=self.size)
 
     @property
@@ -197,7 +198,8 @@ def point_of(numbers: object) -> Point:
     """Return a list, tuple or array of numbers in steps of the grid.
 
     Raises:
-        DomainError: if it has no order, or contains anything but finite numbers of moderate size.
+        DomainError: if the collection has no order, or contains anything but finite numbers up to
+            `MOST_COORDINATE`.
 
     """
     return tuple(round(size * GRID) for size in sizes_of(numbers))
@@ -211,8 +213,8 @@ def sizes_of(numbers: object) -> Iterator[float]:
     """Return the numbers of a list, tuple or array as floats.
 
     Raises:
-        DomainError: if it has no order, at once; or on reaching a value that is not a finite number
-            of moderate size.
+        DomainError: immediately if the collection has no order; during iteration if a value is not
+            a finite number up to `MOST_COORDINATE`.
 
     """
     if not isinstance(numbers, Iterable) or isinstance(numbers, AbstractSet | Mapping | bytes | bytearray):

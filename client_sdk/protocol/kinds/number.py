@@ -1,4 +1,4 @@
-"""Numbers: any number of a range, its place between thresholds, a count, or days of use."""
+"""The kinds of numbers: a number in a range, its place between thresholds, counts, days of use."""
 
 from __future__ import annotations
 
@@ -33,52 +33,53 @@ MAX_COUNT: Final = 10**15
 """Every count up to this is exact as a float, and estimates are printed as floats."""
 
 PERIODS: Final = (7, 28)
-"""The days that an activity covers: one week or four, so that every weekday has equal weight."""
+"""The numbers of days that an activity may cover. Whole weeks give every weekday equal weight."""
 
 SAMPLES: Final = 1024
-"""The maximum number of samples of a range."""
+"""The maximum number of sample answers in a range."""
 
 REMEMBERED: Final = 64
-"""The number of ranges whose logarithms are cached: they take as long as those of two answers."""
+"""The number of cached ranges: computing their logarithms takes as long as for two answers."""
 
 LOG_STEPS: Final = 64
-"""A step is 2**-64: no rounding coin has a finer resolution."""
+"""The number of binary digits after the point of a logarithm. A rounding coin resolves no more."""
 
 LOG_DIGITS: Final = 128
-"""Binary digits of intermediate values. Each squaring doubles the error, so that half remain in
-the end: the result is at most one step below the true floor, and never falls as numbers rise.
+"""Binary digits of intermediate values. Each squaring doubles the error, so that half of these
+digits are valid in the end. The result is at most one step below the true floor, and never
+decreases as numbers increase.
 """
 
 MOST_DIGITS: Final = 400
-"""The maximum digits of a count in a cell: more than any count has, and few enough to convert."""
+"""The maximum digits of a count in a table's cell: enough for any count, and quick to convert."""
 
 MOST_THRESHOLDS: Final = 10
-"""Beyond ten thresholds a tree of the cells is better: ask for quantiles without thresholds."""
+"""The maximum number of thresholds. With more, quantiles without thresholds are more precise."""
 
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-"""The numbers that spreadsheets write. Python also would read 1_000, NaN and infinities."""
+"""A number as spreadsheets write it. Python would also read 1_000, NaN and infinities."""
 
-STATISTIC: Final = Key("statistic", {"enum": list(STATISTICS)}, "what is estimated; of an ordinal, only the mean")
+STATISTIC: Final = Key("statistic", {"enum": list(STATISTICS)}, "the estimated statistic; of an ordinal, only the mean")
 
 CLIP: Final = Key(
     "clip",
     FLAG,
-    "of a number or a count: whether an answer beyond an end counts as that end, true by default; if false it is "
-    "invalid, and a random one is reported",
+    "of a number or a count: whether an answer outside the range counts as its nearer end (default: true). If false, "
+    "the answer is invalid, and a random one is reported",
     required=False,
 )
 
 SCALE: Final = Key(
     "scale",
     {"enum": ["log"]},
-    "of a number with the mean as its statistic: what is averaged is log(1 + x), and the report has the geometric "
-    "mean; for numbers over orders of magnitude",
+    "of a number with the mean as its statistic: estimate the mean of log(1 + x) and report the geometric "
+    "mean; for numbers that span orders of magnitude",
     required=False,
 )
 
 
 def decimal_in(cell: str) -> Decimal | None:
-    """Return the number that a cell of a table states; None if it states none."""
+    """Return the number that a cell of a table states; None if the cell is not a number."""
     if not re.fullmatch(DECIMAL_NUMBER, cell.strip(), re.ASCII):
         return None
     try:
@@ -124,10 +125,10 @@ def _read_scale(table: TomlTable, key: Key, values: Mapping[str, Any]) -> str | 
 
 
 class _Numeric(Grid):
-    """The common part of numbers and counts: a number, clipped to the range or refused.
+    """The common base of numbers and counts: a number outside the range is clipped or refused.
 
     Attributes:
-        clip: whether a number beyond an end of the range counts as that end.
+        clip: whether numbers outside the range count as its nearer end.
         scale: ``log`` if logarithms are averaged; otherwise empty.
 
     """
@@ -142,28 +143,28 @@ class _Numeric(Grid):
 
     @property
     def unclipped(self) -> dict[str, object]:
-        """An addition to the definition if numbers are not clipped: a report then means more."""
+        """The definition's entry if numbers are not clipped, as this changes a report's meaning."""
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return in words that numbers beyond an end count as that end; empty if they do not."""
+        """Return in words that numbers beyond an end count as this end; empty if they do not."""
         if not self.clip:
             return ""
         low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
         return say("counted.between", low=low, high=high) if self.low else say("counted.up_to", high=high)
 
     def ranged(self, key: str, unit: str, say: Sentences) -> str:
-        """Return a line of the statement: the range, or how numbers beyond it count."""
+        """Return a line of the statement: the range, or how numbers outside the range count."""
         if counted := self.counted(say, unit):
             return say(f"{key}.clipped", counted=counted)
         low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
         return say(f"{key}.within", low=low, high=high)
 
     def part(self, answer: object) -> Ratio:
-        """Return the fraction of the range that lies below an answer, clipped if `clip` says so.
+        """Return the fraction of the range that lies below an answer, clipped if `clip` is true.
 
         Raises:
-            DomainError: if it is not a number, or is outside the range and not clipped.
+            DomainError: if the answer is not a number, or is outside the range and not clipped.
 
         """
         number, unit = ratio_of(answer)
@@ -179,10 +180,10 @@ class _Numeric(Grid):
     def parse(self, cell: str) -> object:
         """Return the number that a cell states.
 
-        It is not clipped, so that the effect of clipping can be seen.
+        The number is not clipped, so that the effect of clipping can be seen.
 
         Raises:
-            DomainError: if it is outside the range and not clipped.
+            DomainError: if the number is outside the range and not clipped.
 
         """
         number = decimal_in(cell)
@@ -206,27 +207,27 @@ class _Numeric(Grid):
 
 @dataclass(frozen=True, slots=True)
 class Number(_Numeric):
-    """A number from ``low`` to ``high``, for a statistic of numbers.
+    """A number from ``low`` to ``high``, of which a statistic is estimated.
 
     Attributes:
         low: the minimum, exact.
         high: the maximum, exact, above ``low``.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
-        clip: whether a number beyond an end of the range counts as that end, and the statistic is
-            that of clipped numbers. Otherwise such a number is invalid.
+        clip: whether numbers outside the range count as its nearer end, so that the statistic is
+            that of clipped numbers. Otherwise, numbers outside the range are invalid.
 
     """
 
     name: ClassVar[str] = "number"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("low", NUMBER, "the least answer"),
+        Key("low", NUMBER, "the minimum answer"),
         Key("high", NUMBER, "the maximum answer", read=_read_high),
         STATISTIC,
         CLIP,
         Key(
             "thresholds",
             listing(NUMBER, 1, MOST_THRESHOLDS) | {"uniqueItems": True},
-            "for the quantiles of a number: reports only contain the range between two of these",
+            "for the quantiles of a number: a report names only the range between two of these numbers",
             required=False,
             read=_read_thresholds,
         ),
@@ -242,7 +243,7 @@ class Number(_Numeric):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return the number, or the question that asks for its place between thresholds."""
+        """Return the kind of a number; with thresholds, the kind of its place between them."""
         range_and_statistic, clip = (values["low"], values["high"], values["statistic"]), values["clip"] is not False
         if values["thresholds"] is not None:
             return Thresholds(*range_and_statistic, clip=clip, thresholds=values["thresholds"])
@@ -256,7 +257,7 @@ class Number(_Numeric):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The edition's part on the possible answers; rationals as texts such as ``1/3``."""
+        """The part of the edition on the possible answers; fractions are texts such as ``1/3``."""
         scaled = {"scale": self.scale} if self.scale else {}
         return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped | scaled
 
@@ -266,15 +267,15 @@ class Number(_Numeric):
         return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield the range, and how numbers beyond it count."""
+        """Yield a sentence that states the range, and how numbers outside it count."""
         yield self.ranged("statement.number", asked.unit, say)
 
 
 def log_units(number: Fraction) -> int:
-    """Return log2 of a number of at least 1, in steps of 2**-64.
+    """Return the base-2 logarithm of a number of at least 1, in steps of 2**-64.
 
-    Each digit says whether the square of the rest reaches 2 (Knuth, The Art of Computer Programming
-    1, section 1.2.2, exercise 25).
+    Each squaring of the rest yields a digit: 1 if the square reaches 2 (Knuth, The Art of Computer
+    Programming 1, section 1.2.2, exercise 25).
 
     >>> log_units(Fraction(8)) == 3 * 2**64
     True
@@ -291,42 +292,42 @@ def log_units(number: Fraction) -> int:
 
 @lru_cache(maxsize=REMEMBERED)
 def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
-    """Return the logarithms of the ends of a range. No answer's logarithm is cached."""
+    """Return the logarithms of 1 + the ends of a range. An answer's logarithm is never cached."""
     return log_units(1 + low), log_units(1 + high)
 
 
 @dataclass(frozen=True, slots=True)
 class LogNumber(Number):
-    """A number from 0 on, whose geometric mean is estimated.
+    """A number of at least 0, of which the geometric mean is estimated.
 
-    The grid is even in log(1 + x), so that the mean of the reported values is that of log(1 + x).
+    The grid is even in log(1 + x), so that the mean that reports yield is the mean of log(1 + x).
     """
 
     scale: ClassVar[str] = "log"
 
     def part(self, answer: object) -> Ratio:
-        """Return the position of log(1 + x) between those of the ends."""
+        """Return the position of log(1 + x) between the logarithms of the ends."""
         low, high = _log_ends(self.low, self.high)
         return log_units(1 + self.within(answer)) - low, high - low
 
     def within(self, answer: object) -> Fraction:
-        """Return an answer as a number of the range, clipped if `clip` says so."""
+        """Return an answer as a number in the range, clipped if `clip` is true."""
         return self.low + (self.high - self.low) * Fraction(*Number.part(self, answer))
 
     def number_at(self, point: int, points: int) -> Fraction:
-        """Return the number at a point, to some fifty digits."""
+        """Return the number at a point of the grid, to about fifty digits."""
         first, last = ln_ceiling(1 + self.low), ln_ceiling(1 + self.high)
         number = exp_floor(first + (last - first) * Fraction(point, points - 1)) - 1
         return min(max(number, self.low), self.high)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences that state the range, and that the order of magnitude counts."""
+        """Yield sentences that state the range, and that the order of magnitude is reported."""
         yield from Number.statement(self, asked, say)
         yield say("statement.log")
 
 
 class _Whole(_Numeric):
-    """The common part of counts and days of use: a whole number from 0, optionally with a share."""
+    """The common base of counts and days of use: whole numbers from 0, optionally with shares."""
 
     __slots__ = ()
 
@@ -338,7 +339,7 @@ class _Whole(_Numeric):
 
     @property
     def shapes(self) -> tuple[str, ...]:  # type: ignore[override] # of each question of the others
-        """A grid; with shares of counts, labels too."""
+        """``grid``; also ``labels`` if the share of each count is estimated."""
         return ("grid",) if self.size is None else ("grid", "labels")
 
     @property
@@ -358,7 +359,7 @@ class _Whole(_Numeric):
 
     @property
     def size(self) -> int | None:
-        """The number of counts if each has a share; None if only the mean is estimated."""
+        """The number of possible counts if their shares are estimated; None for the mean."""
         return None if self.statistic == "mean" else int(self.high) + 1
 
     @property
@@ -367,11 +368,11 @@ class _Whole(_Numeric):
         return range(self.size or 0)
 
     def part(self, answer: object) -> Ratio:
-        """Return the fraction of the range that lies below a count, clipped if `clip` says so.
+        """Return the fraction of the range that lies below a count, clipped if `clip` is true.
 
         Raises:
-            DomainError: if it is neither an integer, such as an ``int``, nor infinite, or is
-                outside the range and not clipped.
+            DomainError: if the answer is neither an integer, such as an ``int``, nor infinite, or
+                is outside the range and not clipped.
 
         """
         if not isinstance(answer, Integral) and abs(exact(answer)) < BEYOND:
@@ -379,18 +380,18 @@ class _Whole(_Numeric):
         return _Numeric.part(self, answer)
 
     def samples(self) -> Iterable[object]:
-        """Return every count, or, if there are many, some of them at even distances."""
+        """Return every count; if there are too many, counts at even distances."""
         return sorted({int(self.high * step / (SAMPLES - 1)) for step in range(SAMPLES)})
 
 
 @dataclass(frozen=True, slots=True)
 class Count(_Whole):
-    """A whole number from 0 to ``high``, which is ``max`` in the registry.
+    """A whole number from 0 to ``high``, whose key in the registry is ``max``.
 
     Attributes:
         high: the maximum count, at least 1.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
-        clip: whether a larger or negative number counts as an end of the range.
+        clip: whether a negative or larger number counts as the nearer end of the range.
 
     """
 
@@ -409,16 +410,16 @@ class Count(_Whole):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return the count."""
+        """Return the kind of a count."""
         return cls(Fraction(values["max"]), values["statistic"], clip=values["clip"] is not False)
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes what may be answered."""
+        """The part of the edition that describes the possible answers."""
         return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield the range, and how numbers beyond it count."""
+        """Yield a sentence that states the range, and how numbers outside it count."""
         yield self.ranged("statement.count", asked.unit, say)
 
 
@@ -452,20 +453,20 @@ class Activity(_Whole):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return the days of use."""
+        """Return the kind for days of use."""
         return cls(Fraction(values["days"]), values["statistic"])
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes what may be answered."""
+        """The part of the edition that describes the possible answers."""
         return {"days": int(self.high), "statistic": self.statistic}
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of other kinds
-        """Return nothing: the number of days of use cannot exceed the number of days."""
+        """Return an empty text: there cannot be more days of use than days."""
         return ""
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of other kinds
-        """Return a fill of 0 days, until the window has ended: then the device knows the number."""
+        """Return a fill of 0 days; once the window has ended, the device knows the real number."""
         return Fill(0)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
@@ -474,24 +475,24 @@ class Activity(_Whole):
 
     @property
     def browser_refusal(self) -> str:
-        """Why the SDK of browsers does not take the question."""
+        """The reason why the SDK for browsers does not support the question."""
         return "an activity needs stored days of use, which this SDK does not keep"
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Labels, Number):
-    """A number whose cell is reported: input j contains those from ``thresholds[j - 1]`` on.
+    """A number whose cell is reported. Cell j, or input j, begins at ``thresholds[j - 1]``.
 
     T thresholds divide the range into T + 1 cells, and the cells are the values of a category. The
-    share of answers from a threshold on is that of the cells above it. If all cells are alike, a
-    category channel whose pairs are balanced gives this share the variance V a (k - a) / (k - 1),
-    for the upper a of k cells, where V is the variance of a single cell. The best channel for cells
-    is therefore best for these shares, and `auto` does not depend on which are wanted. Asking about
-    one threshold that is drawn at random is never better. A tree of the cells is better by at most
-    3%, up to `MOST_THRESHOLDS`.
+    share of answers that reach a threshold is the sum of the shares of all cells above it. If all
+    cells are equally likely, a category channel with balanced pairs of values estimates the share
+    of the upper a of k cells with variance V a (k - a) / (k - 1), where V is the variance of the
+    share of one cell. The channel that is best for single cells is therefore best for the shares
+    above every threshold. To ask about one randomly drawn threshold is never better. A tree of the
+    cells is better by at most 3%, up to `MOST_THRESHOLDS`.
 
     Attributes:
-        thresholds: in rising order, above ``low`` and at most ``high``.
+        thresholds: numbers in rising order, above ``low`` and at most ``high``.
 
     """
 
@@ -508,7 +509,7 @@ class Thresholds(Labels, Number):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The two ends of each cell; the upper end belongs to the next cell."""
+        """The two ends of each cell, as text; the upper end belongs to the next cell."""
         return tuple(f"{float(low):.12g} to {float(high):.12g}" for low, high in pairwise(self.ends))
 
     @property
@@ -518,7 +519,7 @@ class Thresholds(Labels, Number):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The edition's part on the possible answers."""
+        """The part of the edition that describes the answers."""
         return {**Number.definition.__get__(self), "thresholds": list(map(str, self.thresholds))}
 
     def symbol(self, answer: object) -> int:
@@ -526,7 +527,7 @@ class Thresholds(Labels, Number):
         return bisect_right(self.thresholds, self.within(answer))
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Note that it cannot be filled in, like other quantiles."""
+        """Note the mistake that quantiles cannot be filled in."""
         return Number.fill(self, table, value)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
@@ -535,7 +536,7 @@ class Thresholds(Labels, Number):
         yield say("statement.thresholds", ends=ends, high=with_unit(self.high, asked.unit, say))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return the cells that make a symbol likeliest."""
+        """Return in words the cells for which a symbol is likeliest."""
         cells = list(pairwise(with_unit(end, "", say) for end in self.ends))
         named = (cells[each] for each in channel.likeliest(symbol))
         return either((say("reported.range", low=low, high=high) for low, high in named), say)

@@ -1,4 +1,4 @@
-"""One step of a scale: an ordered category, or a number for which only the mean is estimated."""
+"""The kinds for steps of a scale: an ordered category, or a number if only a mean is estimated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _read_mean(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Ordinal(Category):
-    """One step of a scale; the values rise in order, so that a mean is meaningful."""
+    """One step of a scale. The values are in rising order, so that their mean is meaningful."""
 
     name: ClassVar[str] = "ordinal"
     is_ordered: ClassVar[bool] = True
@@ -37,17 +37,17 @@ class Ordinal(Category):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return the scale, or the kind for its mean alone."""
+        """Return the kind of the scale; if ``statistic`` is set, the kind for its mean alone."""
         scale = cls(values["values"])
         return OrdinalMean(scale) if values["statistic"] else scale
 
 
 @dataclass(frozen=True, slots=True)
 class OrdinalMean(Grid):
-    """One step of a scale, whose mean alone is estimated: the first value counts as 1.
+    """One step of a scale, of which only the mean is estimated. The first value counts as 1.
 
     Attributes:
-        scale: the values, which rise in order.
+        scale: the kind that lists the values, in rising order.
 
     """
 
@@ -78,19 +78,19 @@ class OrdinalMean(Grid):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes what may be answered."""
+        """The part of the edition that describes the possible answers."""
         return self.scale.definition | {"statistic": self.statistic}
 
     def part(self, answer: object) -> Ratio:
-        """Return the fraction of the steps below a value. In the mean the first counts as 1."""
+        """Return the number of values below an answer, and the number of steps of the scale."""
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
-        """Return the value at a place on the scale."""
+        """Return the value at a position on the scale, from 1."""
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the value at a place on the scale, which is its own name."""
+        """Return the value at a position on the scale, with itself as its name."""
         value = self.scale.values[round(number) - 1]
         return NamedAnswer(value, value)
 
@@ -113,5 +113,5 @@ class OrdinalMean(Grid):
 
     @property
     def browser_refusal(self) -> str:
-        """Why the SDK of browsers does not take the question."""
+        """The reason why the SDK for browsers does not support the question."""
         return "the SDK for browsers and Node has no statistic for an ordinal; remove it"

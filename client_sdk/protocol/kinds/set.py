@@ -1,8 +1,9 @@
-"""A set of named values, padded with dummies so that all sets have the same size.
+"""The kind of a question whose answer is a set of named values.
 
-The input is the padded set: its members and dummies, ``max_items`` in total. The channel draws one
-of them and reports it (`client_sdk.protocol.mechanisms.drawn_member`). A channel with as many
-inputs as values takes yes or no for each value, and reports one of these answers (`one_of`).
+A set is padded with dummies, so that each input of a channel consists of ``max_items`` members and
+dummies. The channel draws and reports one of them (`client_sdk.protocol.mechanisms.drawn_member`).
+If a channel has as many inputs as there are values, its input is instead a yes or no for each
+value, of which the channel reports one (`one_of`).
 """
 
 from __future__ import annotations
@@ -85,12 +86,12 @@ class Subset(Kind):
 
     @property
     def size(self) -> int:
-        """The minimum number of inputs, k + 1: the values, and a dummy."""
+        """The minimum number of a channel's inputs, k + 1: the k values, and a dummy."""
         return len(self.values) + 1
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The value that each input stands for; the last inputs, the dummies, have none."""
+        """The value that each input stands for; the last inputs are dummies without a value."""
         return self.values
 
     @property
@@ -108,14 +109,14 @@ class Subset(Kind):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes what may be answered."""
+        """The part of the edition that describes the possible answers."""
         return {**self._members.definition, "max_items": self.max_items}
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
-        """Return the padded set: members in the registry's order, then dummies.
+        """Return the padded set: members in the registry's order, followed by dummies.
 
-        The dummies are the last inputs, those that are not values. They differ if there are enough.
-        If the channel has no dummies, it is 1 for each member and 0 for each other value.
+        Dummies are the inputs after the values; a set has different ones if the channel has enough.
+        If the channel has no dummies, return 1 for each member and 0 for each other value.
         """
         members = self.members(answer)
         if inputs == len(self.values):
@@ -124,11 +125,11 @@ class Subset(Kind):
         return (*members, *(min(len(self.values) + place, inputs - 1) for place in places))
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the only padded set of an answer."""
+        """Return the padded set of an answer, which has probability 1."""
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
-        """Return neighboring values or dummies from a random one on, in place of a wrong answer."""
+        """Return consecutive values or dummies from a random start, for an invalid answer."""
         first = coins.below(inputs)
         drawn = [(first + step) % inputs for step in range(self.max_items)]
         return tuple(drawn) if inputs > len(self.values) else _yes_to(drawn, inputs)
@@ -136,12 +137,12 @@ class Subset(Kind):
     def members(self, answer: object) -> list[int]:
         """Return the inputs of an answer's members, in rising order.
 
-        Different texts that all count as `other` are one member, so that new texts in the world
-        make no set too large.
+        Different texts that count as `other` are a single member, so that texts that are new to the
+        registry do not make a set too large.
 
         Raises:
             DomainError: if the answer is not a set, list or tuple, has more than ``max_items``
-                members, a text twice, or one that is not listed while `other` is None.
+                members, contains a text twice, or contains an unlisted text while `other` is None.
 
         """
         if not isinstance(answer, AbstractSet | list | tuple):
@@ -164,12 +165,12 @@ class Subset(Kind):
         return [(), *((member,) for member in self.values)]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the empty set, the first values and the last ones."""
+        """Return the empty set, and the sets of the first and of the last ``max_items`` values."""
         sets = dict.fromkeys(((), self.values[: self.max_items], self.values[-self.max_items :]))
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences that list the values, and name the one that replaces unlisted texts."""
+        """Yield sentences that list the values, and name the value that replaces unlisted texts."""
         if asked.inputs == len(self.values):
             yield say("statement.set_asked", answers=listed(self.values, say))
         else:
@@ -177,7 +178,7 @@ class Subset(Kind):
         yield from self._members.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return the members that make a symbol likeliest, or the yes or no to one of them."""
+        """Return in words the members for which a symbol is likeliest, or one value's yes or no."""
         if channel.inputs == len(self.values):
             value, is_member = divmod(symbol, 2)
             answer = say("reported.true" if is_member else "reported.false")

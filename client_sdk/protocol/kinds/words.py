@@ -1,4 +1,4 @@
-"""Answers, ranges and names as users read them."""
+"""Functions that format answers, ranges and names for users."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.sentences import Sentences
 
 SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
-"""Characters with a meaning within a line of Markdown; ``<``, ``>`` and ``&`` become entities."""
+"""Characters that Markdown interprets within a line. (``<``, ``>`` and ``&`` become entities.)"""
 
 MOST_LISTED: Final = 12
-"""If there are more answers than this, a page lists the first ones and their number."""
+"""The maximum number of answers that a page lists; it states how many others there are."""
 
 DECIMALS: Final = 6
-"""The maximum number of printed decimals of an end of a range."""
+"""The maximum number of decimals printed for an end of a range."""
 
 SHOWN: Final = 3
-"""The maximum number of answers to name among those that one report supports."""
+"""The maximum number of answers to name for one report, which may support more."""
 
 
 def escaped(text: str) -> str:
@@ -31,7 +31,7 @@ def escaped(text: str) -> str:
 
 
 def listed(answers: Sequence[str], say: Sentences) -> str:
-    """Return answers in a line; if there are many, only the first ones."""
+    """Return answers on one line: the first `MOST_LISTED`, and the number of the others."""
     line = ", ".join(map(escaped, answers[:MOST_LISTED]))
     others = len(answers) - MOST_LISTED
     return say("statement.others", answers=line, number=others) if others > 0 else line
@@ -49,7 +49,7 @@ def preview(values: tuple[str, ...]) -> str:
 
 
 def said(label: Label, say: Sentences) -> str:
-    """Return an answer in the user's language; a pair has a comma."""
+    """Return an answer in the user's language; a comma separates the parts of a pair."""
     if label is None:
         return say("reported.nothing")
     if isinstance(label, bool):
@@ -60,7 +60,7 @@ def said(label: Label, say: Sentences) -> str:
 
 
 def either(answers: Iterable[str], say: Sentences) -> str:
-    """Return answers as alternatives; if there are many, only the first few."""
+    """Return answers as alternatives, as in "a or b"; if there are many, only the first `SHOWN`."""
     named = list(islice(answers, SHOWN + 1))
     if len(named) > SHOWN:
         return say("reported.or_others", first=", ".join(named[:SHOWN]))

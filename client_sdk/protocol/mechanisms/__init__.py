@@ -1,7 +1,6 @@
-"""The mechanisms, one file each: its law, its perturbation and its source.
+"""The mechanisms. The module of each has its law, its perturbation and its source.
 
-Imports domains, channels, epsilon and exact arithmetic of the vocabulary. Modules of this package
-import `catalogue` directly; the names here are for others.
+This package imports kinds, channels and epsilon from `client_sdk.protocol`.
 """
 
 from __future__ import annotations

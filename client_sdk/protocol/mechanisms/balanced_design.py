@@ -1,17 +1,18 @@
 """Balanced designs: block designs in which every two values share equally many blocks.
 
-`block_design` has the law. Because values and pairs of values are balanced, the variance is
-*exactly* that of subset selection among v values, which is the minimum of all channels if s is the
+`block_design` defines the law. Because values and pairs of values are balanced, the variance is
+*exactly* that of subset selection among v values. No channel has a smaller variance if s is the
 best size and v is k (Ye & Barg 2018). A prime v slightly above k has about 1 + 2 (v - k) / k**2
 times that variance, and fewer symbols.
 
-The choice is the design with the fewest symbols among those with at most `MAX_SYMBOLS` and a
-variance within `TOLERANCE` of the minimum of any channel; if there is none, the one with minimum
-variance. The choice for a number of values and an epsilon never changes within a schema number.
+`balanced_choice` returns the design with the fewest symbols among those with at most `MAX_SYMBOLS`
+symbols and a variance within `TOLERANCE` of the minimum of all channels; if there is none, the
+design with the smallest variance. The choice for a number of values and an epsilon never changes
+within a schema number.
 
 Source: Pan 2026, "Strict optimality of frequency and distribution estimation under local
-differential privacy" (balance of pairs is enough, with k(k - 1)/2 + 1 symbols). The blocks are in
-`difference_family`.
+differential privacy" (balanced pairs are sufficient, with k(k - 1)/2 + 1 symbols). The module
+`difference_family` derives the blocks.
 """
 
 from __future__ import annotations
@@ -36,23 +37,24 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 MAX_SYMBOLS: Final = 2**16
-"""The tally stays below half a megabyte."""
+"""The maximum number of symbols. A tally then takes at most half a megabyte."""
 
 TOLERANCE: Final = 4000
-"""The tolerated excess is the minimum variance divided by this: invisible in four digits."""
+"""A variance may exceed the minimum by 1 / 4000 of it, which is invisible in four digits."""
 
 PRIMES_TRIED: Final = 12
-"""The number of primes from k on that are tried: a larger prime has too much variance."""
+"""The number of primes to try, from k on. With a larger prime, the variance is too large."""
 
 LEAST_POINTS: Final = 5
 LEAST_BLOCK: Final = 2
 LEAST_DRAWN_BLOCK: Final = 3
-"""Pairs of a v that is not prime are rarely balanced by chance; cyclic designs have them all."""
+"""The minimum block size if v is not prime. Random blocks of 2 are rarely balanced, and a cyclic
+design already has all of them."""
 
 ANY_DIVISORS_UP_TO: Final = 128
 MOST_DIVISORS: Final = 12
-"""Up to 128 points may have any number of divisors, more points at most 12 proper ones: otherwise
-starters are found too slowly, because their weights seldom fit 64 bits (168 points: seconds)."""
+"""A number of points above 128 may have at most 12 proper divisors. With more divisors, the search
+for starters is too slow, because their weights seldom fit 64 bits (168 points take seconds)."""
 
 UNIT: Final = 2**40
 """Odds and variances are integers, in units of 2**-40, because fractions would take too long."""
@@ -62,16 +64,16 @@ UNIT: Final = 2**40
 class BalancedDesign(BlockDesign):
     """The channel of the shifts of weighted base blocks.
 
-    Base block b is starter b // M times multiplier b % M, where M is the number of multipliers: the
-    multiples of a starter form a family.
+    Base block b is starter b // M times multiplier b % M, where M is the number of multipliers. The
+    multiples of one starter form a family.
 
     Attributes:
         inputs: k, at most v.
         points: v, a prime or k.
         block_size: s, from 3 to v - 2.
         order: the number of units of Z_v that map a starter to itself; 1 if v is not prime.
-        starters: the numbers of the starters, rising.
-        weights: how often each starter is drawn, relative to the others.
+        starters: the numbers of the starters, in rising order.
+        weights: the relative frequencies at which the starters are drawn.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
 
     """
@@ -96,10 +98,10 @@ class BalancedDesign(BlockDesign):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> BalancedDesign:
-        """Return the channel of the design with the smallest variance.
+        """Return the channel of the design that `balanced_choice` selects.
 
         Raises:
-            ValueError: if there is no design.
+            ValueError: if no design has few enough symbols.
 
         """
         inputs, odds = request.size, request.epsilon.odds
@@ -148,7 +150,7 @@ class BalancedDesign(BlockDesign):
     def _values(self, starter: int) -> tuple[int, ...]:
         """Return all values: the members of a starter, then the others.
 
-        They are derived on first use.
+        The order is derived on first use.
         """
         values = self._orders.get(starter)
         if values is None:
@@ -158,7 +160,7 @@ class BalancedDesign(BlockDesign):
 
 
 class Design(NamedTuple):
-    """A balanced design; the first two fields order designs by variance, then symbols.
+    """A balanced design. Because of the first two fields, designs sort by variance, then symbols.
 
     Attributes:
         variance: n times the variance of a share in a uniform population, in
@@ -201,7 +203,7 @@ def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
 
 
 def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
-    """Yield the designs whose block size is next to the best one."""
+    """Yield the family's designs with the block sizes nearest to the best one."""
     points, order = family.points, family.order
     below = points * UNIT // (UNIT + odds) // order * order
     sizes = {below, below + 1, below + order, below + order + 1} if order > 1 else {below, below + 1}
@@ -211,7 +213,7 @@ def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
 
 
 def _of_all_values(points: int) -> Iterator[_Family]:
-    """Yield the designs with v = k points, unless k is prime or has many divisors."""
+    """Yield the family of designs with v = k points, unless k is prime or has many divisors."""
     if LEAST_POINTS < points <= MAX_SYMBOLS and not _is_prime(points):
         units = sum(gcd(unit, points) == 1 for unit in range(points))
         divisors = len(proper_divisors(points))
@@ -220,7 +222,7 @@ def _of_all_values(points: int) -> Iterator[_Family]:
 
 
 def _of_prime(prime: int) -> Iterator[_Family]:
-    """Yield the designs for each order of units that divides v - 1."""
+    """Yield the families of designs of a prime v, one for each order of units."""
     units = prime - 1
     divisors = [divisor for divisor in range(1, isqrt(units) + 1) if units % divisor == 0]
     for order in {*divisors, *(units // divisor for divisor in divisors)} - {units}:
@@ -237,7 +239,7 @@ def _is_prime(number: int) -> bool:
 
 
 def _variance(inputs: int, points: int, size: int, odds: int) -> int:
-    """Return n times the variance of a share, which `auto` computes in fractions."""
+    """Return n times the variance of a share in a uniform population, in units of 2**-40."""
     others = UNIT * (points - size)
     total = (points - 1) * (odds * size + others)
     own = odds * size * (points - 1)

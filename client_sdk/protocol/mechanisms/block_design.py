@@ -1,13 +1,13 @@
-"""Block designs: a report names a block of d values, a shift of one of a few base blocks.
+"""Block designs: a report names a block of d values, which is a shift of one of few base blocks.
 
 A symbol represents a block: the values of a base block, each plus a shift, modulo v. With a known
-probability the block contains the answer; otherwise it does not. In either case base blocks are
-drawn by their weights, and shifts uniformly. Shifts make the channel the same for every value, so
-that a few base blocks do what all C(v, d) subsets would do.
+probability, the block contains the answer; otherwise it does not. In either case, a base block is
+drawn with a probability in proportion to its weight, and a shift uniformly. Because of the shifts,
+the channel treats all values alike, so that a few base blocks can replace all C(v, d) subsets.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
-distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (all subsets: the
-variance that is approached).
+distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (the channel of all
+subsets, whose variance block designs approach).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class BlockDesign(Channel):
         points: v, at least the number of inputs.
         block_size: d, the number of values of a block.
         base_blocks: the number of base blocks.
-        weights: how often a base block of each family is drawn, relative to the others.
+        weights: for each family, the relative frequency at which each of its base blocks is drawn.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
 
     """
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # fields of one design or another, for which properties would be defaults
+    if TYPE_CHECKING:  # some designs have these as fields, and properties would become their defaults
 
         @property
         @abstractmethod
@@ -72,7 +72,7 @@ class BlockDesign(Channel):
 
     @abstractmethod
     def _element(self, index: int, place: int) -> int:
-        """Return the value at a place of a base block's order: first its members, then others."""
+        """Return the value at a place: the members of a base block come first, then the others."""
 
     @property
     def symbols(self) -> int:
@@ -81,7 +81,7 @@ class BlockDesign(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """P(a block that contains the answer) / P(a block that does not)."""
+        """P(a given block that contains the answer) / P(a given block that does not)."""
         outside = self.points - self.block_size
         return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
 
@@ -99,16 +99,17 @@ class BlockDesign(Channel):
         return self.chance(index) * Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the values of the symbol's block; all values if it contains none."""
+        """Return the values in a symbol's block; all values if the block contains none of them."""
         index, shift = divmod(symbol, self.points)
         held = sorted((value + shift) % self.points for value in self.base_block(index))
         return [value for value in held if value < self.inputs] or range(self.inputs)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a shift of a random base block that maps a member, or a non-member, to the value.
+        """Return a random base block, shifted so that a member, or else a non-member, is the value.
 
-        A member and a non-member are drawn in either case: the time of a draw for only one case
-        would reveal the case. The base block is drawn without looking at the value.
+        Both a member and a non-member are always drawn. If only the needed one were drawn, the time
+        of the draw could reveal which one it was. The draw of the base block does not depend on the
+        value.
         """
         points, size, ends = self.points, self.block_size, self._ends
         of_family, total = self.base_blocks // len(ends), ends[-1]

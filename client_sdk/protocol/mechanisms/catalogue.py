@@ -1,13 +1,13 @@
-"""From a definition to its channel: which mechanism suits it, and how its channel is built.
+"""The catalog of mechanisms, which selects and builds the channel for a definition.
 
-A registry may name any of the schema's mechanisms. A build that lacks the mechanism of a definition
-refuses the definition. It never substitutes another mechanism, because one registry must mean the
-same to every build.
+A registry may name any mechanism of its schema. A version of Hearsay that lacks this mechanism
+refuses the definition. It never substitutes another mechanism, because a registry must mean the
+same in every version.
 
-A registry may also leave the choice to ``auto``. Its choice for a domain and an epsilon never
-changes within a schema number of the registry. For k values a balanced design has the smallest
-variance of any channel, or almost. Another mechanism is chosen if it has fewer symbols, and a
-variance within .5% of the minimum.
+A registry may also leave the choice to ``auto``. The choice for a kind and an epsilon never changes
+within a schema number of the registry. For k values, a balanced design has the smallest variance of
+all channels, or nearly so. ``auto`` chooses another mechanism if that has fewer symbols and a
+variance within 0.5% of the minimum.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,18 +24,19 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.designs import Candidate
 
 Utility = Sequence[Sequence[Fraction]]
-"""A square table: how useful it is to report the column's value when the row's value is true."""
+"""A square table: the utility of reporting the value of a column if the value of the row is
+true."""
 
 GOOD_ENOUGH = Fraction(1005, 1000)
-"""A variance within .5% of the minimum is as good: 200 more devices in 40,000 make up for it."""
+"""A variance within 0.5% of the minimum is good enough: 200 more devices in 40,000 offset it."""
 
 FEW_COUNTS = 32
-"""Up to this many counts are categories, each with an unbiased share. More counts form a
-histogram."""
+"""Up to this many possible counts are categories, each with an unbiased share. With more, the
+mechanisms for ranges of numbers are used."""
 
 
 class ChannelRequest(NamedTuple):
-    """The requirements of a question on its mechanism.
+    """The properties of a question that its mechanism has to suit.
 
     Attributes:
         kind: the definition of the possible answers.
@@ -55,7 +56,7 @@ class ChannelRequest(NamedTuple):
 
     @property
     def shapes(self) -> tuple[str, ...]:
-        """The families of mechanisms that the inputs suit."""
+        """The forms of the inputs, which a mechanism must support."""
         return ("labels",) if self.has_no_answer else self.kind.shapes
 
     @property
@@ -63,7 +64,7 @@ class ChannelRequest(NamedTuple):
         """The number of inputs, each of which stands for one answer.
 
         Raises:
-            ValueError: if they are too many, or do not represent answers.
+            ValueError: if there are too many inputs, or inputs do not stand for answers.
 
         """
         size = self.kind.size
@@ -75,7 +76,7 @@ class ChannelRequest(NamedTuple):
 
     def points(self, most: int) -> int:
         """Return the number of points of a grid, at most ``most``."""
-        return cast("Grid", self.kind).points(most)  # mechanisms of no other kinds ask
+        return cast("Grid", self.kind).points(most)  # only mechanisms for grids call this
 
 
 class Mechanism(NamedTuple):
@@ -83,11 +84,12 @@ class Mechanism(NamedTuple):
 
     Attributes:
         name: its name.
-        builder: ``module:class`` of a channel that has a class method ``build``. It is imported
-            when the mechanism is needed, so that a device loads only those of its registry.
-        shape: the inputs that it takes, one of the `Kind.shapes`.
-        statistics: the statistics of numbers that can be estimated; empty for others.
-        options: the keys of a question that it takes.
+        builder: ``module:class`` of a channel that has a class method ``build``. The module is
+            imported on first use, so that a device loads only the mechanisms of its registry.
+        shape: the form of inputs that it supports, one of the `Kind.shapes`.
+        statistics: the statistics of numbers that can be estimated; empty if inputs are not
+            numbers.
+        options: the keys of a question that only this mechanism uses.
         is_permanent: whether it can report permanent answers. Its inputs are answers, or the two
             ends of a range; a number is rounded to one of the ends permanently.
 
@@ -101,11 +103,11 @@ class Mechanism(NamedTuple):
     is_permanent: bool = False
 
     def takes(self, request: ChannelRequest) -> bool:
-        """Whether the mechanism suits a kind, for any statistic."""
+        """Whether the mechanism suits the kind of a request, for at least one statistic."""
         return self.shape in request.shapes and self.is_open_to(request.kind)
 
     def is_open_to(self, kind: Kind) -> bool:
-        """Whether a kind may have the mechanism's options, and name one of its statistics."""
+        """Whether a kind allows the mechanism's options and one of its statistics."""
         may_ask = not self.statistics or bool({*self.statistics} & {*kind.statistics})
         return may_ask and not self.options & kind.refused.keys()
 
@@ -113,7 +115,7 @@ class Mechanism(NamedTuple):
         """Return the channel of a request.
 
         Raises:
-            ValueError: if there is none; the message says what would be right.
+            ValueError: if there is no such channel; the message says what to change.
 
         """
         module, _, name = self.builder.partition(":")
@@ -223,7 +225,7 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
 
     Raises:
         ValueError: if the mechanism is unknown, does not suit the kind or the request, or if its
-            channel would carry no information. The message says what would be right.
+            channel would carry no information. The message says what to change.
 
     """
     if mechanism not in NAMES:
@@ -243,7 +245,7 @@ def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
     """Refuse a request that does not suit a mechanism.
 
     Raises:
-        ValueError: with a message that says what would suit.
+        ValueError: if the request does not suit; the message says what to change.
 
     """
     kind, name = request.kind, mechanism.name
@@ -301,7 +303,7 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 def category_mechanism(inputs: int, odds: Fraction) -> str:
     """Return the name of the mechanism for ``inputs`` categories at e**epsilon = ``odds``.
 
-    Everything with shares uses it: categories, ordinals, crosses, small counts, members of sets.
+    The mechanism is used for all shares: of categories, ordinals, crosses, small counts and sets.
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
 
@@ -316,10 +318,10 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
     """Return the name of the mechanism for sets of at most ``drawn`` values.
 
-    It has the smallest variance of the share of a rare value. K-ary randomized response favors all
-    members. A design favors only the drawn one, but in blocks, which is better if there are many
-    values and epsilon is small. Asking about one value of all is best if most values may be
-    members.
+    The share of a rare value then has the smallest variance. K-ary randomized response favors all
+    members of a set. A design favors a block around one drawn member, which is better if there are
+    many values and epsilon is small. To ask about one drawn value is best if a set may contain most
+    of the values.
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
 
@@ -347,7 +349,7 @@ def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str
 
     Args:
         statistic: ``mean``, ``distribution`` or ``quantiles``.
-        answers: the number of counts if more than their mean is estimated; otherwise None.
+        answers: the number of possible counts if more than their mean is estimated; otherwise None.
         odds: e**epsilon.
 
     """

@@ -1,18 +1,20 @@
-"""Crosses: one of several features, drawn by a coin, together with the label.
+"""Crosses: a report describes one of several features, drawn by a coin, and the label.
 
-An input is a cell of each feature. A coin that does not depend on them draws a feature. Its cell is
-reported by k-ary randomized response or a cyclic design, and the symbol shows the feature. A
-mixture of channels with the same epsilon has that epsilon, for whole inputs, no matter in how many
-features they differ. Drawing outside the channel, or choosing by the cells, would void this.
+An input is a tuple with one cell for each feature. A coin that does not depend on the cells draws a
+feature. The cell of this feature is reported by k-ary randomized response or a cyclic design, and
+the symbol shows the feature. A mixture of channels with the same epsilon has that epsilon. It
+applies to whole inputs, no matter in how many features they differ. This would not be true if the
+feature were drawn outside the channel or depended on the cells.
 
 Source: Hierarchical histograms draw a level in the same way (Cormode, Kulkarni & Srivastava 2019,
 "Answering range queries under local differential privacy", section 4).
 
-A vector contains the products of all features, which share its noise: some d**2 numbers for d
-coordinates. Crosses spend their reports on d features alone, and assume that they are independent
-given the label. The more features there are, the more devices a vector needs, but it then learns
-more. A cell of a third of a range has more reports than one of a sixth, but less information about
-each value. Where the curves of each pair meet was measured on real data (docs/research/models.md).
+The alternative is a vector of the products of all features: about d**2 numbers for d coordinates,
+all with the vector's noise. Reports by crosses describe only the d features, which are assumed to
+be independent given the label. A vector learns more, but the more features there are, the more
+devices it needs. Similarly, cells of a third of a range get more reports than cells of a sixth, but
+tell less about each value. The numbers of devices at which one choice becomes better than the other
+were measured on real data (docs/research/models.md).
 """
 
 from __future__ import annotations
@@ -43,11 +45,11 @@ class Crosses(Channel):
         cells: for each feature, its number of cells, at least 2.
         block_sizes: for each feature, the number of cells that a symbol represents; 1 for k-ary
             randomized response.
-        base_blocks: for each feature; 1 for k-ary randomized response.
+        base_blocks: for each feature, the number of base blocks; 1 for k-ary randomized response.
         keep_numerators: for each feature, the probability that the symbol represents the true cell,
             times 2**64.
-        features: the same as channels.
-        firsts: for each feature, its first symbol.
+        features: for each feature, its channel; derived.
+        firsts: for each feature, the first of its symbols; derived.
 
     """
 
@@ -61,7 +63,7 @@ class Crosses(Channel):
     firsts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Lay out the features."""
+        """Derive the features' channels and first symbols."""
         laws = zip(self.cells, self.block_sizes, self.base_blocks, self.keep_numerators, strict=True)
         features = tuple(level_channel(*law) for law in laws)
         object.__setattr__(self, "features", features)
@@ -75,7 +77,7 @@ class Crosses(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, cells: Sequence[int]) -> Crosses:
-        """Return the channel of features with these numbers of cells, within the request."""
+        """Return the channel of features with these numbers of cells, within an epsilon."""
         chosen = [designs.design_of_few_symbols(each, epsilon.odds) for each in cells]
         keeps = (
             CyclicDesign.within(epsilon, each, *design).keep_numerator
@@ -91,7 +93,7 @@ class Crosses(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols: those of each feature, one feature after the other."""
+        """The number of symbols of all features; they are numbered feature by feature."""
         return self.firsts[-1] + self.features[-1].symbols
 
     @property
@@ -106,52 +108,52 @@ class Crosses(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio of a feature: two inputs may differ in all of them."""
+        """The largest ratio of any feature, because two inputs may differ in all features."""
         return max(feature.worst_ratio for feature in self.features)
 
     def feature_of(self, symbol: int) -> tuple[int, int]:
-        """Return the feature of a symbol, and the symbol of that feature's channel."""
+        """Return the feature of a symbol, and the symbol within that feature's channel."""
         feature = bisect_right(self.firsts, symbol) - 1
         return feature, symbol - self.firsts[feature]
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
-        """Return P(symbol | given), for a cell of each feature."""
+        """Return P(symbol | given), where ``given`` has a cell for each feature."""
         feature, own = self.feature_of(symbol)
         return self.features[feature].probability(own, given[feature]) / self.inputs
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return a symbol of a random feature, for a cell of each feature.
+        """Return a symbol of a random feature; ``value`` has a cell for each feature.
 
-        The feature, and with it the number of coins, is drawn without looking at the value.
+        The feature, which determines the number of coins, does not depend on the value.
         """
         feature = coins.below(self.inputs)
         return self.firsts[feature] + self.features[feature].perturb(value[feature], coins)
 
 
 BINS: Final = 6
-"""The number of equal parts of a number's range when it is crossed with the label."""
+"""The number of equal parts of a number's range if the number is crossed with the label."""
 
 FEW_BINS: Final = 3
-"""The same if few reports are expected, so that smaller cells would have too few reports."""
+"""The number of parts if so few reports are expected that smaller cells would get too few."""
 
 FEW_FEATURES: Final = 10
-"""With more features than this, each feature is drawn too rarely."""
+"""The maximum number of features for crosses. With more, each feature is drawn too rarely."""
 
 DEVICES: Final = 1300
-"""Times coordinates**3 / epsilon**2: the number of devices from which a vector learns more."""
+"""A vector learns more from DEVICES * coordinates**3 / epsilon**2 devices on."""
 
 FEW_REPORTS: Final = 4000
-"""Per feature, over epsilon**2: with fewer, 3 cells of a number usually predict better than 6."""
+"""With fewer than FEW_REPORTS * features / epsilon**2 devices, 3 cells usually beat 6."""
 
 
 def crosses_are_better(features: int, coordinates: int, odds: Fraction, population: int) -> bool:
     """Whether crosses are expected to predict better than a vector of products.
 
     Args:
-        features: how many features there are.
-        coordinates: how many coordinates they have.
+        features: the number of features.
+        coordinates: the number of coordinates of all features.
         odds: e**epsilon.
-        population: how many devices are expected to report.
+        population: the number of devices that are expected to report.
 
     """
     return features <= FEW_FEATURES and population * ln_ceiling(odds) ** 2 < DEVICES * coordinates**3
@@ -161,9 +163,9 @@ def bins_for(features: int, odds: Fraction, population: int | None) -> int:
     """Return the number of equal parts into which crosses cut the range of a number.
 
     Args:
-        features: how many features there are; each report describes one of them.
+        features: the number of features, of which each report describes one.
         odds: e**epsilon.
-        population: how many devices are expected to report; None if it is not known.
+        population: the number of devices that are expected to report; None if unknown.
 
     """
     few = population is not None and population * ln_ceiling(odds) ** 2 < FEW_REPORTS * features

@@ -1,6 +1,6 @@
-"""Cyclic designs: blocks of d values, the shifts of pseudo-random base blocks modulo k.
+"""Cyclic designs: the blocks of d values are shifts of pseudo-random base blocks, modulo k.
 
-`block_design` has the law and its sources. All base blocks have the same probability.
+`block_design` defines the law and names its sources. All base blocks have the same probability.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 PAIR = 2
-"""The block size whose base blocks are all differences, and hence exactly balanced. The base blocks
-of larger sizes are drawn."""
+"""The block size at which base blocks contain every difference, and are therefore exactly balanced.
+Base blocks of larger sizes are pseudo-random."""
 
 WORDS_OF = b"hearsay cyclic design 1"
 """The prefix of the digest that yields pseudo-random base blocks; k, d and i follow, as 8
@@ -50,10 +50,10 @@ class CyclicDesign(BlockDesign):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> CyclicDesign:
-        """Return the channel of the design with the smallest variance.
+        """Return the channel of the design that `designs` selects.
 
         Raises:
-            ValueError: if there is no design.
+            ValueError: if there is no design for this number of values.
 
         """
         block_size, base_blocks = design_of(cls.name, request.size, request.epsilon.odds)
@@ -82,9 +82,9 @@ class CyclicDesign(BlockDesign):
     def base_block(self, index: int) -> tuple[int, ...]:
         """Return the values of base block ``index``, from 0 to base_blocks - 1, in rising order.
 
-        Pairs are {0, index + 1}. Larger blocks contain the d values with the smallest words. The
-        words are 64-bit big-endian integers, one per value, of the SHAKE-256 of `WORDS_OF`, k, d
-        and the index. If two words are equal, the one with the lower value sorts first.
+        A block of two values is {0, index + 1}. Larger blocks contain the d values with the
+        smallest words. The SHAKE-256 of `WORDS_OF`, k, d and the index yields one word per value, a
+        64-bit big-endian integer. If two words are equal, the one with the lower value sorts first.
         """
         return self._order(index)[: self.block_size]
 
@@ -92,9 +92,9 @@ class CyclicDesign(BlockDesign):
         return self._order(index)[place]
 
     def _order(self, index: int) -> tuple[int, ...]:
-        """Return all values: the members of a base block, then the others, both rising.
+        """Return all values: the members of a base block, then the others, each in rising order.
 
-        The order is derived on first use: a device reports few of a hundred base blocks.
+        The order is derived on first use, because a device reports few of the hundred base blocks.
         """
         order = self._orders.get(index)
         if order is None:

@@ -1,12 +1,12 @@
-"""The design of a mechanism for k values and an epsilon, and its variance, by closed forms.
+"""The selection of a mechanism's design for k values and an epsilon, by closed-form variances.
 
 The design of a named mechanism never changes within a schema number of the registry.
 
 The smallest variance of any channel is that of subset selection with the best subset size d (Ye &
 Barg 2018, "Optimal schemes for discrete distribution estimation under locally differential
-privacy", theorem III.1). Block designs reach it with few symbols (Park, Nam & Lee 2023; Feldman,
-Nelson, Nguyen & Talwar 2022). Among a mechanism's designs within 2% of the smallest variance, the
-one with the fewest symbols is used.
+privacy", theorem III.1). Block designs reach this minimum, or nearly, with few symbols (Park, Nam &
+Lee 2023; Feldman, Nelson, Nguyen & Talwar 2022). Of a mechanism's designs with a variance within 2%
+of the smallest, the design with the fewest symbols is used.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ CYCLIC = "cyclic-design"
 PROJECTIVE = "projective-geometry"
 
 GOOD_ENOUGH = Fraction(102, 100)
-"""A variance within 2% of the minimum is as good: the difference is invisible, and fewer symbols
-cost less everywhere."""
+"""A variance within 2% of the minimum is good enough: the difference is invisible, and fewer
+symbols save time and memory everywhere."""
 
 MAX_DESIGN_SYMBOLS = 2**16
-"""A cyclic design's tally stays below half a megabyte."""
+"""The maximum symbols of a cyclic design. Its tally then takes at most half a megabyte."""
 
 MAX_LEVEL_SYMBOLS = 2**9
-"""For a level of a hierarchical histogram: more base blocks would slow down every estimate."""
+"""The maximum symbols of a level of a hierarchical histogram. More base blocks would slow down
+every estimate."""
 
 MAX_BASE_BLOCKS = 128
-"""1 + 1/128 of the bound: more blocks would cost symbols for less than one percent."""
+"""The maximum number of base blocks: the variance is 1 + 1/128 times the minimum. More base blocks
+would add symbols to gain less than one percent."""
 
 MAX_GEOMETRY_SYMBOLS = 2**24
-"""A geometry's tally, as an array of 64-bit counters, stays within 128 MB."""
+"""The maximum symbols of a geometry. Its tally, an array of 64-bit counters, takes up to 128 MB."""
 
 LARGEST_PRIME = 4093
-"""The largest prime whose plane has at most `MAX_GEOMETRY_SYMBOLS` points."""
+"""The largest prime whose projective plane has at most `MAX_GEOMETRY_SYMBOLS` points."""
 
 
 class Candidate(NamedTuple):
@@ -61,7 +63,7 @@ def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
     """Return the `Candidate.design` of a mechanism for ``inputs`` values at e**epsilon = ``odds``.
 
     Raises:
-        ValueError: if it has none for this number of values.
+        ValueError: if the mechanism has no design for this number of values.
 
     """
     design = next((candidate.design for candidate in by_name(inputs, odds) if candidate.name == name), None)
@@ -71,7 +73,7 @@ def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
 
 
 def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
-    """Yield each mechanism with its design."""
+    """Yield each mechanism that has a design for ``inputs`` values, with this design."""
     candidates = list(_candidates(inputs, odds))
     least = min(candidate.variance for candidate in candidates)
     for name in dict.fromkeys(candidate.name for candidate in candidates):
@@ -81,7 +83,7 @@ def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
 
 
 def design_of_few_symbols(inputs: int, odds: Fraction) -> tuple[int, int]:
-    """Return block size and base blocks for a level of nodes; 1 and 1 for k-ary response.
+    """Return the block size and number of base blocks for a tree level; 1, 1 for k-ary response.
 
     Args:
         inputs: the number of nodes, from 2 to half of `MAX_LEVEL_SYMBOLS`.
@@ -111,32 +113,32 @@ def _candidates(inputs: int, odds: Fraction) -> Iterator[Candidate]:
 def _k_ary_and_cyclic(inputs: int, odds: Fraction, most_symbols: int) -> Iterator[Candidate]:
     yield Candidate(subset_variance(inputs, 1, odds), inputs, K_ARY)
     pair_symbols = inputs * ((inputs - 1) // 2 if inputs % 2 else inputs - 1)
-    if inputs > 2 and pair_symbols <= most_symbols:  # noqa: PLR2004 a pair of two values says nothing
+    if inputs > 2 and pair_symbols <= most_symbols:  # noqa: PLR2004 a block of both values tells nothing
         yield Candidate(subset_variance(inputs, 2, odds), pair_symbols, CYCLIC, (2, pair_symbols // inputs))
     block_size = best_subset_size(inputs, odds)
     base_blocks = min(MAX_BASE_BLOCKS, most_symbols // inputs)
-    if block_size > 2 and base_blocks:  # noqa: PLR2004 sizes 1 and 2 are the two above
+    if block_size > 2 and base_blocks:  # noqa: PLR2004 the two candidates above have sizes 1 and 2
         variance = subset_variance(inputs, block_size, odds) * (1 + Fraction(1, base_blocks))
         yield Candidate(variance, base_blocks * inputs, CYCLIC, (block_size, base_blocks))
 
 
 def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of subset selection of ``size`` among ``inputs``.
+    """Return n times the variance of a share by subset selection of ``size`` among ``inputs``.
 
-    It is averaged over a uniform population. ``size`` 1 is k-ary randomized response. ``inputs`` is
-    at least 2, ``size`` from 1 to inputs - 1.
+    The variance is the average for a uniform population. With ``size`` 1, the mechanism is k-ary
+    randomized response. ``inputs`` is at least 2, and ``size`` from 1 to inputs - 1.
     """
     return _average_variance(inputs, *_support(inputs, size, odds))
 
 
 def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of a share near 0 by subset selection, as `subset_variance`."""
+    """Return n times the variance of a share near 0 by subset selection."""
     supported, unsupported = _support(inputs, size, odds)
     return unsupported * (1 - unsupported) / (supported - unsupported) ** 2
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the probabilities that a subset contains the answer, and another given value."""
+    """Return the probability that a subset contains the answer, and that of another given value."""
     total = odds * size + inputs - size
     supported = odds * size / total
     return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)
@@ -152,7 +154,7 @@ def best_subset_size(inputs: int, odds: Fraction) -> int:
 def design_variance(inputs: int, points: int, block: int, common: int, odds: Fraction) -> Fraction:
     """Return n times the variance of a balanced design, averaged over a uniform population.
 
-    Each input is supported by ``block`` of the points, every two inputs by ``common`` of them.
+    Of the ``points`` symbols, ``block`` support each input, and ``common`` support any two inputs.
     """
     total = odds * block + points - block
     return _average_variance(inputs, odds * block / total, (odds * common + block - common) / total)
@@ -165,10 +167,10 @@ def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -
 
 
 def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
-    """Return the sizes of the smallest PG(t-1, prime) with at least ``inputs`` points.
+    """Return the sizes of the smallest geometry PG(t-1, prime) with at least ``inputs`` points.
 
-    They are the number of points, of points on a hyperplane, of points that two hyperplanes share,
-    and t, which is at least 3.
+    The sizes are the number of points, the number of points on a hyperplane, the number of points
+    that two hyperplanes share, and t, which is at least 3.
     """
     common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
     while points < inputs:
@@ -177,7 +179,7 @@ def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
 
 
 def _primes_near(center: int) -> Iterator[int]:
-    """Yield two primes on either side of a center; a geometry's best prime is near 1 + odds."""
+    """Yield up to two primes on either side of a center; the best prime is near 1 + odds."""
     below = (number for number in range(center, 1, -1) if is_prime(number))
     above = (number for number in range(center + 1, 2 * center + 8) if is_prime(number))
     for side in (below, above):

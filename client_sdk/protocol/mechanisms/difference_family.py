@@ -2,15 +2,16 @@
 
 A starter is a block of s values. Its base blocks are the starter times each multiplier, and the
 symbols of a channel are all shifts of all base blocks modulo v. Shifts balance the values.
-Multipliers are units of Z_v, one from each coset of -1 and of the units that map the starter to
-itself; two differences with the same greatest common divisor with v therefore occur equally often.
+Multipliers are units of Z_v, one from each coset of the group that consists of 1, -1 and the units
+that map the starter to itself. Two differences that have the same greatest common divisor with v
+therefore occur equally often.
 
-If v is prime, this is sufficient for any starter. The starter is a union of cosets of the units of
-one order, so that few multipliers are left (Wilson 1972, "Cyclotomy and difference families in
-elementary abelian groups", section 3). For another v, starters are drawn until the differences of
-some have the right weighted average for each divisor. The weights exist because the average over
-all blocks is right, and are found in integers. There are at most as many starters as v has divisors
-above 1 (Caratheodory 1911).
+If v is prime, this balances the pairs for any starter. The starter is then a union of cosets of a
+group of units, so that few multipliers are needed (Wilson 1972, "Cyclotomy and difference families
+in elementary abelian groups", section 3). If v is not prime, starters are drawn until the
+differences of some of them have the right weighted average for each divisor of v. Such weights
+exist, because the average over all blocks is right. They are computed in integers. At most as many
+starters are needed as v has divisors above 1 (Caratheodory 1911).
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ Row = list[int]
 
 
 def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] | None:
-    """Return weights of some columns whose weighted sum is a multiple of the totals.
+    """Return weights of columns whose weighted sum is a multiple of the totals.
 
-    There are at most as many weights as equations, all positive and without a common divisor.
-    None if there are no such weights.
+    Return at most as many weights as there are equations, by the index of the column. All weights
+    are positive, without a common divisor. Return None if there are no such weights.
 
-    This is the simplex method in exact integers. Pivots keep integers integers: each division is
-    exact (Edmonds 1967, "Systems of distinct representatives and linear algebra"; Bareiss 1968).
-    The column with the largest sum enters, because that takes few pivots. After a pivot without
-    progress it is the first one, because the rule of least indices cannot cycle (Bland 1977, "New
-    finite pivoting rules for the simplex method", theorem 3.1). The search therefore always ends,
-    and ends at the same solution on every machine.
+    This is the simplex method in exact integers: each division by a pivot is exact (Edmonds 1967,
+    "Systems of distinct representatives and linear algebra"; Bareiss 1968). The column with the
+    largest sum enters the basis, because this rule takes few pivots. After a pivot without
+    progress, the first possible column enters, because the rule of least indices cannot cycle
+    (Bland 1977, "New finite pivoting rules for the simplex method", theorem 3.1). The search
+    therefore always ends, at the same solution on every machine.
 
     Args:
         equations: the coefficients, one row for each equation.
@@ -62,7 +63,7 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
 
 
 def _leaving(rows: list[Row], basis: Row, entering: int) -> int:
-    """Return the row that limits the entering weight most; if equal, the smallest column's."""
+    """Return the row that limits the entering weight most; of equals, that of the first column."""
     best = None
     for index, row in enumerate(rows):
         if row[entering] > 0:
@@ -82,11 +83,12 @@ def _eliminated(row: Row, pivot: Row, entering: int, scale: int) -> Row:
 
 
 WORDS_OF = b"hearsay balanced design 1"
-"""The prefix of the digest that draws starters; v, s and the starter's number follow, as 8
-big-endian bytes each."""
+"""The prefix of the input of the digest from which starters are drawn. v, s and the starter's
+number follow, as 8 big-endian bytes each."""
 
 REMEMBERED = 128
-"""The number of cached starters, and of their weights: a device uses some twenty per metric."""
+"""The size of the caches of starters and of their weights: a device uses about twenty per
+metric."""
 
 
 def proper_divisors(points: int) -> Row:
@@ -95,7 +97,7 @@ def proper_divisors(points: int) -> Row:
 
 
 def multipliers(points: int, order: int) -> tuple[int, ...]:
-    """Return the smallest unit of each coset of -1 and of the units of an order."""
+    """Return the smallest unit of each coset of the group of -1 and the units of an order."""
     signed = {sign * unit % points for unit in _subgroup(points, order) for sign in (1, -1)}
     return tuple(coset[0] for coset in _cosets(points, signed) if gcd(coset[0], points) == 1)
 
@@ -104,11 +106,11 @@ def multipliers(points: int, order: int) -> tuple[int, ...]:
 def values_by_starter(points: int, block_size: int, order: int, starter: int) -> tuple[int, ...]:
     """Return all values: the s members of a starter first, then the others.
 
-    If v is prime, the cosets of the units of an order follow one another, rising by their smallest
-    value; 0 comes first if s is one more than a multiple of an order above 1, otherwise last.
-    Otherwise values rise by their words, which are 64-bit big-endian integers of the SHAKE-256 of
-    `WORDS_OF`, v, s and the starter's number. If two words are equal, the one with the lower value
-    sorts first.
+    If v is prime, the cosets of the units of the order follow one another, sorted by their smallest
+    values; 0 comes first if s is one more than a multiple of an order above 1, otherwise last. If v
+    is not prime, values are sorted by their words. The words are 64-bit big-endian integers from
+    the SHAKE-256 of `WORDS_OF`, v, s and the starter's number. If two words are equal, the one with
+    the lower value sorts first.
     """
     if proper_divisors(points):
         seed = WORDS_OF + struct.pack(">3Q", points, block_size, starter)
@@ -120,7 +122,7 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
 
 @lru_cache(maxsize=REMEMBERED)
 def balanced_starters(points: int, block_size: int) -> dict[int, int]:
-    """Return weights of starters, by number, for which any two values share equally many blocks."""
+    """Return weights by starter number with which any two values share equally many blocks."""
     divisors = proper_divisors(points)
     if not divisors:
         return {0: 1}
@@ -135,7 +137,7 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
 
 
 def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
-    """Return weights for the right share of pairs that differ by a multiple of each divisor."""
+    """Return weights with which the right share of pairs differs by a multiple of each divisor."""
     blocks = [values_by_starter(points, block_size, 1, each)[:block_size] for each in starters]
     pairs = [[(points - 1) * _alike(block, divisor) for block in blocks] for divisor in divisors]
     all_pairs = block_size * (block_size - 1)
@@ -153,7 +155,7 @@ def _alike(block: tuple[int, ...], divisor: int) -> int:
 
 
 def _subgroup(points: int, order: int) -> set[int]:
-    """Return the units of a prime v whose power ``order`` is 1; {1} for order 1 and any v."""
+    """Return the units of a prime v with unit**order = 1; {1} for order 1 and any v."""
     for unit in range(1, points):
         generator = pow(unit, (points - 1) // order, points) if order > 1 else 1
         group, member = {1}, generator
@@ -166,7 +168,7 @@ def _subgroup(points: int, order: int) -> set[int]:
 
 
 def _cosets(points: int, group: set[int]) -> Iterator[Row]:
-    """Yield the cosets of a group of units, rising; 0 is left out."""
+    """Yield the cosets of a group of units, sorted by their smallest values; 0 is left out."""
     seen: set[int] = set()
     for value in range(1, points):
         if value not in seen:

@@ -1,15 +1,16 @@
-"""One member of a set is drawn and reported: the draw hides the set as much as the report does.
+"""One member of a set is drawn and reported, and the draw itself adds to the set's privacy.
 
-An input is a padded set: m of K inputs. One of them is drawn uniformly and sent through a channel
-of K inputs. The law of a set is the mean of the laws of its members.
+An input is a padded set of m elements, which are inputs of a channel with K inputs. One element is
+drawn uniformly and sent through this channel. A set's law is the mean of its elements' laws.
 
-With k-ary randomized response a symbol favors a single input, and therefore at most one of m
-different members. If the ratio of the channel is r, that of sets is 1 + (r - 1) / m. Thus r may be
-1 + m (e**epsilon - 1): the symbols of all m members are e**epsilon times as likely as any other
-symbol. This requires that the dummies differ, too: there are m of them, and K is k + m.
+With k-ary randomized response, a symbol favors a single input, and therefore at most one of m
+different elements. If the channel's worst ratio is r, that of sets is 1 + (r - 1) / m. Thus r may
+be 1 + m (e**epsilon - 1): the symbols of all m elements are then e**epsilon times as likely as
+others. Dummies must also differ: there are m dummies, and K is k + m.
 
-With a design a symbol favors many inputs, perhaps all members. Then the ratio of sets is r, and a
-single dummy is enough: K is k + 1, and the empty set contains it m times.
+With a design, a symbol favors many inputs, possibly all elements of a set. The worst ratio of sets
+is then r, and a single dummy is sufficient. K is k + 1, and the empty set contains the dummy m
+times.
 
 Sources: Wang, Huang, Nie, Wang, Xu & Yang 2018, "PrivSet: set-valued data analyses with locale
 differential privacy" (all members favored alike); Qin, Yang, Yu, Khalil, Xiao & Ren
@@ -38,7 +39,7 @@ class DrawnMember(Channel):
     """The channel from a padded set to the report of one of its members.
 
     Attributes:
-        member: the channel from a member to a symbol.
+        member: the channel from a drawn member to a symbol.
         drawn: m, the number of members in a padded set, one of which is drawn.
         favored: the maximum number of members that a symbol favors: 1 or m.
 
@@ -50,45 +51,45 @@ class DrawnMember(Channel):
 
     @classmethod
     def build(cls, mechanism: Mechanism, request: ChannelRequest) -> DrawnMember:
-        """Return the channel of sets by a mechanism of labels."""
+        """Return the channel of sets that uses a mechanism for labels."""
         if mechanism.name != K_ARY:
             return cls(mechanism.build(request), request.kind.drawn, request.kind.drawn)
         return cls.favoring_all(request.epsilon, request.size - 1, request.kind.drawn)
 
     @classmethod
     def favoring_all(cls, epsilon: RequestedEpsilon, values: int, drawn: int) -> DrawnMember:
-        """Return the channel by k-ary response that favors all members of a set of k values."""
+        """Return the channel that favors all members of a set of k values, by k-ary response."""
         of_member = epsilon._replace(odds=odds_of_member(epsilon.odds, drawn))
         return cls(KAryRandomizedResponse.within(of_member, values + drawn), drawn, 1)
 
     @property
     def name(self) -> str:
-        """The name of the mechanism that reports the member."""
+        """The name of the mechanism that reports the drawn member."""
         return self.member.name
 
     @property
     def inputs(self) -> int:
-        """K, the values and the dummies."""
+        """K, the number of values and dummies."""
         return self.member.inputs
 
     @property
     def symbols(self) -> int:
-        """The number of symbols of a member."""
+        """The number of symbols of the member's channel."""
         return self.member.symbols
 
     @property
     def integers(self) -> Mapping[str, int | tuple[int, ...]]:
-        """The integers that define the law of a member, and m."""
+        """The integers that define the law of the member's channel, and m."""
         return {**self.member.integers, "drawn": self.drawn}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio of two sets, one of which has the maximum number of favored members."""
+        """The ratio of a set with the maximum number of favored members to a set with none."""
         return 1 + (self.member.worst_ratio - 1) * self.favored / self.drawn
 
     @property
     def last_step(self) -> Channel:
-        """The channel of the drawn member."""
+        """The channel from the drawn member to a symbol."""
         return self.member
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
@@ -96,14 +97,14 @@ class DrawnMember(Channel):
         return sum((self.member.probability(symbol, each) for each in given), Fraction(0)) / self.drawn
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the members that make a symbol likeliest."""
+        """Return the members for which a symbol is likeliest."""
         return self.member.likeliest(symbol)
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol of a drawn member. The draw is the same for every set."""
+        """Return the symbol of a drawn member. All sets are drawn from in the same way."""
         return self.member.perturb(value[coins.below(self.drawn)], coins)
 
 
 def odds_of_member(odds: Fraction, drawn: int) -> Fraction:
-    """Return the odds of a member's k-ary response at which the odds of sets are e**epsilon."""
+    """Return the ratio for a member's k-ary response with which sets have the ratio ``odds``."""
     return 1 + (odds - 1) * drawn

@@ -1,9 +1,9 @@
-"""Exponential mechanism: the more useful a value is, the likelier it is reported.
+"""Exponential mechanism: the more useful a value is, the likelier the device reports it.
 
 Source: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork & Roth
-2014, section 3.4. There P(y | x) is proportional to e**(epsilon u(x, y) / (2 sensitivity)), which
-wastes up to half of epsilon. Here the scale is the largest at which the ratios of the resulting
-table of integers stay within the request.
+2014, section 3.4. In these sources, P(y | x) is proportional to e**(epsilon u(x, y) / (2
+sensitivity)), which wastes up to half of epsilon. This module uses the largest scale at which the
+ratios within the table of integers stay within the request.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest, Utility
 
 MAX_VALUES = 64
-"""Scaling this many values takes a tenth of a second; a written table of as many different
-utilities takes two or three seconds."""
+"""The maximum number of values. Scaling the distances of this many values takes a tenth of a
+second; scaling a registry's table with as many different utilities takes two or three seconds."""
 
 TOTAL = 2**60
 """The sum of the weights of a row."""
@@ -33,29 +33,30 @@ UNIT_OF_WEIGHTS = 2**128
 """The unit of e**utility while a row is scaled. Only the final integers are part of the law."""
 
 NOTHING_FROM = -90
-"""At this exponent and below, e**exponent counts as 0. As a fraction, the power of a far lower
-exponent would fill the memory."""
+"""At this exponent and below, e**exponent counts as 0. With a far lower exponent, the fraction for
+the power would fill the memory."""
 
 DOUBLINGS = 64
-"""A scale this many doublings above the textbook's means that no symbol reveals anything."""
+"""The maximum doublings of the textbook's scale. If epsilon allows more, symbols reveal nothing."""
 
 LEAST_USE = Fraction(999, 1000)
 """The minimum part of e**epsilon that a table must use. Using less would add needless noise."""
 
 RESOLVED_BITS = 44
-"""A probability below 2**-44 is refused: rounding it to a whole weight would change it too much."""
+"""Probabilities below 2**-44 are refused: rounding to a whole weight would change them too much."""
 
 HALVINGS = 16
-"""Bisections of the last doubling, to within 2**-16 of the largest scale."""
+"""The number of bisections after the last doubling, which find the largest scale to within
+2**-16."""
 
 RANK_PRIME = 2**61 - 1
-"""A table of full rank modulo a prime has full rank. One table of full rank in 2**54 is refused by
-mistake."""
+"""The prime modulo which the rank is computed. A table of full rank modulo a prime has full rank;
+one in 2**54 tables of full rank is refused by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exponential(Channel):
-    """The channel of a table.
+    """The channel that a table of weights defines.
 
     Attributes:
         weights: one row per true value with one weight per symbol, at least 1; every row adds up to
@@ -81,7 +82,7 @@ class Exponential(Channel):
 
         """
         if request.has_no_answer:
-            raise ValueError("'exponential' has no place on the scale for no answer; remove fill_in, or use 'auto'")
+            raise ValueError("'exponential' cannot place a missing answer on the scale; remove fill_in, or use 'auto'")
         if request.utility is None and not request.kind.is_ordered:
             raise ValueError(f"'exponential' needs utility = [[…], …] for a {request.kind.name}, which has no order")
         return cls.within(request.epsilon, request.utility or by_distance(request.size))
@@ -113,9 +114,9 @@ class Exponential(Channel):
                 too_much = middle
         weights = _table(gaps, enough)
         if cls(weights).worst_ratio < LEAST_USE * epsilon.odds:
-            raise ValueError("the utilities differ more within a row than integers resolve; lower epsilon")
+            raise ValueError("the utilities within a row differ too much for 64-bit weights; lower epsilon")
         if not _has_full_rank(weights):
-            raise ValueError("the utilities make one value equal to a mixture of others; make them differ")
+            raise ValueError("the utilities make one value look like a mixture of others; make them differ")
         return cls(weights)
 
     @property

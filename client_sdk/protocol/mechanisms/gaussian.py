@@ -1,11 +1,11 @@
-"""Gaussian noise on a grid, for numbers: an epsilon that applies up to a delta.
+"""Gaussian noise on a grid, for numbers, with (epsilon, delta)-differential privacy.
 
 Sources: Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", section 2
 (the law); Balle & Wang 2018, "Improving the Gaussian mechanism for differential privacy: analytical
-calibration and optimal denoising", theorem 5 (delta is a hockey-stick divergence). Here the noise
-is cut off where it no longer matters, and its weights are integers. Sigma is the smallest one whose
-table, after cutting and rounding, has at most the requested delta. (The textbook's sigma = sqrt(2
-ln(1.25 / delta)) / epsilon is valid for epsilon up to 1 only.)
+calibration and optimal denoising", theorem 5 (delta is a hockey-stick divergence). In this module,
+the noise is cut off where it no longer matters, and its weights are integers. Sigma is the smallest
+one with which the table, after cutting and rounding, has at most the requested delta. (The
+textbook's sigma = sqrt(2 ln(1.25 / delta)) / epsilon is valid only up to epsilon 1.)
 
 Delta is not the probability that a report reveals more than epsilon. That probability is at least
 delta, and usually several times as large: `Gaussian.chance_beyond` computes it.
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 33
-"""32 cells: sigma is about a range or more, so rounding to a point adds less than a thousandth to
-the variance."""
+"""The number of inputs, with 32 cells between them. Sigma is about as large as the range or larger,
+so that rounding a number to a point adds less than a thousandth to the variance."""
 
 STEPS_PER_CELL = 8
-"""Sigma is a whole number of eighths of a cell, which wastes at most half a percent of noise."""
+"""Sigma is a multiple of 1/8 cell, so that noise is at most half a percent larger than needed."""
 
 MAX_REACH = 2**15
-"""The maximum number of cells on either side of the range: a tally of half a megabyte, derived in
-tenths of a second."""
+"""The maximum number of cells that noise covers on either side of the range. The tally then takes
+half a megabyte, and the weights are derived in tenths of a second."""
 
 FARTHEST_STEPS = STEPS_PER_CELL * MAX_REACH // 4
-"""At the largest delta, noise reaches beyond four sigma, so that a larger sigma would exceed
-`MAX_REACH`."""
+"""The maximum sigma, in steps. Even at the largest delta, noise reaches beyond four sigma, so that
+a larger sigma would exceed `MAX_REACH`."""
 
 WORKING_BITS = 192
 """The precision of intermediate fractions. Only the final integers are part of the law."""
 
 CENTER_BITS = 46
-"""The weight of no noise is 2**46: with at most 2**16 symbols the total stays below 2**64."""
+"""The weight of noise 0 is 2**46. With at most 2**16 symbols, the total stays below 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""Noise is cut off one range beyond the place from which all farther noise is less than this share
-of delta."""
+"""Noise is cut off one range beyond the place after which the probability of all remaining noise is
+less than this share of delta."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(AdditiveNoise):
-    """Noise with one symbol for each place: m = k + 2 * reach.
+    """Noise with a symbol for each place that it may reach: m = k + 2 * reach.
 
     Attributes:
         odds: e**epsilon, for the epsilon to which ``delta`` belongs.
@@ -69,7 +69,7 @@ class Gaussian(AdditiveNoise):
         """Return the channel of the registry's delta.
 
         Raises:
-            ValueError: if it does not name one.
+            ValueError: if the registry does not name a delta.
 
         """
         if request.delta is None:
@@ -115,12 +115,12 @@ class Gaussian(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio to which ``delta`` belongs; single symbols exceed it."""
+        """The ratio to which ``delta`` belongs; the ratios of some symbols exceed it."""
         return self.odds
 
     @property
     def delta(self) -> Fraction:
-        """The most by which a probability exceeds ``worst_ratio`` times another input's; exact."""
+        """The largest hockey-stick divergence of two inputs at ``odds``; exact."""
         return max(self.exceeding(distance) for distance in range(1, self.inputs))
 
     def exceeding(self, distance: int) -> Fraction:
@@ -135,8 +135,8 @@ class Gaussian(AdditiveNoise):
         """Return the maximum probability of a symbol that shifts odds by more than a ratio; exact.
 
         Such a symbol is more than ``ratio`` times as likely for one input as for another. The
-        maximum is over all inputs, so the probability is no larger for answers that are rounded to
-        an input at random.
+        maximum is taken over all inputs. The probability for an answer that is rounded at random to
+        an input is therefore no larger.
         """
         numerator, denominator = ratio.as_integer_ratio()
         last = self.inputs - 1
@@ -157,10 +157,10 @@ def _too_far(steps: int, points: int) -> ValueError:
 
 
 def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:
-    """Return the weights of noise 0, 1, … for a sigma in cells, as far as they matter.
+    """Return the weights of noise 0, 1, … up to the cut-off, for a sigma in cells.
 
-    Each is rounded down, but never to 0. e**(-n**2 / (2 sigma**2)) is a product of factors; each
-    factor is the previous one times e**(-1 / sigma**2).
+    Each weight is rounded down, but never to 0. e**(-n**2 / (2 sigma**2)) is a product of n
+    factors, each of which is the previous factor times e**(-1 / sigma**2).
     """
     unit = 1 << WORKING_BITS
     factor = int(exp_floor(-1 / (2 * sigma**2)) * unit)

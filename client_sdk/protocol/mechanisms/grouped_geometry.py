@@ -1,18 +1,19 @@
-"""Grouped geometry: the input's cell in a drawn group goes through a projective geometry.
+"""Grouped geometry: a group is drawn, and the input's cell in this group is reported.
 
-An input has a cell in every group, each from 0 to K - 1. The group is drawn here, by coins that do
-not depend on the input, and the symbol shows it in the clear. If the encoder of an answer chose the
-group, it could reveal the answer, and no ratio of probabilities would be finite.
+An input has a cell in every group, each from 0 to K - 1. The channel draws the group, by coins that
+do not depend on the input, and reports the cell by a projective geometry. The symbol shows the
+group in the clear. If the encoding of the answer chose the group, the group could reveal the
+answer, and ratios of probabilities would be infinite.
 
-A group of a level receives a text's leading bits; a confirming group receives all bits. A device
-reports the cell of the group's own hash of these bits. Groups, weights and hashes follow from the
-question alone. The hash is multilinear over the integers modulo 2**31 - 1, then modulo the number
-of cells. Two texts share a cell of one group with a probability of about one over the number of
-cells, independently in each group (Carter & Wegman 1979, "Universal classes of hash functions").
+A group of a level receives the leading bits of a text; a confirming group receives all bits. The
+text's cell is the group's hash of these bits. Groups, weights and hashes are derived from the
+question alone. The hash is multilinear over the integers modulo 2**31 - 1, then reduced modulo the
+number of cells. The probability that two texts share a cell of a group is about one over the number
+of cells, independently in each group (Carter & Wegman 1979, "Universal classes of hash functions").
 
 Source of the geometry: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via
-projective geometry", section 3. Groups of devices, each with a question of its own: Bassily,
-Nissim, Stemmer & Thakurta 2017, "Practical locally private heavy hitters", section 3.
+projective geometry", section 3. Source of groups of devices that answer different questions:
+Bassily, Nissim, Stemmer & Thakurta 2017, "Practical locally private heavy hitters", section 3.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""A geometry has at most twice, and at least half, as many points as the desired cells."""
+"""A geometry has at least half and at most twice as many points as the desired number of cells."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
-"""Twice or half as many points as desired are as bad as 2% more variance."""
+"""The choice treats twice or half as many points as desired like 2% more variance."""
 
 
 class Geometry(NamedTuple):
@@ -53,8 +54,8 @@ class Geometry(NamedTuple):
 def geometry_for(odds: Fraction, cells: int) -> Geometry:
     """Return the geometry with about ``cells`` points that suits e**epsilon = ``odds`` best.
 
-    The variance of a cell's share hardly depends on the number of cells. Fewer cells make smaller
-    tallies; with more cells, fewer texts share one.
+    The variance of a cell's share hardly depends on the number of cells. With fewer cells, tallies
+    are smaller. With more cells, fewer texts share a cell.
 
     Args:
         odds: e**epsilon, above 1.
@@ -73,7 +74,7 @@ def geometry_for(odds: Fraction, cells: int) -> Geometry:
 
 
 def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
-    """Yield each geometry of the right size, a hyperplane's points, and those that two share."""
+    """Yield each geometry of the right size with its points per hyperplane, and per two of them."""
     prime = 2
     while prime * prime <= FARTHEST * cells:
         common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
@@ -90,7 +91,7 @@ class GroupedGeometry(Channel):
 
     Attributes:
         geometry: the channel of a cell; all its K points are inputs.
-        weights: for each group, how often it is drawn, relative to the sum of all.
+        weights: for each group, its weight; the probability of a group is its weight over the sum.
 
     """
 
@@ -101,7 +102,7 @@ class GroupedGeometry(Channel):
     _ends: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Add up the weights."""
+        """Compute the running sums of the weights."""
         object.__setattr__(self, "_ends", tuple(accumulate(self.weights)))
 
     @classmethod
@@ -119,7 +120,7 @@ class GroupedGeometry(Channel):
 
     @property
     def inputs(self) -> int:
-        """K: an input is a cell for each group, from 0 to K - 1."""
+        """K. An input is a tuple with one cell, from 0 to K - 1, for each group."""
         return self.geometry.symbols
 
     @property
@@ -134,37 +135,37 @@ class GroupedGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The geometry's ratio: the group reveals nothing."""
+        """The geometry's ratio, because the drawn group reveals nothing."""
         return self.geometry.worst_ratio
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
-        """Return P(symbol | given), for the cell of each group."""
+        """Return P(symbol | given), where ``given`` has a cell for each group."""
         group, point = divmod(symbol, self.inputs)
         drawn = Fraction(self.weights[group], self._ends[-1])
         return drawn * self.geometry.probability(point, given[group])
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol to report for the cell of each group."""
+        """Return the symbol to report; ``value`` has a cell for each group."""
         group = bisect_right(self._ends, coins.below(self._ends[-1]))
         return group * self.inputs + self.geometry.perturb(value[group], coins)
 
 
 MOST_STEP_BITS: Final = 10
-"""The maximum bits that a level adds to the one before: a found prefix has 1,024 continuations."""
+"""The maximum bits that a level adds. A discovered prefix then has 1,024 continuations."""
 
 LEAST_STEP_BITS: Final = 4
-"""The minimum. With fewer bits, a text of many letters needs too many levels."""
+"""The minimum number of bits that a level adds. With fewer, a long text needs too many levels."""
 
 POPULATION_BITS: Final = 7
-"""There must be 2**7 times as many cells as continuations of a prefix. Otherwise some continuation
-shares a cell with one of the hundred most common texts at every level, and the number of false
+"""There must be 2**7 times as many cells as continuations of a prefix. Otherwise, at every level,
+some continuation shares a cell with one of the hundred most common texts, and the number of false
 candidates grows.
 """
 
 EARLY_LETTERS: Final = 8
 """Most words differ from all others within this many first letters.
 
-The levels within them get twice as many devices.
+The levels within these letters get twice as many devices.
 """
 
 EARLY_WEIGHT: Final = 8
@@ -172,15 +173,16 @@ EARLY_WEIGHT: Final = 8
 LATE_WEIGHT: Final = 4
 
 CONFIRMING_QUARTERS: Final = 3
-"""The weight of a confirming group, in quarters of the last level's: both together confirm the
-candidates of that level.
+"""The weight of a confirming group, in quarters of the last level's weight. The confirming groups
+together confirm the candidates of that level.
 """
 
 CONFIRMING: Final = 2
-"""The number of confirming groups. With only one, two texts of one cell are indistinguishable."""
+"""The number of confirming groups. With only one, two texts in the same cell are
+indistinguishable."""
 
 LIMB_BITS: Final = 30
-"""The number of a text's bits that one multiplier covers: a product stays below 2**61."""
+"""The number of a text's bits that one multiplier covers, so that a product stays below 2**61."""
 
 MODULUS: Final = 2**31 - 1
 """The prime of the hash."""
@@ -188,7 +190,7 @@ MODULUS: Final = 2**31 - 1
 _SEED: Final = b"hearsay text 1"
 _WORD_BYTES: Final = 4
 _SPARE_WORDS: Final = 4
-"""One word in 2**31 is refused."""
+"""The number of additional words to derive, because one word in 2**31 is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +198,10 @@ class Group:
     """The part of a text that one group of devices receives.
 
     Attributes:
-        bits: the number of leading bits.
+        bits: the number of leading bits of a text that the group receives.
         weight: the group's share of all devices is its weight divided by the sum of all weights.
-        multipliers: of its hash: the summand, then one for each limb of `LIMB_BITS` bits, lowest
-            first.
+        multipliers: the summand of the group's hash, then a multiplier for each limb of `LIMB_BITS`
+            bits, the lowest limb first.
 
     """
 
@@ -208,7 +210,7 @@ class Group:
     multipliers: tuple[int, ...]
 
     def cell(self, received: int, cells: int) -> int:
-        """Return the cell, from 0 to ``cells`` - 1, of the `bits` bits that the group receives."""
+        """Return the cell, from 0 to ``cells`` - 1, of the bits that the group receives."""
         return self.hashed(received) % cells
 
     def hashed(self, received: int) -> int:
@@ -224,10 +226,10 @@ def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> t
     """Return the groups of a question: the levels, then the confirming groups.
 
     Args:
-        letters: its letters, in order.
+        letters: the letters of a text, in the registry's order.
         max_length: L, the maximum number of letters in a text.
         cells: the number of cells of every hash.
-        discover: whether there are levels.
+        discover: whether there are levels; otherwise, all groups are confirming groups.
 
     """
     bits = max_length * letter_bits(letters)
@@ -237,24 +239,24 @@ def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> t
 
 
 def step_bits(cells: int) -> int:
-    """Return the bits that a level adds to the level before, for hashes of ``cells`` cells."""
+    """Return the number of bits that a level adds to the previous one, for ``cells`` cells."""
     return max(LEAST_STEP_BITS, min(MOST_STEP_BITS, cells.bit_length() - 1 - POPULATION_BITS))
 
 
 def letter_bits(letters: str) -> int:
-    """Return c, the bits of a letter, which distinguish all letters and the end."""
+    """Return c, the number of bits of a letter, which distinguish all letters and the end."""
     return len(letters).bit_length()
 
 
 def _sizes(bits: int, of_letter: int, cells: int) -> list[tuple[int, int]]:
-    """Return each group's bits and weight; the first level has no more prefixes than cells."""
+    """Return each group's number of bits and weight. The first level has a cell for each prefix."""
     ends = [*range(cells.bit_length() - 1, bits, step_bits(cells)), bits]
     levels = [(end, EARLY_WEIGHT if end <= EARLY_LETTERS * of_letter else LATE_WEIGHT) for end in ends]
     return levels + [(bits, levels[-1][1] * CONFIRMING_QUARTERS // 4)] * CONFIRMING
 
 
 def _multipliers(seed: bytes, bits: int) -> tuple[int, ...]:
-    """Return a summand and a multiplier for each limb, each uniform from 0 to `MODULUS` - 1."""
+    """Return a summand, and a multiplier for each limb, all uniform from 0 to `MODULUS` - 1."""
     needed = 1 - (-bits // LIMB_BITS)
     stream = shake_256(seed).digest(_WORD_BYTES * (needed + _SPARE_WORDS))
     words = [

@@ -1,13 +1,13 @@
-"""Hierarchical histogram: which half of the range contains an answer, or which quarter, etc.
+"""Hierarchical histogram: a report tells which half, quarter, … of a range contains the answer.
 
-The inputs are points in order. A tree halves them repeatedly: level 1 has two nodes, each next
-level up to twice as many, and on the last level each point is a separate node. A coin that does not
-depend on the answer draws a level. The node of that level that contains the answer is reported, by
-k-ary randomized response or by a cyclic design, and the symbol shows the level. A mixture of
-channels with the same epsilon has that epsilon.
+The inputs are points in order. A tree halves the points repeatedly: level 1 has two nodes, each
+further level has up to twice as many as the previous one, and on the last level each point is a
+separate node. A coin that does not depend on the answer draws a level. On this level, the node that
+contains the answer is reported by k-ary randomized response or by a cyclic design, and the symbol
+shows the level. A mixture of channels with the same epsilon has that epsilon.
 
-A run of points consists of a few nodes, each with an unbiased share. The distribution function
-therefore has little noise at every point, without any smoothing.
+Any run of consecutive points consists of a few nodes, whose shares are estimated without bias. The
+distribution function therefore has little noise at every point, without any smoothing.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
 privacy", section 4 (hierarchical histograms, whose levels are drawn evenly).
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 256
-"""Eight levels, and about as many points as those of a square wave. A tree with four nodes under
-each has half the symbols, but its intervals were a tenth to a quarter wider up to epsilon 1."""
+"""The number of points, which gives eight levels and about as many points as a square wave has. A
+tree that divides nodes into four has half the symbols, but up to epsilon 1 its intervals were a
+tenth to a quarter wider."""
 
 LevelChannel = KAryRandomizedResponse | CyclicDesign
-"""Its inputs are the nodes of a level, in order."""
+"""The channel of a level. The inputs are the level's nodes, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,10 @@ class Hierarchical(Channel):
         inputs: k, at least 2.
         block_sizes: for each level, from two nodes down: the number of nodes that a symbol
             represents; 1 for k-ary randomized response.
-        base_blocks: for each level; 1 for k-ary randomized response.
+        base_blocks: for each level, the number of base blocks; 1 for k-ary randomized response.
         keep_numerators: for each level, the probability that the symbol represents the node that
             contains the answer, times 2**64.
-        levels: the same as channels.
+        levels: for each level, its span, first symbol and channel; derived.
 
     """
 
@@ -77,7 +78,7 @@ class Hierarchical(Channel):
     levels: tuple[TreeLevel, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Lay out the levels."""
+        """Derive the levels."""
         levels, first = [], 0
         laws = zip(self.block_sizes, self.base_blocks, self.keep_numerators, strict=True)
         for span, law in zip(_spans(self.inputs), laws, strict=True):
@@ -105,7 +106,7 @@ class Hierarchical(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols: those of each level, one level after the other."""
+        """The number of symbols of all levels; they are numbered level by level."""
         last = self.levels[-1]
         return last.first + last.channel.symbols
 
@@ -121,7 +122,7 @@ class Hierarchical(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio of a level: the first and the last input differ on all of them."""
+        """The largest ratio of any level: the first and the last input differ on every level."""
         return max(level.channel.worst_ratio for level in self.levels)
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -132,14 +133,14 @@ class Hierarchical(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a symbol of a random level for the input ``value``.
 
-        The level, and with it the number of coins, is drawn without looking at the value.
+        The level, which determines the number of coins, does not depend on the value.
         """
         level = self.levels[coins.below(len(self.levels))]
         return level.first + level.channel.perturb(value // level.span, coins)
 
 
 def _spans(points: int) -> list[int]:
-    """Return the points per node of each level, from the level of two nodes down to 1."""
+    """Return the number of points per node of each level, from the level of two nodes down."""
     return [2**doublings for doublings in reversed(range((points - 1).bit_length()))]
 
 
@@ -149,7 +150,7 @@ def _nodes(points: int, span: int) -> int:
 
 
 def level_channel(nodes: int, block_size: int, base_blocks: int, keep_numerator: int) -> LevelChannel:
-    """Return the channel of a row of nodes: k-ary randomized response if a symbol is one node's."""
+    """Return the channel of a level's nodes: k-ary randomized response if ``block_size`` is 1."""
     if block_size == 1:
         return KAryRandomizedResponse(nodes, keep_numerator)
     return CyclicDesign(nodes, block_size, base_blocks, keep_numerator)

@@ -1,4 +1,4 @@
-"""k-ary (generalized) randomized response: the truth, or else any other value.
+"""k-ary (generalized) randomized response: a device reports the truth, or any other value.
 
 With a known probability the truth is reported; otherwise each other value is equally likely.
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KAryRandomizedResponse(Channel):
-    """The channel on k symbols; the truth is kept with chance ``keep_numerator`` / 2**64."""
+    """The channel on k symbols; the truth is kept with probability ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "k-ary-randomized-response"
     says_truth: ClassVar[bool] = True
@@ -41,7 +41,7 @@ class KAryRandomizedResponse(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols, which equals that of the inputs."""
+        """The number of symbols, which equals the number of inputs."""
         return self.inputs
 
     @property
@@ -61,10 +61,10 @@ class KAryRandomizedResponse(Channel):
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * (self.inputs - 1))
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the value, or one of the k - 1 others when the coin says lie.
+        """Return the value, or one of the k - 1 other values if the coin says lie.
 
-        The lie is drawn in either case. Otherwise, the time of its draw would reveal that the
-        report is a lie.
+        The lie is always drawn, even if it is not reported. Otherwise, the time of the draw would
+        reveal that the report is a lie.
         """
         keep = coins.bernoulli(self.keep_numerator)
         steps_to_lie = 1 + coins.below(self.inputs - 1)

@@ -1,4 +1,4 @@
-"""Laplace noise on a grid, for numbers: discrete, and truncated at the ends without loss.
+"""Laplace noise on a grid, for numbers: discrete, and truncated without loss of information.
 
 Sources: Dwork & Roth 2014, section 3.3; on integers Ghosh, Roughgarden & Sundararajan 2012,
 "Universally utility-maximizing privacy mechanisms", definition 2.2 (geometric mechanism) and its
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""256 cells: even at epsilon 20 rounding to a point adds less than a hundredth to the variance."""
+"""The number of inputs, with 256 cells between them. Even at epsilon 20, rounding a number to a
+point adds less than a hundredth to the variance."""
 
 WORKING_BITS = 128
 """The precision of intermediate fractions. Only the final integers are part of the law."""
@@ -31,7 +32,7 @@ WORKING_BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class Laplace(AdditiveNoise):
-    """Noise that falls by one factor per place; the last weight is the sum of all farther noise."""
+    """Noise with weights that fall by a constant factor; the last is that of all farther noise."""
 
     name: ClassVar[str] = "laplace"
 
@@ -42,11 +43,11 @@ class Laplace(AdditiveNoise):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel on ``points`` inputs whose total is at most ``most``.
+        """Return the channel on ``points`` inputs within an epsilon, with a total up to ``most``.
 
-        Its epsilon is within the request. Weights rise towards zero noise by the (points - 1)-th
-        root of e**epsilon, each rounded down. All farther noise has the smallest weight at which
-        the ends of the range also stay within e**epsilon. ``reach`` is 0.
+        From one place to the next towards noise 0, weights rise by the (points - 1)-th root of
+        e**epsilon, and each is rounded down. All farther noise together has the smallest weight
+        with which the ratios at the ends of the range also stay within e**epsilon. ``reach`` is 0.
 
         Raises:
             ValueError: if the total cannot resolve a weight.
@@ -68,14 +69,14 @@ class Laplace(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The larger of the ratios of an end of the range and the place next to it."""
+        """The larger ratio of two symbols: an end of the range and the symbol next to it."""
         last = self.inputs - 1
         inside = Fraction(self.weights[0], self.weights[last - 1]) if self.inputs > 2 else Fraction(1)  # noqa: PLR2004
         return max(inside, Fraction(self.weight(0, 0), self.weight(0, last)))
 
 
 def root_floor(value: Fraction, degree: int) -> Fraction:
-    """Return a rational no larger than the ``degree``-th root of a value of at least 1.
+    """Return a rational at most as large as the ``degree``-th root of a value of at least 1.
 
     The relative error is below one part in 10**46.
     """

@@ -2,7 +2,8 @@
 
 Inputs are the k points 0..k-1 of a grid. The symbol is the input plus an independent whole number,
 shifted up by ``reach`` and then clamped to 0..m-1, with m = k + 2 * reach. The noise is symmetric,
-so that its law is a list of weights. The mechanisms differ in their weights and name their sources.
+so that a list of weights defines its law. The two mechanisms differ in their weights; their modules
+name the sources.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class AdditiveNoise(Channel):
 
     Attributes:
         inputs: k, at least 2.
-        reach: how far symbols reach beyond the inputs, on either side.
+        reach: the number of symbols beyond the inputs, on either side.
         weights: the weight of noise n and of noise -n, for n = 0, 1, …; each at least 0.
 
     """
@@ -38,12 +39,12 @@ class AdditiveNoise(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of places that the noise may reach."""
+        """The number of symbols, one for each place that a report may name."""
         return self.inputs + 2 * self.reach
 
     @property
     def total(self) -> int:
-        """The sum of the weights of every row."""
+        """The sum of a row's weights, the same for every input."""
         return 2 * self._sums[-1] - self.weights[0]
 
     @property
@@ -52,7 +53,7 @@ class AdditiveNoise(Channel):
         return {"inputs": self.inputs, "reach": self.reach, "weights": self.weights}
 
     def weight(self, symbol: int, given: int) -> int:
-        """Return ``total`` times P(symbol | given); an end symbol collects all noise beyond it."""
+        """Return ``total`` times P(symbol | given); an end collects all noise beyond it."""
         noise = symbol - self.reach - given
         if symbol == 0:
             return self._at_least(-noise)
@@ -65,7 +66,7 @@ class AdditiveNoise(Channel):
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the input nearest to the symbol: the one that noise 0 would turn into it."""
+        """Return the input nearest to a symbol; noise 0 turns this input into the symbol."""
         return (min(max(symbol - self.reach, 0), self.inputs - 1),)
 
     def perturb(self, value: int, coins: Coins) -> int:
@@ -73,7 +74,7 @@ class AdditiveNoise(Channel):
         return self.shifted(value, self.noise(coins.below(self.total)))
 
     def noise(self, drawn: int) -> int:
-        """Return the noise at ``drawn``, from 0 to total - 1: first 0, 1, 2, …, then -1, -2, …."""
+        """Return the noise for a drawn number, from 0 to total - 1: 0, 1, 2, …, then -1, -2, …."""
         is_negative = drawn >= self._sums[-1]
         size = bisect_right(self._sums, drawn - is_negative * (self._sums[-1] - self.weights[0]))
         return size * (1 - 2 * is_negative)

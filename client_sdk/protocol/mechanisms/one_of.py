@@ -1,14 +1,16 @@
-"""One of several yes/no questions, drawn by a coin: its answer by randomized response.
+"""One of several yes/no questions is drawn by a coin and answered by randomized response.
 
 An input answers m questions with yes or no, such as whether a value is a member of a set. A coin
-that does not depend on the answers draws one question. Its answer is kept with a known probability,
-otherwise the opposite is reported, and the symbol shows the question: 2 j + 1 for yes to question
-j, 2 j for no. A mixture of channels with the same epsilon has that epsilon, for whole inputs, no
-matter in how many answers they differ. Drawing by the answers would void this.
+that does not depend on the answers draws one question. The answer to this question is kept with a
+known probability; otherwise, the opposite is reported. The symbol shows the question: 2 j + 1 is
+yes to question j, and 2 j is no. A mixture of channels with the same epsilon has that epsilon. It
+applies to whole inputs, no matter in how many answers they differ. This would not be true if the
+draw depended on the answers.
 
-n times the variance of a share is m e**epsilon / (e**epsilon - 1)**2, plus m times that of
-sampling. Answers that exclude each other are better reported as one category: the shares above T
-thresholds follow from T + 1 cells with less variance at every epsilon.
+n times the variance of a share is m e**epsilon / (e**epsilon - 1)**2, plus m times the sampling
+variance of one person. Answers that exclude each other are better reported as one category. For
+example, the shares above T thresholds have less variance, at every epsilon, if they are computed
+from the shares of T + 1 cells.
 
 Source: Warner 1965, for one question; hierarchical histograms draw a level in the same way
 (Cormode, Kulkarni & Srivastava 2019, section 4).
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OneOf(Channel):
-    """The channel from m answers, each 0 or 1, to one of them.
+    """The channel from m answers, each 0 or 1, to a report on one of them.
 
     Attributes:
         inputs: m, at least 1: an input is a sequence of m answers.
@@ -45,7 +47,7 @@ class OneOf(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> OneOf:
-        """Return the channel that asks whether a set contains one of its values."""
+        """Return the channel that asks whether a set contains a drawn value."""
         return cls.within(request.epsilon, request.size - 1)
 
     @classmethod
@@ -55,7 +57,7 @@ class OneOf(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols: no and yes to each question."""
+        """The number of symbols, 2 m: no and yes to each question."""
         return 2 * self.inputs
 
     @property
@@ -69,13 +71,13 @@ class OneOf(Channel):
         return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
-        """Return P(symbol | given), for an answer to each question."""
+        """Return P(symbol | given), where ``given`` has an answer to each question."""
         metric, said = divmod(symbol, 2)
         keep = Fraction(self.keep_numerator, COIN_SCALE)
         return (keep if said == given[metric] else 1 - keep) / self.inputs
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the kept or opposite answer to a question that is drawn before any is read."""
+        """Return the kept or opposite answer to a question, drawn before any answer is read."""
         metric = coins.below(self.inputs)
         keep = coins.bernoulli(self.keep_numerator)
         return 2 * metric + (value[metric] if keep else 1 - value[metric])

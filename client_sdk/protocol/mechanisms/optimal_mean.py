@@ -1,15 +1,15 @@
-"""Optimal mean: a sliding band whose inputs are at uneven places of the range.
+"""Optimal mean: a band of symbols that slides with the answer, by uneven steps.
 
-Source: derived here. Among all unbiased channels within epsilon, one with the smallest worst
-variance has the same variance for every answer. It weighs the symbols of a band e**epsilon times as
-much as the others; the band slides with the answer, while the scores of the symbols, and the places
-of the bands, are uneven (``docs/research/mechanisms.md``). Related are the N-output mechanism
-(arXiv 2510.11116) and OGPM (arXiv 2505.15483).
+Source: derived here. Among all unbiased channels within epsilon, consider one whose largest
+variance is smallest: its variance is the same for every answer. The symbols of a band, which slides
+with the answer, are e**epsilon times as likely as the others. The scores of the symbols and the
+positions of the bands are uneven (``docs/research/mechanisms.md``). The N-output mechanism (arXiv
+2510.11116) and OGPM (arXiv 2505.15483) are related.
 
-Band i begins at symbol i. It is at a knot of an even grid: `steps` contains the distances of the
-knots, in points of the grid. An input between two knots takes one of their bands at random, by a
-coin that resolves every step. This is therefore exact, and one score of the symbols is exactly
-unbiased: it rises by step i from symbol i to symbol i + width.
+Band i begins at symbol i and belongs to a knot, a point of an even grid. `steps` contains the
+distances between successive knots, in grid points. An input between two knots gets one of their two
+bands at random, by a coin that resolves every step exactly. One score of the symbols is therefore
+exactly unbiased: it rises by step i from symbol i to symbol i + width.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Table(NamedTuple):
     """The best bands at an epsilon.
 
     Attributes:
-        milliodds: a thousand times e to the epsilon, rounded up.
+        milliodds: 1000 e**epsilon, rounded up.
         width: the width of a band.
-        half: the steps of the lower half of the range; the upper half mirrors them.
-        middle: a step in the middle of the range; 0 for none.
+        half: the steps in the lower half of the range; those in the upper half mirror them.
+        middle: the step in the middle of the range; 0 if there is none.
 
     """
 
@@ -53,14 +53,14 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OptimalMean(Channel):
-    """The channel.
+    """The channel of a sliding band with uneven steps.
 
     Attributes:
-        steps: the distance of each knot from the next; there is one band more than steps.
+        steps: the distance of each knot to the next; there is one more band than there are steps.
         width: the number of symbols in a band.
         light: the weight of a symbol outside the band, at least 1.
         heavy: the weight of a symbol in the band.
-        knots: the input of each band; derived.
+        knots: the input at which each band applies alone; derived.
         resolution: the least common multiple of the steps; derived.
 
     """
@@ -75,7 +75,7 @@ class OptimalMean(Channel):
     resolution: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Add up the steps."""
+        """Derive the knots and the resolution from the steps."""
         object.__setattr__(self, "knots", tuple(accumulate(self.steps, initial=0)))
         object.__setattr__(self, "resolution", lcm(*self.steps))
 
@@ -86,9 +86,9 @@ class OptimalMean(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> Self:
-        """Return the channel of the table for a request, with weights of exactly its epsilon.
+        """Return the channel of the tables for a request, with weights for exactly its epsilon.
 
-        Beyond the last table its steps remain, while the band becomes narrower.
+        Beyond the epsilon of the last table, its steps remain, and the band becomes narrower.
         """
         milliodds = epsilon.odds * 1000
         at = next((at for at, table in enumerate(TABLES) if milliodds <= table.milliodds), None)
@@ -100,13 +100,13 @@ class OptimalMean(Channel):
 
     @classmethod
     def of_total(cls, steps: tuple[int, ...], width: int, odds: Fraction, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the finest weights whose ratio is within ``odds``.
+        """Return the channel with the finest weights that keep ratios within ``odds``.
 
         Args:
-            steps: the distances of the knots.
+            steps: the distances between successive knots.
             width: the width of a band.
             odds: e**epsilon.
-            most: the largest total of the weights of a band and of the symbols beside it.
+            most: the maximum sum of the weights of all symbols, given a band.
 
         """
         light = int(most / (width * odds + len(steps)))
@@ -119,7 +119,7 @@ class OptimalMean(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of places that the sliding band reaches."""
+        """The number of symbols that the sliding band reaches."""
         return len(self.steps) + self.width
 
     @property
@@ -129,7 +129,7 @@ class OptimalMean(Channel):
 
     @property
     def total(self) -> int:
-        """The sum of the weights of every row."""
+        """The sum of a row's weights, the same for every input."""
         return self.band_total * self.resolution
 
     @property
@@ -139,7 +139,7 @@ class OptimalMean(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """Heavy over light: symbol 0 is in the first band only."""
+        """Heavy over light, because symbol 0 is only in the first band."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
@@ -154,20 +154,20 @@ class OptimalMean(Channel):
         return Fraction(self.weight(symbol, given), self.total)
 
     def between(self, given: int) -> tuple[int, int]:
-        """Return the band at or before an input, and the next one's numerator over `resolution`."""
+        """Return an input's lower band, and `resolution` times the probability of the next band."""
         band = bisect_right(self.knots, given, hi=len(self.steps)) - 1
         return band, self.resolution // self.steps[band] * (given - self.knots[band])
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the points of a range."""
+        """Return the inputs that always get a band with the symbol: a range of points."""
         first, last = (min(max(symbol + end, 0), len(self.steps)) for end in (1 - self.width, 0))
         return range(self.knots[first], self.knots[last] + 1)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a symbol for the input ``value``; two coins for every input.
 
-        The steps are the same for a symbol of the band and for another one: the time would
-        otherwise reveal which it is.
+        The computation takes the same steps for symbols in the band and outside it. Otherwise, its
+        time would reveal which kind of symbol it is.
         """
         band, numerator = self.between(value)
         band += coins.below(self.resolution) < numerator
@@ -180,12 +180,12 @@ class OptimalMean(Channel):
 
 
 def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int, ...]:
-    """Return the steps between two tables: in proportion if of one shape, else the upper one's.
+    """Return steps between two tables: interpolated if the shapes match, else the upper table's.
 
     Args:
-        below: the table of a lower epsilon; the upper one itself if it is the first.
-        above: that of a higher one.
-        milliodds: a thousand times e to the epsilon, between those of both.
+        below: the table with the lower epsilon; ``above`` itself if that is the first table.
+        above: the table with the higher epsilon.
+        milliodds: 1000 e**epsilon, between those of both tables.
 
     """
     if below is above or (below.width, len(below.steps)) != (above.width, len(above.steps)):
@@ -198,14 +198,14 @@ def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int,
 
 
 def width_beyond(table: Table, milliodds: Fraction) -> int:
-    """Return the width of a band at a larger epsilon than a table's, with the table's steps.
+    """Return the width of a band at a larger epsilon than a table's, for the table's steps.
 
-    The variance of a band of w symbols is a multiple of w**2, and of the symbols beside it a
-    multiple of 1 / (w odds). The best width therefore decreases with the cube root of the odds.
+    The w symbols of the band contribute a variance in proportion to w**2, and the other symbols in
+    proportion to 1 / (w odds). The best width therefore decreases with the cube root of the odds.
 
     Args:
         table: the table with the steps.
-        milliodds: a thousand times e to the epsilon, at least the table's.
+        milliodds: 1000 e**epsilon, at least the table's.
 
     """
     most = table.width**3 * table.milliodds
@@ -213,7 +213,7 @@ def width_beyond(table: Table, milliodds: Fraction) -> int:
 
 
 def _nearest(numerator: int, denominator: int) -> int:
-    """Return the step nearest to a rational that a coin resolves together with all others."""
+    """Return the step in `STEPS` that is nearest to a rational."""
     at = bisect_right(STEPS, numerator // denominator, lo=1, hi=len(STEPS) - 1)
     low, high = STEPS[at - 1], STEPS[at]
     return low if 2 * numerator <= (low + high) * denominator else high
@@ -223,12 +223,12 @@ FINEST: Final = 300
 """The largest step of a table, in points of the grid."""
 
 RESOLUTION: Final = 18235280659403808000
-"""Among all integers up to 2**64, which is the largest bound of a coin, the one whose divisors from
-90 to `FINEST` are closest together.
+"""The number up to 2**64, the largest bound of a coin, whose divisors from 90 to `FINEST` are
+closest together.
 """
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)
-"""The steps of tables: divisors of `RESOLUTION`."""
+"""The possible steps of tables: the divisors of `RESOLUTION` up to `FINEST`."""
 
 # fmt: off
 TABLES: Final = (
@@ -395,4 +395,4 @@ TABLES: Final = (
         290, 288, 288, 286, 285, 285, 285, 290, 297, 300, 300, 299, 294, 294, 290, 290, 290), 290),
 )
 # fmt: on
-"""The bands by rising epsilon, written by ``python -m tools.optimal_mean``."""
+"""The best bands, by rising epsilon, written by ``python -m tools.optimal_mean``."""

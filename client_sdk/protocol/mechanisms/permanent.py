@@ -1,4 +1,4 @@
-"""Permanent answers: each is drawn once, and randomized again for each report.
+"""Permanent answers: each is drawn once and then randomized again for each report.
 
 Sources: Erlingsson, Pihur & Korolova 2014, "RAPPOR: randomized aggregatable privacy-preserving
 ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 2023, "Frequency
@@ -8,12 +8,13 @@ randomized response).
 The permanent answer is the true one after k-ary randomized response. The device draws it with coins
 that depend only on its secret and the answer, so that equal answers always get the same permanent
 answer. The permanent epsilon therefore limits what any number of reports reveals about an unchanged
-answer, within one edition: the labels of its coins name the edition, and another one draws again.
+answer. The limit applies within one edition: the labels of the coins name the edition, so that a
+new edition draws new permanent answers.
 
-The epsilon of the instantaneous step limits what one more report reveals, whatever was reported
-before, and that epsilon is declared. (The epsilon of both steps together is smaller, but it does
-not add up over reports: after many reports the permanent answer may be known, and then only one
-step hides the next report of another answer.)
+The declared epsilon is that of the instantaneous step, which limits how much one more report
+reveals after any earlier reports. (The epsilon of both steps together is smaller, but cannot be
+added up over reports. After many reports the permanent answer may be known, and then only one step
+protects the next report.)
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from client_sdk.protocol.channel import Channel, Coins, epsilon_nanos
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
 OFFSET, PERMANENT = "rounding offset", "permanent answer"
-"""The labels of the two sets of coins with which a permanent answer is drawn."""
+"""The labels of the coins that round a number and of the coins that draw a permanent answer."""
 
 CoinsOf = Callable[..., Coins]
-"""The function from labels to the coins that a device tosses for them, always the same."""
+"""A function that returns a device's coins for some labels, always the same coins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permanent(Channel):
-    """The product of two channels.
+    """The composition of two channels: from an answer to a permanent answer, and to a report.
 
     Attributes:
         permanent: the channel from an answer to its permanent answer.
-        instantaneous: the channel from a permanent answer to a report, with as many inputs.
+        instantaneous: the channel from a permanent answer to a report, with the same inputs.
 
     """
 
@@ -47,7 +48,7 @@ class Permanent(Channel):
 
     @property
     def name(self) -> str:
-        """The name of the instantaneous step, marked."""
+        """The name of the instantaneous step after the word "permanent"."""
         return f"permanent {self.instantaneous.name}"
 
     @property
@@ -62,12 +63,12 @@ class Permanent(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define both laws."""
+        """The integers that define the laws of both steps."""
         return {"permanent_keep_numerator": self.permanent.keep_numerator, **self.instantaneous.integers}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The maximum by which one more report shifts odds, whatever was reported before."""
+        """The maximum by which one more report shifts odds, after any earlier reports."""
         return self.instantaneous.worst_ratio
 
     @property
@@ -77,34 +78,34 @@ class Permanent(Channel):
 
     @property
     def permanent_nanos(self) -> int:
-        """The maximum that all reports of an answer reveal: billionths of epsilon, rounded up."""
+        """The epsilon of all reports of an unchanged answer together, in billionths, rounded up."""
         return epsilon_nanos(self.permanent)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given) of one report."""
+        """Return P(symbol | given) of a single report."""
         kept = self.permanent.probability(given, given)
-        replaced = (1 - kept) / (self.inputs - 1)  # by each other answer
+        replaced = (1 - kept) / (self.inputs - 1)  # the probability of each other answer
         of_all = sum((self.instantaneous.probability(symbol, answer) for answer in range(self.inputs)), Fraction(0))
         return replaced * of_all + (kept - replaced) * self.instantaneous.probability(symbol, given)
 
     def settle(self, encode: Callable[[Coins], int], coins_of: CoinsOf, *labels: str) -> tuple[int, int]:
-        """Return the input symbol of an answer and its permanent answer; run on the device.
+        """Return the input symbol of an answer, and its permanent answer. Devices run this.
 
         A number is rounded to an end of its range by an offset that is drawn once per metric. A
-        number that drifts a little therefore keeps its end, and with it the permanent answer (Ding,
-        Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding).
+        small change of the number therefore rarely changes the end, and with it the permanent
+        answer (Ding, Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding).
 
         Args:
-            encode: returns the input symbol of the answer, given the coins of the offset.
-            coins_of: the device's coins, the same for the same labels.
-            labels: labels of the metric that no other metric shares.
+            encode: the function that returns the input symbol, given the coins of the offset.
+            coins_of: the function that returns the device's coins for some labels.
+            labels: labels that identify the metric.
 
         """
         value = encode(coins_of(OFFSET, *labels))
         return value, self.permanent.perturb(value, coins_of(PERMANENT, *labels, str(value)))
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the likeliest inputs of the instantaneous step."""
+        """Return the permanent answers for which a symbol is likeliest."""
         return self.instantaneous.likeliest(symbol)
 
     def perturb(self, value: int, coins: Coins) -> int:

@@ -1,17 +1,17 @@
-"""Projective geometry response: a reported point of PG(t-1, q) supports the orthogonal points.
+"""Projective geometry response: a reported point of PG(t-1, q) supports all orthogonal points.
 
-Inputs and symbols are points. With a known probability the reported point is orthogonal to the
-answer's point; otherwise it is not. In either case all points have the same probability. Any two
-hyperplanes share equally many points, so that the channel is balanced with as many symbols as
-points.
+Inputs and symbols are points. With a known probability, the reported point is orthogonal to the
+answer's point; otherwise it is not. Within each case, all points are equally likely. Any two
+hyperplanes share the same number of points, so that the channel is balanced with only as many
+symbols as there are points.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3. (The sampler here draws the complement of the hyperplane exactly. A sampler
-that may hit the hyperplane adds ln(q/(q-1)) to epsilon.)
+geometry", section 3. (This module samples exactly from the complement of the hyperplane. A sampler
+whose samples may lie on the hyperplane adds ln(q/(q-1)) to epsilon.)
 
-A point is written as its canonical vector over Z_q, whose first coordinate other than 0 is 1. Read
-as integers in base q, the vectors are numbered in rising order: those with m digits after the
-leading 1 from (q**m - 1) / (q - 1).
+A point is represented by its canonical vector over Z_q, in which the first coordinate other than 0
+is 1. Points are numbered in the order of these vectors, read as integers in base q. The first
+vector with m digits after the leading 1 has the number (q**m - 1) / (q - 1).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class ProjectiveGeometry(Channel):
         inputs: k, at most the number of points.
         prime: q.
         dimension: t, the number of coordinates of a vector, at least 3.
-        keep_numerator: the probability that the reported point is orthogonal to the answer's, times
-            2**64.
+        keep_numerator: the probability that the reported point is orthogonal to the answer's point,
+            times 2**64.
 
     """
 
@@ -61,10 +61,10 @@ class ProjectiveGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> ProjectiveGeometry:
-        """Return the channel of the geometry with the smallest variance.
+        """Return the channel of the geometry that `designs` selects.
 
         Raises:
-            ValueError: if there is no geometry.
+            ValueError: if there is no geometry for this number of values.
 
         """
         prime, dimension = design_of(cls.name, request.size, request.epsilon.odds)
@@ -99,12 +99,12 @@ class ProjectiveGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """P(a point orthogonal to the answer's) / P(another point)."""
+        """P(a given point orthogonal to the answer's) / P(another given point)."""
         others = self.symbols - self.orthogonal
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.orthogonal)
 
     def vector(self, point: int) -> tuple[int, ...]:
-        """Return the canonical vector of a point of 0..symbols-1: t coordinates of 0..q-1."""
+        """Return the canonical vector of a point: t coordinates, each from 0 to q - 1."""
         number = self._number(point)
         return tuple(number // power % self.prime for power in reversed(self._powers[: self.dimension]))
 
@@ -117,26 +117,28 @@ class ProjectiveGeometry(Channel):
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the first few values of the symbol's hyperplane."""
+        """Return the first few values on the symbol's hyperplane."""
         kept = Fraction(self.keep_numerator, COIN_SCALE) / self.orthogonal
         return list(
             islice((each for each in range(self.inputs) if self.probability(symbol, each) == kept), MOST_LIKELIEST)
         )
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a random point orthogonal to the value's, or another when the coin says lie.
+        """Return a random point orthogonal to the value's, or another point if the coin says lie.
 
-        Both are drawn in either case: if a draw was made for only one case, its time would reveal
-        which case it was. All coordinates but the pivot of the value (its leading 1) are free:
-        those of a point of PG(t-2, q) for a kept answer, any for a lie. The pivot then makes the
-        product with the value 0 or 1. Every point that is not orthogonal has exactly one vector of
-        product 1, so that no draw is rejected.
+        Both points are always drawn. If only the needed one were drawn, the time of the draw would
+        reveal which one it was. All coordinates are free, except the one at the pivot of the value,
+        its leading 1. The free coordinates are those of a point of PG(t-2, q) for a kept answer,
+        and arbitrary for a lie. The last coordinate then makes the product with the value 0 or 1.
+        Every point that is not orthogonal has exactly one vector with product 1, so that no draw is
+        rejected.
 
-        The vector is divided by its first coordinate even if that is a 1, always in the same number
-        of steps: how often it is a 1 also depends on the case.
+        The vector is divided by its first coordinate other than 0, even by 1 and always in the same
+        number of steps, because the probability of a 1 depends on the case, too.
 
-        The points that follow those of PG(t-2, q) are a 1 and any t - 1 digits. A lie is one of
-        these, without the 1, so that the same steps yield the free coordinates in either case.
+        The points after those of PG(t-2, q) have a 1 and any t - 1 digits. A lie is drawn from
+        these points without the 1, so that the same steps yield the free coordinates in either
+        case.
         """
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])
@@ -164,7 +166,7 @@ class ProjectiveGeometry(Channel):
         return product
 
     def _point(self, number: int) -> int:
-        """Return the point of a vector, which is divided by its first coordinate other than 0."""
+        """Return the point of a vector, whose first coordinate other than 0 need not be 1."""
         digits = bisect_right(self._powers, number) - 1
         leading, rest = divmod(number, self._powers[digits])
         prime, scaled = self.prime, 0

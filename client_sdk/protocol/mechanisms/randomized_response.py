@@ -1,11 +1,11 @@
-"""Randomized response: the truth with a known probability, otherwise the opposite.
+"""Randomized response: a device reports the truth with a known probability, else the opposite.
 
-Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3 it is the protocol of two
-coins: keep with probability 3/4, and P_A = 2 * P_B - 1/2.
+Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3, the mechanism is the
+protocol with two coins: keep with probability 3/4; P_A = 2 * P_B - 1/2.
 
-On the ends of a range it is the one-bit mean: Duchi, Jordan & Wainwright 2018, section 4.1; Ding,
-Kulkarni & Yekhanin 2017, "Collecting telemetry data privately", section 3 (1BitMean). The kind
-rounds a number to an end at random, without a bias.
+On the two ends of a range, the mechanism is the one-bit mean: Duchi, Jordan & Wainwright 2018,
+section 4.1; Ding, Kulkarni & Yekhanin 2017, "Collecting telemetry data privately", section 3
+(1BitMean). The kind of question rounds a number to an end at random, without bias.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Channel):
-    """The channel on two symbols; the truth is kept with chance ``keep_numerator`` / 2**64."""
+    """The channel on two symbols; the truth is kept with probability ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "randomized-response"
     says_truth: ClassVar[bool] = True
@@ -59,7 +59,7 @@ class RandomizedResponse(Channel):
         return keep if symbol == given else 1 - keep
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the value, or its opposite when the coin says lie."""
+        """Return the value, or its opposite if the coin says lie."""
         return value if coins.bernoulli(self.keep_numerator) else 1 - value
 
 

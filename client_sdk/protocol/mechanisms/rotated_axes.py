@@ -1,12 +1,12 @@
-"""Rotated axes: a signed axis of a public random rotation, likelier if it is near the vector.
+"""Rotated axes: a report names a signed axis of a random rotation, likely near the vector.
 
-A rotation is drawn from B public ones. It turns the vector, and the s coordinates with the largest
-magnitude determine s favored axes among the 2 D signed axes. A favored axis is reported with a
-known probability, otherwise one of the 2 D - s others. Privacy depends only on the number of
-favored axes, and is therefore the same for every vector and rotation.
+One of B public rotations is drawn and applied to the vector. The s coordinates with the largest
+magnitudes then determine s favored axes among the 2 D signed axes. With a known probability, a
+favored axis is reported; otherwise, one of the 2 D - s other axes. Privacy depends only on the
+number of favored axes, and is therefore the same for every vector and rotation.
 
-The number of rotations is finite, which biases their mean a little. Each window therefore has its
-own rotations, so that the biases of several windows average out.
+Because the number of rotations is finite, estimates have a small bias. Each window has rotations of
+its own, so that the biases of several windows average out.
 
 Sources: Isik, Chen, Ozgur, Weissman & No 2023, "Exact optimality of communication-privacy-utility
 tradeoffs in distributed mean estimation" (a rotated simplex in place of axes); Ailon & Chazelle
@@ -34,12 +34,12 @@ AXES: Final = 2**19
 """The axes of all rotations. A tally counts both directions of each: some megabytes in a store."""
 
 _DIMENSIONS: Final = ((6, 128), (7, 512), (20, 1024))
-"""Each dimension with the epsilon up to which it is sufficient. In lower dimensions too few axes
-are favored, and the mean is less precise.
+"""Pairs of an epsilon and the minimum dimension up to this epsilon. In lower dimensions, too few
+axes would be favored, and the mean would be less precise.
 """
 
 DIGITS: Final = 9
-"""Digits of epsilon: the logarithm is rounded, so that a whole epsilon remains whole."""
+"""The digits to which an epsilon is rounded, so that a whole epsilon remains whole."""
 
 _SHARES: Final = (
     (0, 500_000),
@@ -56,17 +56,18 @@ _SHARES: Final = (
     (12, 96),
     (20, 0),
 )
-"""How many of a million axes are favored at an epsilon; lines join the points. Below an epsilon of
-8, being half a step off raises the variance by 0.02%."""
+"""Pairs of an epsilon and the number of favored axes in a million, with linear interpolation
+between them. Halfway between two pairs below epsilon 8, the variance is 0.02% too large."""
 
 
 OFFSET = 2**8
-"""Half the step of offsets, over D. 512 times this is an eighth of 2**20, the usual size of a
-turned coordinate over D.
+"""Half the step of offsets, divided by D. 512 times this number is an eighth of 2**20, which is the
+usual size of a rotated coordinate divided by D.
 """
 
 ROUNDS = 3
-"""After fewer rounds, a vector of few coordinates clearly differs from a random direction."""
+"""The number of rounds of a rotation. After fewer rounds, a vector with few coordinates other than
+0 would clearly differ from a random direction."""
 
 
 class Rotations(NamedTuple):
@@ -78,11 +79,11 @@ class Rotations(NamedTuple):
 
 
 def rotations_for(length: int, odds: Fraction) -> Rotations:
-    """Return the sizes for vectors of a length from 1 to 4,095, and for odds of e**epsilon.
+    """Return the sizes for vectors of a length from 1 to 4,095, at e**epsilon = ``odds``.
 
-    They follow in exact integers. The best share of favored axes is 1 - Phi(t), where t minimizes
-    the variance (Isik et al. 2023, for directions in high dimension): phi(t) / t - (1 - Phi(t)) =
-    1 / (e**epsilon - 1).
+    The sizes are computed in exact arithmetic. The best share of favored axes is 1 - Phi(t), where
+    t minimizes the variance (Isik et al. 2023, for directions in high dimension): phi(t) / t - (1 -
+    Phi(t)) = 1 / (e**epsilon - 1).
     """
     epsilon = round(ln_ceiling(odds), DIGITS)
     least = next(dimension for most, dimension in _DIMENSIONS if epsilon <= most)
@@ -108,8 +109,8 @@ class RotatedAxes(Channel):
         rotations: B, at least 1.
         favoured: s, from 1 to D.
         keep_numerator: the probability that a favored axis is reported, times 2**64.
-        window: the name of the window to which the rotations belong. It does not affect the
-            probability of a report, and is not part of the edition.
+        window: the name of the window to which the rotations belong. The name does not affect
+            epsilon and is not part of the edition.
 
     """
 
@@ -166,7 +167,7 @@ class RotatedAxes(Channel):
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.favoured)
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
-        """Return P(symbol | given), for a vector as its domain encodes it."""
+        """Return P(symbol | given), for a vector of D integers as its kind encodes it."""
         rotation, axis = divmod(symbol, 2 * self.dimension)
         keep = Fraction(self.keep_numerator, COIN_SCALE)
         is_favoured = axis in self.favoured_axes(shifted(given, rotation, self.window))
@@ -174,10 +175,10 @@ class RotatedAxes(Channel):
         return of_axis / self.rotations
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol to report for a vector of D integers, as its domain encodes it.
+        """Return the symbol to report for a vector of D integers, as its kind encodes it.
 
-        Both axes are drawn in either case: if only one was drawn, its time would reveal which it
-        was.
+        A favored axis and another axis are always drawn. If only the needed one were drawn, the
+        time of the draw would reveal which one it was.
         """
         rotation = coins.below(self.rotations)
         favoured = self.favoured_axes(shifted(value, rotation, self.window))
@@ -187,7 +188,7 @@ class RotatedAxes(Channel):
         return 2 * self.dimension * rotation + (kept if keep else other)
 
     def favoured_axes(self, turned: Sequence[int]) -> list[int]:
-        """Return the s signed axes of largest magnitude, in rising order: 2 j, or 2 j + 1 for -e_j.
+        """Return the s signed axes of largest magnitude, rising: 2 j for e_j, 2 j + 1 for -e_j.
 
         If magnitudes are equal, the earlier coordinate counts as larger; 0 counts as positive.
         """
@@ -202,23 +203,23 @@ class RotatedAxes(Channel):
 
 
 def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
-    """Return a vector of D integers under a rotation, each with a small offset, to be ranked.
+    """Return a rotated vector of D integers, with a small offset on each coordinate, for ranking.
 
-    A vector of few coordinates turns into few different numbers. Without offsets, even the smallest
-    addition to the vector decides between equal numbers, and the mean would show this addition a
-    hundred times too large.
+    The rotation of a vector with few coordinates other than 0 has few different coordinates.
+    Without offsets, even the smallest addition to the vector would decide the order of equal
+    coordinates, and the mean would show this addition a hundred times too large.
     """
     return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
 
 
 def offsets(dimension: int, rotation: int, window: str) -> list[int]:
-    """Return D offsets, even within a sixteenth of a turned coordinate's usual size either way."""
+    """Return D uniform offsets, from -1/16 to 1/16 of the usual size of a rotated coordinate."""
     stream = shake_256(f"hearsay offset 1 {window} {dimension} {rotation}".encode())
     return [(2 * byte - 255) * OFFSET * dimension for byte in stream.digest(dimension)]
 
 
 def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:
-    """Return a vector of D integers under a rotation of a window, scaled by D**1.5."""
+    """Return a vector of D integers after one of a window's rotations, scaled by D**1.5."""
     turned = list(vector)
     for step in range(ROUNDS):
         turned = hadamard(list(map(mul, signs(len(turned), rotation, step, window), turned)))
@@ -235,8 +236,8 @@ def signs(dimension: int, rotation: int, step: int, window: str) -> list[int]:
 def hadamard(values: list[int]) -> list[int]:
     """Return the unnormalized Walsh-Hadamard transform of 2**k integers, in natural order.
 
-    Each pass transforms the lowest bit of the index and makes it the highest, so that k passes
-    restore the order.
+    Each pass transforms along the lowest bit of the index and moves this bit to the top, so that k
+    passes restore the order.
     """
     for _ in range(len(values).bit_length() - 1):
         even, odd = values[::2], values[1::2]

@@ -1,14 +1,14 @@
-"""Square wave: a sliding band around the answer, with the best width for the distribution.
+"""Square wave: a report is likely within a band around the answer, of the best width.
 
 Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under
-local differential privacy", section 5.1 to 5.3: the half-width b = (epsilon e**epsilon - e**epsilon
-+ 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)) of the range maximizes the information between
-answer and symbol.
+local differential privacy", section 5.1 to 5.3: as a fraction of the range, the half-width b =
+(epsilon e**epsilon - e**epsilon + 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)) maximizes the
+mutual information between answer and symbol.
 
-Inputs are the k points 0..k-1 of a grid; symbols are the m = k - 1 + width points of a longer one.
+Inputs are the k points 0..k-1 of a grid; symbols are the m = k - 1 + width points of a longer grid.
 Input x gives weight ``heavy`` to each of the ``width`` symbols x..x+width-1 and weight ``light`` to
-every other symbol. No row is ever cut. All rows therefore share one total, the expected symbol is
-exactly linear in x, and the law needs four integers and no table.
+every other symbol. The band is never cut at an end. All rows therefore have the same total, the
+expected symbol is exactly linear in x, and four integers define the law without a table.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""The ends of 256 bins. Bins four times finer gained less than 2% of the distance to the truth up
-to epsilon 4."""
+"""The number of inputs, which are the ends of 256 bins. Up to epsilon 4, bins that were four times
+finer reduced the distance to the truth by less than 2%."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class SquareWave(Channel):
         Args:
             epsilon: the request.
             points: the number of inputs.
-            most: the largest total of the weights of a row.
+            most: the maximum sum of a row's weights.
 
         Raises:
             ValueError: if the total cannot resolve a weight.
@@ -75,12 +75,12 @@ class SquareWave(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of places that the sliding band reaches."""
+        """The number of symbols that the sliding band reaches."""
         return self.inputs - 1 + self.width
 
     @property
     def total(self) -> int:
-        """The sum of the weights of every row."""
+        """The sum of a row's weights, the same for every input."""
         return self.width * self.heavy + (self.inputs - 1) * self.light
 
     @property
@@ -90,7 +90,7 @@ class SquareWave(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """Heavy over light: symbol 0 is in the band of input 0 only."""
+        """Heavy over light, because symbol 0 is only in the band of input 0."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
@@ -110,9 +110,10 @@ class SquareWave(Channel):
         return self.pick(value, coins.below(self.total))
 
     def pick(self, value: int, drawn: int) -> int:
-        """Return the symbol at ``drawn`` of 0..total-1: first the band's, then the others.
+        """Return the symbol for a drawn number, from 0 to total - 1: the band comes first.
 
-        The steps are the same in either case: otherwise the time would reveal which case it was.
+        The computation takes the same steps for symbols in the band and outside it. Otherwise, its
+        time would reveal which kind of symbol it is.
         """
         in_band = self.width * self.heavy
         is_beyond = drawn >= in_band
@@ -122,7 +123,7 @@ class SquareWave(Channel):
 
 
 def best_width(points: int, odds: Fraction) -> int:
-    """Return 2 b (points - 1), with b the best half-width, rounded to an integer of at least 1."""
+    """Return 2 b (points - 1), where b is the best half-width, rounded to an integer above 0."""
     epsilon = ln_ceiling(odds)
     twice_half_width = (epsilon * odds - odds + 1) / (odds * (odds - 1 - epsilon))
     return max(1, int(twice_half_width * (points - 1) + Fraction(1, 2)))

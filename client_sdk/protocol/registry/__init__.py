@@ -1,4 +1,4 @@
-"""Reading ``metrics.toml`` strictly, from the registry down to a single table.
+"""The strict reader of ``metrics.toml``, from the whole registry down to a single table.
 
-Imports the rest of the vocabulary; from the wire, only the names that a metric may have.
+This package imports most other modules of `client_sdk.protocol`.
 """

@@ -1,6 +1,6 @@
-"""The meaning of a change to a registry: what is now counted separately, and what it costs.
+"""The effects of a change to a registry: what is counted separately from now on, and its cost.
 
-The registry before the change is in a file, or in a file of a git revision.
+The registry before the change is read from a file, or from a file in a git revision.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ UNCOUNTED: Final = "reports are still counted together"
 
 
 def between(old: Registry, new: Registry) -> list[str]:
-    """Return a sentence for each question that is new, no longer asked, or of another meaning.
+    """Return a sentence for each question that is new, was removed, or has another meaning.
 
-    Changes to titles and to publication are named, although they change no edition, because
-    outsiders read them. Changes to purposes and the like are left out.
+    Changes to titles and publication are included although they do not change an edition, because
+    outsiders see them. Changes to purposes and similar texts are left out.
 
     Args:
         old: the registry before the change, with its history, if it has one.
@@ -64,7 +64,7 @@ def between(old: Registry, new: Registry) -> list[str]:
 
 
 def _shown_otherwise(old: Registry, new: Registry) -> Iterator[str]:
-    """Yield the changes that outsiders see."""
+    """Yield a sentence for each change that outsiders can see."""
     for name, metric in new.metrics.items():
         before = old.metrics.get(name)
         if before is None or before.edition != metric.edition:
@@ -101,7 +101,7 @@ def _price(metric: Metric) -> str:
 
 
 def changes(old: Metric, new: Metric) -> Iterator[str]:
-    """Yield the causes of a question's new edition: clauses, each with a subject."""
+    """Yield the reasons for a question's new edition, each as a clause for a sentence."""
     if old.kind.name != new.kind.name:
         yield f"its kind changed from {old.kind.name} to {new.kind.name}"
     else:
@@ -146,24 +146,24 @@ def _named(values: Sequence[object]) -> str:
 
 
 HELP = "FILE, or with REVISION:FILE in git, such as origin/main:metrics.toml"
-"""The accepted forms of a place, for the help of commands."""
+"""The forms in which a command accepts a registry's place, for its help."""
 
 
 def nothing_at(place: Path) -> str:
-    """Return the sentence for a git revision that has no such registry."""
+    """Return the sentence for a registry that does not exist in a git revision."""
     return f"{place} does not exist: this registry is new"
 
 
 def read(place: Path) -> Registry | None:
-    """Read a registry and the history beside it; None if it is new since a git revision.
+    """Read a registry and its history; None if the registry is new since a git revision.
 
     Args:
-        place: a file, or ``REVISION:FILE`` as ``git show`` takes it: ``FILE`` counts from the top
-            of the repository, and ``./FILE`` from the working directory.
+        place: a file, or ``REVISION:FILE`` as for ``git show``: ``FILE`` is relative to the top of
+            the repository, and ``./FILE`` to the working directory.
 
     Raises:
-        RegistryError: if a file has mistakes or cannot be read, if there is no such revision, or if
-            neither it nor the working directory contains such a file.
+        RegistryError: if a file has mistakes or cannot be read, if the revision does not exist, or
+            if the file exists neither in the revision nor in the working directory.
 
     """
     revision, colon, path = place.as_posix().partition(":")
@@ -188,12 +188,12 @@ def read(place: Path) -> Registry | None:
 
 
 def _require_new(place: Path) -> None:
-    """Refuse a file that is neither in the revision nor in the working directory.
+    """Refuse a path that exists neither in the revision nor in the working directory.
 
-    A gate that compares with nothing passes everything: it must not do so for a wrong path.
+    A CI gate without an old registry accepts every change, which must not happen for a wrong path.
 
     Raises:
-        RegistryError: if there is no such file here, either.
+        RegistryError: if the file does not exist in the working directory.
 
     """
     path = place.as_posix().partition(":")[2]
@@ -208,10 +208,10 @@ def _require_new(place: Path) -> None:
 
 
 def _in_git(place: Path) -> str | None:
-    """Return the text of a file in an existing revision; None if it has no such file.
+    """Return the text of a file in an existing revision; None if the file is not in it.
 
     Raises:
-        RegistryError: if it cannot be read.
+        RegistryError: if the text is not UTF-8.
 
     """
     blob = _git("rev-parse", "--verify", "--quiet", "--end-of-options", place.as_posix())
@@ -225,7 +225,7 @@ def _in_git(place: Path) -> str | None:
 
 
 def _git(*words: str) -> bytes | None:
-    """Return the output of git; None if it fails, or is not installed."""
+    """Return the output of git; None if git fails or is not installed."""
     import subprocess  # noqa: PLC0415 importing the SDK must stay quick
 
     try:

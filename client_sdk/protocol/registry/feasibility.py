@@ -1,18 +1,19 @@
 """Whether a device can pay for the first answer to every question.
 
-A registry may be free of mistakes and still not work: if a device's first day costs more than
-`per_window`, the last question gets no answer, on any device, and nobody sees why.
+A registry without mistakes may still not work. For example, if a device's first day costs more than
+`per_window`, no device answers the last question, and nobody can see why.
 
-Charges are those of the ledger, and `Budget.exceeded` decides here as it does there. Each sum is
-that of the worst order of answers: before the first answer to a question, all others were answered
-once in each of their windows that its first window touches, as far as a ceiling alone would allow
-it. Without a shortage, a device can therefore pay for every question that is first answered in the
-question's first window on that device. A question that is first asked later may find that the
-others have spent the budget. If questions with shorter windows are part of a sum, it is an upper
-bound: some numbers cannot be spent in that order.
+Charges are computed as in the ledger, and `Budget.exceeded` decides here as it does there. Each sum
+assumes the worst order of answers. In this order, before the first answer to a question, a device
+has answered all other questions in every window that overlaps the question's first window, as far
+as a ceiling alone would allow. Without a shortage, a device can therefore pay for the answer to any
+question in the question's first window on that device. For a question that is first answered later,
+other questions may have spent the budget. A sum that includes questions with shorter windows is an
+upper bound, because some sums cannot be spent in that order.
 
 A count is paid for after its window has ended, and after the charges at the beginning of the next
-window (see `client_sdk.answers.schedule`). One more window of those questions thus comes first.
+window (see `client_sdk.answers.schedule`). The questions that are charged at the beginning of a
+window are therefore counted with one more window.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
 
 MOST_TERMS = 6
-"""The number of terms of a sum in a sentence, for reading at a glance. The rest is one term."""
+"""The maximum number of terms that a sentence shows; the rest of the sum is a single term."""
 
 
 class _Term(NamedTuple):
-    """The cost of a question before all questions have had one answer."""
+    """The total cost of a question's answers before every question has been answered once."""
 
     name: str
     times: int
@@ -45,7 +46,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return the part of it that a ceiling alone would allow, at least one answer."""
+        """Return the part of the cost that a ceiling alone would allow, at least one answer."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 
@@ -54,9 +55,9 @@ _Terms = list[_Term]
 
 
 def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> list[str]:
-    """Return a sentence for each ceiling under which some question may lack its first answer.
+    """Return a sentence for each ceiling that may prevent the first answer to a question.
 
-    Questions that are no longer asked on the day cost nothing.
+    Questions that have expired on the given day cost nothing.
     """
     unexpired = [metric for metric in metrics.values() if not metric.has_expired(Window.on(metric.window, today))]
     sentences = []
@@ -64,19 +65,19 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
         sums = list(_sums(budget, ceiling, unexpired))
         cost = max(sum(term.within(most) for term in terms) for _, terms in sums)
         if ceiling in budget.exceeded(Spent(), Cost(0, cost) if ceiling is Ceiling.DELTA else Cost(cost)):
-            when, terms = max(sums, key=lambda pair: _total(pair[1]))  # a device that can pay for it can pay for all
+            when, terms = max(sums, key=lambda pair: _total(pair[1]))  # a device that can pay for this can pay for all
             sentences.append(_sentence(budget, ceiling, most, when, terms))
     return sentences
 
 
 def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
-    """Yield the cost of a first window for each kind of window that may be the costliest."""
+    """Yield the costs of a device's first window, for each kind of window that may cost most."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
         yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]
         return
     filled = [metric for metric in metrics if metric.fill is not None]
-    yield budget.window, [_term(metric, ceiling, 1) for metric in filled]  # paid for before anything is recorded
+    yield budget.window, [_term(metric, ceiling, 1) for metric in filled]  # charged before anything is recorded
     unfilled_kinds = {metric.window for metric in metrics if metric.fill is None}
     counted = {metric.window for metric in metrics if metric.fill is None and metric.kind.call != "record"}
     for kind in (kind for kind in WindowKind if kind in unfilled_kinds):
@@ -96,14 +97,14 @@ def _term(metric: Metric, ceiling: Ceiling, times: int) -> _Term:
 
 
 def _times(budget: Budget, ceiling: Ceiling, kind: WindowKind, metric: Metric, counts: bool) -> int:  # noqa: FBT001 a fact
-    """Return how often a metric may charge a ceiling before the first window of a kind is paid for.
+    """Return how often a metric may charge a ceiling before the first answers in a kind of window.
 
     Args:
         budget: the ceilings.
-        ceiling: one of them.
-        kind: the kind of the window.
+        ceiling: the ceiling to which the charges count.
+        kind: the kind of window whose first answers are considered.
         metric: the metric.
-        counts: whether a count of the window is paid for after its end.
+        counts: whether the kind of window has counts, which are paid for after the window.
 
     """
     bounds = [IN_WINDOW[kind][metric.window] + (counts and metric.fill is not None)]
@@ -134,7 +135,7 @@ def _sentence(budget: Budget, ceiling: Ceiling, most: int, when: WindowKind, ter
 
 
 def _answers_within(most: int, terms: _Terms) -> int:
-    """Return how many questions can be answered once, beginning with the cheapest."""
+    """Return the number of questions that can be answered once, starting with the cheapest."""
     return sum(total <= most for total in accumulate(sorted(term.amount for term in terms)))
 
 
@@ -160,6 +161,6 @@ def _part(term: _Term, ceiling: Ceiling) -> str:
 
 
 def _written(amount: int, ceiling: Ceiling) -> str:
-    """Return an amount in the registry's units, exactly."""
+    """Return an exact amount in the units of the registry."""
     number = Decimal(amount) / (ATTOS if ceiling is Ceiling.DELTA else NANOS)
     return f"{number.normalize():f}"

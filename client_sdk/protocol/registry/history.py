@@ -1,8 +1,8 @@
 """The history of a registry: the questions that released apps may still answer after a change.
 
-``hearsay-client release`` keeps each released registry, whole, in a file beside the registry:
-``metrics.history.toml`` beside ``metrics.toml``. The collector counts, and the estimator reports,
-the questions of both. A device needs the registry alone.
+``hearsay-client release`` copies each released registry into a file beside the registry, such as
+``metrics.history.toml`` beside ``metrics.toml``. The collector and the estimator process the
+questions of both files. A device needs only the registry.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Release(NamedTuple):
 
     Attributes:
         day: the day of the release.
-        registry: its questions.
-        line: the line where it begins in the history; 0 if it is not in it yet.
+        registry: the registry that was released.
+        line: the line of the history where the release begins; 0 if it is not in the history yet.
 
     """
 
@@ -57,14 +57,15 @@ def read(path: Path) -> Registry:
     """Read a registry and the history beside it, if there is one.
 
     Raises:
-        RegistryError: if either cannot be used; it names the file and every mistake.
+        RegistryError: if one of the files cannot be used. The error names the file and every
+            mistake.
 
     """
     return _with_history(Registry.read(path), path)
 
 
 def load(path: Path) -> Registry:
-    """Read both as `read` does, and log what `check` would refuse, as `Registry.load` does.
+    """Read a registry and its history, and log problems, as `read` and `Registry.load` do.
 
     Raises:
         RegistryError: as `read` does.
@@ -78,10 +79,10 @@ def _with_history(registry: Registry, path: Path) -> Registry:
 
 
 def with_releases(registry: Registry, releases: Sequence[Release], history: Path) -> Registry:
-    """Return a registry with the differing questions of the releases in its history.
+    """Return a registry that also has the former questions of the releases in its history.
 
     Raises:
-        RegistryError: if they belong to another app.
+        RegistryError: if a release belongs to another app.
 
     """
     require_same_app(registry, releases, history)
@@ -89,10 +90,10 @@ def with_releases(registry: Registry, releases: Sequence[Release], history: Path
 
 
 def require_same_app(registry: Registry, releases: Sequence[Release], history: Path) -> None:
-    """Refuse the history of another app, because these apps do not ask its questions.
+    """Refuse the history of another app, because this app never asked its questions.
 
     Raises:
-        RegistryError: naming the first release of another app.
+        RegistryError: if a release belongs to another app. The error names the first such release.
 
     """
     for number, release in enumerate(releases, 1):
@@ -105,7 +106,7 @@ def require_same_app(registry: Registry, releases: Sequence[Release], history: P
 
 
 def releases_in(history: Path) -> tuple[Release, ...]:
-    """Return the releases in a history, the oldest first; none if there is no such file.
+    """Return the releases in a history, the oldest first; empty if the file does not exist.
 
     Raises:
         RegistryError: if the file cannot be used.
@@ -123,10 +124,10 @@ def releases_in(history: Path) -> tuple[Release, ...]:
 
 
 def with_former(registry: Registry, releases: Sequence[Release]) -> Registry:
-    """Return a registry that also contains the differing questions of earlier releases.
+    """Return a registry that also contains questions that earlier releases ask differently.
 
-    The former questions are in the order of the releases that asked them last. A question is a
-    newcomer if some release does not ask it as the registry does.
+    The former questions are sorted by the release that asked them last. A question is a newcomer if
+    some release does not ask it, or asks it with another meaning.
     """
     covered = {f"{name}:{edition}" for name, metric in registry.metrics.items() for edition in metric.editions}
     former: list[Former] = []
@@ -159,12 +160,12 @@ def written(releases: Sequence[Release]) -> str:
 
 
 def with_release(releases: Sequence[Release], release: Release) -> tuple[Release, ...]:
-    """Return the releases with another one inserted after those of the same day and earlier."""
+    """Return the releases with another one inserted in the order of days, last on its day."""
     return tuple(sorted((*releases, release), key=lambda each: each.day))
 
 
 def is_released(registry: Registry, releases: Sequence[Release]) -> bool:
-    """Whether a release asks exactly the questions of a registry, with the same meaning."""
+    """Whether some release asks exactly the questions of a registry, with the same meanings."""
     return any(_editions(each.registry) == _editions(registry) for each in releases)
 
 
@@ -173,7 +174,7 @@ def _editions(registry: Registry) -> set[tuple[str, str]]:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as a string of TOML that a reviewer can read, wherever that is possible."""
+    """Return a text as a TOML string, if possible on several lines, for reviewers to read."""
     import json  # noqa: PLC0415 as in `Registry.parse`
 
     is_printable = all(char in "\n\t" or char.isprintable() for char in text)
@@ -186,7 +187,7 @@ def parsed(text: str, name: str) -> tuple[Release, ...]:
     """Return the releases in the text of a history with this name, the oldest first.
 
     Raises:
-        RegistryError: naming the mistakes, with their lines.
+        RegistryError: if there are mistakes. The error names them with their lines.
 
     """
     import tomllib  # noqa: PLC0415 as in `Registry.parse`
@@ -226,9 +227,10 @@ def _release(entry: object, name: str, number: int, text: str, lines: Mapping[st
 
 
 def _line_in(text: str, begin: int, source: str, line: int) -> int:
-    """Return the line of a text that contains a line of a source, which begins in line ``begin``.
+    """Return the line of a history's text that contains a line of a registry's source.
 
-    If a source is written on one line, with escapes, all its lines are on that line.
+    The source begins in line ``begin``. If it is written on one line, with escapes, all its lines
+    are on that line.
     """
     outer, inner = text.splitlines(), source.splitlines()
     places = (place for place in (begin + line, begin + line - 1) if outer[place - 1 : place] == inner[line - 1 : line])

@@ -1,12 +1,13 @@
-"""How much a registry may reveal without giving a reason.
+"""The limits on privacy loss that a registry may exceed only if it gives a reason.
 
 The limits are below what published deployments reveal. Apple's devices reveal epsilon 2 to 16 *a
 day* (Desfontaines, "A list of real-world uses of differential privacy"), which Tang et al. 2017,
 "Privacy loss in Apple's implementation of differential privacy on macOS 10.12", criticize. RAPPOR
-with the parameters of Chrome reveals 1.07 by one report and 4.39 by all reports of an answer that
-never changes (Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash functions, f = 1/2,
-p = 1/2 and q = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees"
-(2025), names no number, and asks for a justification of the chosen one, which is in `accept`.
+with the parameters of Chrome reveals epsilon 1.07 by one report, and 4.39 by all reports of an
+answer that never changes (Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash
+functions, f = 1/2, p = 1/2 and q = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential
+Privacy Guarantees" (2025), recommends no number, but asks to justify the chosen one, for which
+`accept` is the place.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 
 REPORT_ODDS: Final = 9
-"""Even odds become at most nine to one by one report."""
+"""The maximum odds after one report, if they were even before."""
 
 SENSITIVE_ODDS: Final = 3
-"""The same for one report of a question that is marked as sensitive."""
+"""The maximum odds after one report on a question that is marked as sensitive."""
 
 YEAR_NANOS: Final = 5 * NANOS
-"""The maximum for a year, in billionths: even odds can become 149 to one."""
+"""The maximum epsilon of a year, in billionths. Even odds can become 149 to one."""
 
 
 class _StillAsked(NamedTuple):
@@ -40,10 +41,10 @@ class _StillAsked(NamedTuple):
 
 
 def excesses(registry: Asked, today: date) -> list[str]:
-    """Return a sentence for each limit that a registry exceeds, whether or not it gives a reason.
+    """Return a sentence for each limit that a registry exceeds, with or without a reason.
 
-    Questions that have expired on the day are left out. Any year counts, even for a device that has
-    been reporting for a long time.
+    Questions that have expired on the given day are left out. The limit for a year applies to any
+    year, even for a device that has been reporting for a long time.
     """
     asked = _still_asked(registry, today)
     return [*_of_reports(asked), *_of_a_year(asked)]
@@ -56,7 +57,7 @@ def _still_asked(registry: Asked, today: date) -> _StillAsked:
 
 
 def remarks(registry: Asked, today: date) -> list[str]:
-    """Return a sentence for each excess with its reason, and for the year of a wiped browser."""
+    """Return a sentence on the exceeded limits and their reason, and one on wiped browsers."""
     accept, web_year = registry.budget.accept, registry.budget.web_year_nanos
     sentences = []
     if accept:
@@ -66,19 +67,19 @@ def remarks(registry: Asked, today: date) -> list[str]:
     if web_year is not None:
         year = most_nanos(_still_asked(registry, today), Horizon.YEAR)
         sentences.append(
-            f"a browser whose storage is deleted again and again reveals up to epsilon {as_float(year):.9g} within a "
+            f"a browser whose storage is deleted repeatedly reveals up to epsilon {as_float(year):.9g} within a "
             f"year; web_year states {as_float(web_year):.9g}"
         )
     return sentences
 
 
 def too_revealing(registry: Asked) -> list[Metric]:
-    """Return the questions whose single report exceeds its limit."""
+    """Return the questions for which a single report exceeds the limit."""
     return [metric for metric in registry.metrics.values() if metric.epsilon_nanos > nanos_ceiling(_odds(metric))]
 
 
 def reveals_too_much_a_year(registry: Asked) -> bool:
-    """Return whether a year of a device that keeps its storage exceeds the limit."""
+    """Whether a year exceeds the limit, for a device that keeps its storage."""
     return _kept_year(registry) > YEAR_NANOS
 
 

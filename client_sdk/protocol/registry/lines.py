@@ -1,8 +1,8 @@
-"""The lines of a file in which its tables and keys begin: only needed for mistakes.
+"""The line numbers of a file's tables and keys, which are only needed to report mistakes.
 
-`tomllib` names no lines. But every header, and every key with its value, is a small TOML document
-by itself, so that `tomllib` can parse it. Such a statement ends with the first line that is not
-within brackets or a text of several lines.
+`tomllib` does not tell line numbers. But every statement, which is a header or a key with its
+value, is a TOML document by itself, so that `tomllib` can parse it. A statement ends at the first
+line break outside brackets and multi-line strings.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from typing import Any
 
 _MARKS = r"""(?sx)
       \#[^\n]*                          # a comment
-    | \"""(?:[^\\]|\\.)*?\"{3,5}        # texts of several lines, which may end with two more quotes
+    | \"""(?:[^\\]|\\.)*?\"{3,5}        # multi-line strings, which may end with two more quotes
     | '''.*?'{3,5}
-    | "(?:[^"\\\n]|\\.)*"               # texts of one line
+    | "(?:[^"\\\n]|\\.)*"               # strings on one line
     | '[^'\n]*'
     | [][{}\n]
     """
-"""The ends of TOML statements, and tokens that may contain the same letters without ending one.
+"""Line breaks and brackets, and the tokens in which such characters do not count.
 
-`re` compiles it when a mistake needs it: importing the SDK must stay quick.
+The pattern is compiled only after a mistake, because importing the SDK must stay quick.
 """
 
 LEVELS = 8
 """The depth to which keys are searched.
 
-Mistakes are not named at a greater depth, but a header may have any number of parts.
+No mistake is reported at a greater depth, but a header may have any number of parts.
 """
 
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def line_of(place: str, lines: Mapping[str, int]) -> int:
-    """Return the line of a place such as ``metric.os.epsilon``, or else of its closest parent."""
+    """Return the line of a place such as ``metric.os.epsilon``, or of its closest known parent."""
     while place and place not in lines:
         place = place.rpartition(".")[0]
     return lines.get(place, 1)
@@ -67,7 +67,7 @@ def lines_of(text: str) -> dict[str, int]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the first line and the text of each header, and of each key with its value."""
+    """Yield the first line and the text of each statement."""
     line, begin, depth = 1, 0, 0
     for mark in re.finditer(_MARKS, f"{text}\n"):
         depth += _STEPS.get(mark[0], 0)
@@ -77,7 +77,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paths(document: dict[str, Any], levels: int = LEVELS) -> Iterator[tuple[str, ...]]:
-    """Yield the paths in a document; in a header's document the last path is its table."""
+    """Yield the paths of all keys in a document; the last path of a header is that of its table."""
     for key, value in document.items():
         yield (key,)
         if isinstance(value, dict) and levels > 1:

@@ -1,4 +1,4 @@
-"""The definition of one metric: its table in the registry, read strictly."""
+"""The strict reader for the definition of one metric, which is a table in the registry."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import Utility
 
 LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
-"""Below the minimum, a table's integers cannot resolve it. Above the maximum, one device in a
-hundred could be exposed."""
+"""The minimum and maximum delta. Below the minimum, the integers of a channel's table cannot
+resolve delta. Above the maximum, one device in a hundred could be exposed."""
 
 Variables = Mapping[str, tuple[str, ...]]
 """Public variables, each with its values."""
 
 VALUE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
-"""A value of a public variable: a word or a version, which needs no quoting anywhere."""
+"""A value of a public variable: a word or a version that needs no quoting anywhere."""
 
 MOST_STRATA: Final = 32
-"""The maximum strata of a question: a device in a rarer one would stand out among few."""
+"""The maximum number of a question's strata. With more, a device in a rare stratum would stand
+out."""
 
 MAX_UNIT: Final = 16
-"""The maximum length of a unit, which follows figures: "ms", "km/h" or "open windows"."""
+"""The maximum length of a unit, such as "ms", "km/h" or "open windows". Units follow figures."""
 
 MAX_TITLE: Final = 60
-"""The maximum length of a title: it is printed above a chart and in a line of a table."""
+"""The maximum length of a title, which is printed above a chart and in a line of a table."""
 
 MOST_RETENTION_DAYS: Final = 36_500
-"""A hundred years. To keep tallies for longer, leave the key out."""
+"""The maximum retention, a hundred years. Without the key, tallies are kept without limit."""
 
 
 def _read_epsilon(table: TomlTable, key: Key, _: Mapping[str, Any]) -> RequestedEpsilon | None:
@@ -99,7 +100,7 @@ KEYS: Final[Mapping[str, Key]] = {
         Key(
             "cross",
             listing({"type": "string"}, 2, 2),
-            "instead of kind: two other questions, answered together; the second may be a number with a mean",
+            "instead of kind: two other questions that are answered together; the second may be a number with a mean",
             required=False,
         ),
         Key("title", text(MAX_TITLE), "a name for people, shown in place of the key", required=False),
@@ -115,21 +116,21 @@ KEYS: Final[Mapping[str, Key]] = {
         Key(
             "utility",
             listing(listing(NUMBER, 2), 2),
-            "with exponential: how useful each report (column) of each value (row) is",
+            "with exponential: the utility of each reported value (column) for each true value (row)",
             required=False,
         ),
         Key("window", {"enum": [str(kind) for kind in WindowKind]}, "how often it is asked", required=False),
         Key(
             "strata",
             listing({"type": "string"}, 1, MOST_STRATA) | {"uniqueItems": True},
-            "the variables of [strata] by which its reports are counted separately",
+            "the variables of [strata] whose values are counted separately",
             required=False,
         ),
         Key("owner", text(), "who is responsible for it", required=False),
         Key(
             "consent", _NAME, "the purpose, or purposes, to which the user must agree", required=False, read=_read_name
         ),
-        Key("sensitive", FLAG, "whether the limit of its epsilon is ln 3 instead of ln 9", required=False),
+        Key("sensitive", FLAG, "whether the limit for its epsilon is ln 3 instead of ln 9", required=False),
         Key("public", FLAG, "whether its figures may be published", required=False),
         Key(
             "expires",
@@ -141,13 +142,13 @@ KEYS: Final[Mapping[str, Key]] = {
         Key(
             "retention",
             whole(MOST_RETENTION_DAYS),
-            "how many days after closing the collector keeps tallies",
+            "the number of days that the collector keeps closed tallies",
             required=False,
         ),
         Key(
             "permanent_epsilon",
             _epsilon(),
-            'the most that all reports of an unchanged answer reveal, per edition: a number, or "ln 3"',
+            'the privacy loss of all reports of an unchanged answer, per edition: a number, or "ln 3"',
             required=False,
             read=_read_epsilon,
         ),
@@ -156,11 +157,11 @@ KEYS: Final[Mapping[str, Key]] = {
         Key("persist", FLAG, "of a count: store the running sum on disk", required=False),
     )
 }
-"""The keys of a question in addition to those of its kind."""
+"""The keys of a question, in addition to the keys of its kind."""
 
 
 def _refuse_others(table: TomlTable, kind: Kind) -> None:
-    """Refuse the remaining keys that belong to other kinds; only a mistake loads these."""
+    """Refuse remaining keys that belong to other kinds, which are loaded only after a mistake."""
     for key in table.left:
         names = [name for name in KINDS if key in {each.name for each in kind_named(name).keys}]
         if names and kind.name not in names:
@@ -177,15 +178,15 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
     strata: Variables,
     others: Mapping[str, Kind | None],
 ) -> Metric | None:
-    """Return the metric of a table; None if it has mistakes, which the table collects.
+    """Return the metric that a table defines; None after mistakes, which the table collects.
 
     Args:
         name: the metric's name.
-        table: its keys.
-        owner: the owner of a metric that names none.
-        budget: the ceilings, and the window of a metric that names none.
+        table: the metric's table in the registry.
+        owner: the owner of metrics that do not name an owner.
+        budget: the ceilings, and the window of metrics that do not name a window.
         strata: the public variables of the registry.
-        others: the kinds of the metrics that it may cross; None for a mistaken metric.
+        others: the kinds of the metrics that may be crossed; None for a metric with mistakes.
 
     """
     if not METRIC_NAME.fullmatch(name):
@@ -244,13 +245,13 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
 
 
 def _take(table: TomlTable, name: str) -> Any:  # noqa: ANN401 what TOML holds
-    """Return the value of one of `KEYS`; None if it is missing or mistaken."""
+    """Return the value of one of `KEYS`; None if it is missing or invalid."""
     key = KEYS[name]
     return key.read(table, key, {})
 
 
 def _read_kind(table: TomlTable, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return the kind of answer; None if it has mistakes, which are added to the table."""
+    """Return the kind that a table defines; None after mistakes, which the table collects."""
     raw = table.take("cross")
     if raw is not None:
         from client_sdk.protocol.kinds.cross import read_cross  # noqa: PLC0415 2 ms
@@ -269,14 +270,14 @@ def _read_kind(table: TomlTable, others: Mapping[str, Kind | None]) -> Kind | No
 
 
 def _refuse(table: TomlTable, kind: Kind) -> None:
-    """Note the keys that do not suit a kind."""
+    """Note a mistake for each key that does not suit a kind."""
     for key, problem in kind.refused.items():
         if table.take(key) is not None:
             table.mistake(key, problem)
 
 
 def _read_fill(table: TomlTable, kind: Kind | None) -> Fill | None:
-    """Return the report if nothing was recorded; None if there is none."""
+    """Return the fill for windows without an answer; None if there is no fill."""
     is_filled, value = _take(table, "fill_in"), _take(table, "fill_value")
     if kind is None or not is_filled:
         if value is not None and kind is not None:
@@ -353,7 +354,7 @@ def read_strata(table: TomlTable, variables: Variables) -> tuple[str, ...]:
     if table.has("permanent_epsilon"):
         table.mistake(
             "strata",
-            "cannot be combined with permanent answers: a device that changes its stratum would draw them again",
+            "cannot be combined with permanent answers: a device would draw them again whenever its stratum changes",
         )
     combinations = itertools.product(*(variables[name] for name in names))
     return tuple(", ".join(map("{}={}".format, names, values)) for values in combinations)

@@ -1,7 +1,7 @@
-"""The registry: one TOML file with every question, shared by app, collector and estimator.
+"""The registry: a TOML file with every question, shared by app, collector and estimator.
 
-It is the only source of definitions: no server can change what a device does. It is read strictly,
-and every mistake is reported with its metric and key.
+The registry is the only source of definitions, so that no server can change what a device does. The
+file is read strictly, and every mistake is reported with its metric and key.
 """
 
 import logging
@@ -47,26 +47,27 @@ from client_sdk.protocol.wire.verdict import (
 _log = logging.getLogger(__name__)
 
 SCHEMA = 1
-"""The schema that this version reads."""
+"""The schema number that this version reads."""
 
 MOST_ANSWERS = 1000
 """The maximum number of questions drawn per window: far more than a device should ever answer."""
 
 WHOLE = "registry"
-"""The place of a mistake in a text that is not TOML; for a file, its path is used instead."""
+"""The place of a mistake in a text that is not TOML. The text of a file has its path as the
+place."""
 
 MOST_SHOWN: Final = 3
-"""The number of missing sentences to name; a new language lacks hundreds."""
+"""The maximum number of missing sentences to name. A new language may lack hundreds."""
 
 
 class Former(NamedTuple):
     """A question that the registry no longer asks, but apps of earlier releases still answer.
 
     Attributes:
-        metric: its definition.
+        metric: the former definition.
         since: the day of the first release that asks it.
-        until: the day of the release that replaced it; None if that is not in the history yet.
-        then: the definition of the same name there; None if it is no longer asked.
+        until: the day of the release that replaced it; None if the history lacks that release.
+        then: the definition that replaced it; None if the question is no longer asked.
 
     """
 
@@ -89,18 +90,17 @@ class Registry:
 
     Attributes:
         app: the app's name.
-        owner: the person or team to contact about it.
-        budget: the ceilings that devices keep.
+        owner: the person or team to contact about the registry.
+        budget: the ceilings that devices enforce.
         metrics: the questions by name, in the file's order.
-        source: the text that it was read from; empty if it was not read from a text.
-        stopped: the questions that are no longer asked, whichever registry a device has.
-        strata: the public variables, with their values, by which questions may be counted apart.
+        source: the text from which the registry was read; empty if it was not read from a text.
+        stopped: the questions that devices must no longer answer, even with an older registry.
+        strata: the public variables and their values, by which reports may be counted separately.
         own_sentences: the app's sentences for users, by language and key.
-        former: the questions of earlier releases, by `client_sdk.protocol.registry.history`; a
-            device does without them.
-        newcomers: the questions that not every release in the history asks.
+        former: the former questions, from the history (`registry.history`); devices need none.
+        newcomers: the questions that some release in the history does not ask.
         population: the expected number of devices; None if unknown. No edition depends on it.
-        events: the events, by rising day. No edition depends on it.
+        events: the events, sorted by day. No edition depends on them.
 
     """
 
@@ -122,7 +122,7 @@ class Registry:
         object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
 
     def __reduce__(self) -> tuple[type["Registry"], tuple[object, ...]]:
-        """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
+        """Pickle a copy of the metrics, because a read-only view of a mapping cannot be pickled."""
         fields = self.app, self.owner, self.budget, dict(self.metrics), self.source, self.stopped
         named = dict(self.strata), dict(self.own_sentences)
         return Registry, (*fields, *named, self.former, self.newcomers, self.population, self.events)
@@ -131,7 +131,7 @@ class Registry:
         """Return the metric with a name.
 
         Raises:
-            UnknownMetricError: if there is none.
+            UnknownMetricError: if there is no such metric.
 
         """
         if not isinstance(name, str) or name not in self.metrics:
@@ -139,7 +139,7 @@ class Registry:
         return self.metrics[name]
 
     def asked_as(self, name: str, edition: str) -> Metric | None:
-        """Return the question with an edition, including former ones; None if there is none."""
+        """Return the present or former question with a name and an edition; None if unknown."""
         metric = self.metrics.get(name)
         if metric is not None and edition in metric.editions:
             return metric
@@ -148,14 +148,14 @@ class Registry:
 
     @property
     def counted(self) -> tuple[Metric, ...]:
-        """The questions whose reports a collector counts: the former ones, then those of today."""
+        """The questions whose reports a collector counts: former questions, then present ones."""
         return (*(each.metric for each in self.former), *self.metrics.values())
 
     def for_strata(self, strata: Mapping[str, str]) -> "Registry":
         """Return the registry for a device with these values of public variables.
 
         Raises:
-            ValueError: if the registry has no such variable.
+            ValueError: if the registry does not define one of the variables.
 
         """
         for variable in strata:
@@ -164,13 +164,12 @@ class Registry:
         return replace(self, metrics={name: metric.for_strata(strata) for name, metric in self.metrics.items()})
 
     def sentences(self, language: str) -> Sentences:
-        """Return the sentences for users in a language; the app's own replace those that ship.
+        """Return the sentences for users in a language; those of the app replace those of the SDK.
 
-        They include the purposes and titles of questions, in the app's own words unless it
-        translates them.
+        The sentences include questions' purposes and titles, translated if the app translates them.
 
         Raises:
-            LanguageError: if neither ships the language; the message names the available ones.
+            LanguageError: if the language is not available; the message names those that are.
 
         """
         purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in self.metrics.items()}
@@ -184,21 +183,21 @@ class Registry:
             if metric.has_expired(Window.on(metric.window, today)):
                 sentences.append(f"metric.{name} expired on {metric.expires}: remove it, or set a later date")
             if not metric.owner:
-                sentences.append(f"metric.{name} has no owner: name one in it, or in [app]")
+                sentences.append(f"metric.{name} has no owner: set owner in its table, or in [app]")
         return sentences
 
     def objections(self, today: date) -> list[str]:
-        """Return why the registry should not be released: a sentence for each reason, or none.
+        """Return a sentence for each reason not to release the registry; empty if there is none.
 
-        A ceiling may deny a present question its first answer. A limit may be exceeded without a
-        reason in ``[budget] accept``.
+        A reason is a ceiling that may prevent the first answer to a present question, or a limit
+        that is exceeded without an explanation in ``[budget] accept``.
         """
         from client_sdk.protocol.registry.limits import excesses  # noqa: PLC0415 1 ms, for developers
 
         return [*self.shortages(today), *([] if self.budget.accept else excesses(self, today))]
 
     def shortages(self, today: date) -> list[str]:
-        """Return a sentence for each ceiling that may deny a present question its first answer."""
+        """Return a sentence for each ceiling that may prevent a present question's first answer."""
         from client_sdk.protocol.registry.feasibility import shortages  # noqa: PLC0415 1 ms, for developers
 
         return shortages(self.budget, self.metrics, today)
@@ -207,19 +206,20 @@ class Registry:
     def load(cls, path: str | Path, *, today: date | None = None) -> "Registry":
         """Read a registry from its file, and log what `check` would refuse, once per process.
 
-        Nothing is logged without a log handler, because the users of a command are not developers.
+        Without a log handler nothing is logged, because users of an app's commands are not
+        developers.
 
         >>> sorted(Registry.load("metrics.toml").metrics)
         ['dark_mode', 'days_of_use', 'taps']
 
         Args:
             path: the file.
-            today: the day for which to log: a question that has expired costs nothing. By default
-                it is the present UTC day.
+            today: the day for the logged problems, because expired questions cost nothing; by
+                default, the present UTC day.
 
         Raises:
-            RegistryError: naming every mistake by line, metric and key, or saying why the file
-                cannot be read.
+            RegistryError: if the file has mistakes, each named by line, metric and key, or is
+                unreadable.
             TypeError: if ``path`` is not a path, such as None.
 
         """
@@ -280,13 +280,13 @@ class Registry:
         try:
             document = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:
-            # absurd numbers and nesting end here, too
+            # huge numbers and deep nesting raise these errors, too
             raise RegistryError(WHOLE, f"is not TOML: {error}") from error
         return replace(_read_registry(document), source=text)
 
 
 def registry_of(given: Registry | str | Path) -> Registry:
-    """Return the registry from an app: itself, or the one in the file whose path is given.
+    """Return the registry that an app passes, or reads it from the file whose path the app passes.
 
     Raises:
         RegistryError, TypeError: as `Registry.load` does.
@@ -297,7 +297,7 @@ def registry_of(given: Registry | str | Path) -> Registry:
 
 @lru_cache(maxsize=1)
 def _parsed_once(text: str, name: str) -> Registry:
-    """Parse a file once: a command that asks for consent and then records reads it twice."""
+    """Parse a file once, although commands that ask for consent and then record read it twice."""
     return Registry.parse_file(text, name)
 
 
@@ -307,7 +307,7 @@ def _log_once(sentence: str) -> None:
 
 
 def _located(error: RegistryError, path: str, text: str) -> RegistryError:
-    """Return the same mistakes with the file's name and their lines."""
+    """Return the same mistakes with the name of the file and the line of each mistake."""
     ((place, problem), *_) = error.mistakes
     if place == WHOLE:
         return RegistryError(path, problem)
@@ -353,7 +353,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 
 
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each permanent answer that a browser could be forced to draw again."""
+    """Return a mistake for each permanent answer that a wiped browser would draw again."""
     problem = "needs a secret, which browsers may delete; remove it, or remove web_year from [budget]"
     permanent = [name for name, metric in metrics.items() if metric.channel.permanent_nanos]
     return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
@@ -391,7 +391,7 @@ def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEve
 
 
 def _day(name: str) -> date | None:
-    """Return the day of a name such as 2027-03-02; None if it is not a day in this form."""
+    """Return the day of a name such as 2027-03-02; None if the name has another form."""
     with suppress(ValueError):
         day = date.fromisoformat(name)
         return day if day.isoformat() == name else None
@@ -414,7 +414,7 @@ def _read_budget(table: TomlTable) -> Budget:
     answers = table.whole("answers", MOST_ANSWERS) if strategy is Strategy.SAMPLE else None
     accept = table.text("accept")
     table.nothing_else()
-    placeholder = int(GREATEST_EPSILON * NANOS)  # for an invalid ceiling, so that reading can continue
+    placeholder = int(GREATEST_EPSILON * NANOS)  # replaces an invalid ceiling, so that reading can continue
     per_window, lifetime = ceilings["per_window"], ceilings["lifetime"]
     return Budget(
         window=window,
@@ -430,9 +430,10 @@ def _read_budget(table: TomlTable) -> Budget:
 
 
 def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
-    """Return a metric that needs all purposes of the metrics that it crosses.
+    """Return a metric that requires consent to all purposes of the metrics that it crosses.
 
-    If one of those has no purpose, the pair has none either: its answer is part of the pair's.
+    If a crossed metric names no purpose, the pair names none either, because its answer contains
+    the answer to this metric.
     """
     if not metric.kind.crossed:
         return metric
@@ -443,7 +444,7 @@ def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
 def _read_metrics(
     raw: object, owner: str, budget: Budget, strata: Variables, mistakes: list[tuple[str, str]]
 ) -> dict[str, Metric]:
-    """Return every metric in the file's order; crosses are read last, after their parts."""
+    """Return every metric in the file's order. Crosses are read last, after their parts."""
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not raw:
@@ -474,7 +475,7 @@ def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
 
 
 def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each public question that crosses a sensitive one."""
+    """Return a mistake for each public question that crosses a sensitive question."""
     return [
         (f"metric.{name}.public", f"is not allowed: metric.{part} is sensitive, and part of its answers")
         for name, metric in read.items()
@@ -484,7 +485,7 @@ def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
 
 
 def read_sentences(raw: object, metrics: Collection[str], mistakes: list[tuple[str, str]]) -> dict[str, dict[str, str]]:
-    """Return an app's sentences by language and key; note their mistakes."""
+    """Return an app's sentences by language and key; note mistakes in them."""
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not all(isinstance(table, dict) for table in raw.values()):
@@ -519,7 +520,7 @@ def _problems(own: Mapping[str, object], metrics: Collection[str]) -> list[tuple
 
 
 def _missing(language: str, own: Mapping[str, object]) -> list[str]:
-    """Return a mistake if a language that does not ship lacks sentences."""
+    """Return a mistake if a language that the SDK does not have lacks sentences."""
     missing = [] if language in SHIPPED else [key for key in shipped().texts if key not in own]
     if not missing:
         return []
@@ -529,7 +530,7 @@ def _missing(language: str, own: Mapping[str, object]) -> list[str]:
 
 
 FOLDER = "trial"
-"""The folder of a trial's ledger or store, within the app's or the collector's."""
+"""The folder of a trial's ledger or store, within the data folder of the app or the collector."""
 
 UNREACHED = 10**9
 """A ceiling that a trial never reaches."""
@@ -538,10 +539,10 @@ UNREACHED = 10**9
 def in_trial(registry: Registry) -> Registry:
     """Return the registry of a trial.
 
-    Its editions belong to trials alone, so that a collector of real reports knows none of them, and
-    its app has another name, so that neither a ledger nor a store is shared. Every window is asked
-    from the first one on: nothing is drawn, no ceiling is reached, and reports that would be filled
-    in at the end of a window are made when the answer is recorded.
+    The editions are valid only in trials, so that a collector of real reports knows none of them.
+    The app has another name, so that neither a ledger nor a store is shared. Devices answer every
+    question from the first window on: no questions are drawn, no ceiling is reached, and no report
+    is filled in at the end of a window.
     """
     if any(metric.is_trial for metric in registry.metrics.values()):
         return registry

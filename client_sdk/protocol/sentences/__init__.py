@@ -1,4 +1,4 @@
-"""The sentences that users read: one catalog for each language, which an app may change or extend.
+"""The sentences that users read. Each language has a catalog, which an app may change or extend.
 
 A sentence has a dotted key, such as ``statement.why``, and placeholders in braces. Python and the
 SDK for browsers read the same catalogs, so that both use the same sentences.
@@ -18,10 +18,10 @@ from typing import Any, Final
 from client_sdk.protocol.errors import LanguageError
 
 ENGLISH: Final = "en"
-"""The default language. Its catalog determines the keys and placeholders."""
+"""The default language. The English catalog determines the keys and placeholders."""
 
 SHIPPED: Final = ("de", ENGLISH)
-"""The languages whose catalogs are complete without an app's sentences."""
+"""The languages of the SDK, whose catalogs are complete without an app's sentences."""
 
 PURPOSE: Final = "purpose."
 """The prefix of the key of a question's purpose, which only its app can translate."""
@@ -46,11 +46,11 @@ class Sentences:
     __slots__ = ("texts",)
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """Take the sentences by key."""
+        """Store the sentences."""
         self.texts = texts
 
     def __call__(self, key: str, /, **values: str | int) -> str:
-        """Return a sentence; a whole number is written in the style of the language.
+        """Return a sentence with its placeholders filled in; numbers are in the language's format.
 
         Braces that an app writes into a purpose are left unchanged.
         """
@@ -66,11 +66,11 @@ class Sentences:
         return self("number.date", year=f"{day:%Y}", month=f"{day:%m}", day=f"{day:%d}")
 
     def code(self, kind: str, code: str) -> str:
-        """Return the words for a code; the code itself if a later version of the SDK wrote it."""
+        """Return the words for a code; the code itself if this version of the SDK lacks it."""
         return self.texts.get(f"{kind}.{code}", code)
 
     def number(self, number: Fraction | int, decimals: int = 0) -> str:
-        """Return a number with at most some decimals, rounded half up, without trailing zeros."""
+        """Return a number, rounded half up to some decimals, without trailing zeros."""
         units = floor(abs(number) * 10**decimals + Fraction(1, 2))
         whole, rest = divmod(units, 10**decimals)
         behind = f"{rest:0{decimals}}".rstrip("0") if decimals else ""
@@ -81,7 +81,7 @@ class Sentences:
 
 @cache
 def shipped(language: str = ENGLISH) -> Sentences:
-    """Return the catalog of a language that ships."""
+    """Return the SDK's catalog of a language."""
     import tomllib  # noqa: PLC0415 importing the SDK must stay quick
 
     text = Path(__file__).with_name(f"{language}.toml").read_text(encoding="utf-8")
@@ -89,10 +89,11 @@ def shipped(language: str = ENGLISH) -> Sentences:
 
 
 def sentences_in(language: str, own: Mapping[str, Mapping[str, str]]) -> Sentences:
-    """Return the sentences of a language: those that ship, with an app's own replacing them.
+    """Return the sentences of a language; those of an app replace those of the SDK.
 
     Raises:
-        LanguageError: if neither ships the language; the message names the available ones.
+        LanguageError: if neither the SDK nor the app has the language; the message names the
+            available ones.
 
     """
     require_language(language, own)
@@ -107,7 +108,7 @@ def require_language(language: str, own: Collection[str]) -> None:
 
 
 def languages(own: Collection[str]) -> list[str]:
-    """Return the languages that ship, and those that an app adds."""
+    """Return the languages of the SDK, and those that an app adds."""
     return sorted({*SHIPPED, *own})
 
 
@@ -121,5 +122,5 @@ def flattened(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str,
 
 
 def placeholders(text: str) -> set[str]:
-    """Return the names in braces of a sentence."""
+    """Return the names that a sentence contains in braces."""
     return set(_PLACEHOLDER.findall(text))

@@ -1,4 +1,4 @@
-"""The bodies that travel between device, relay, collector and estimator, read strictly.
+"""The bodies that devices, relays, collectors and estimators exchange, which are read strictly.
 
-Imports only windows and errors of the vocabulary.
+This package imports only windows and errors from `client_sdk.protocol`.
 """

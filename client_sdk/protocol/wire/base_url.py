@@ -1,4 +1,4 @@
-"""The base URL of a collector or relay: its form, who can read the traffic, and an app's own."""
+"""The base URL of a collector or relay: its form, and who can read the traffic to it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import re
 from urllib.parse import urlsplit
 
 _MOST_PART = 63
-"""The maximum length of a part of a host's name (RFC 1035, section 2.3.4)."""
+"""The maximum length of a part of a host name (RFC 1035, section 2.3.4)."""
 
 _BYTE = r"(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])"
 _THIS_MACHINE = re.compile(rf"localhost|127(\.{_BYTE}){{3}}|::1", re.ASCII)
-"""The name and the addresses that never leave this machine (RFC 1122, section 3.2.1.3; RFC 4291,
-section 2.5.3).
+"""The host name and the addresses of this machine, to which traffic never leaves it (RFC 1122,
+section 3.2.1.3; RFC 4291, section 2.5.3).
 
-RFC 6761 also keeps ``app.localhost`` and ``localhost.`` on this machine. But glibc asks the
-network's name server for them, as for ``127.0.0.999``, and its answer names the machine.
+According to RFC 6761, ``app.localhost`` and ``localhost.`` are also on this machine. But glibc asks
+the network's name server about them, as it does about ``127.0.0.999``, and the server's answer
+determines the machine.
 """
 
 
 def is_host(name: str) -> bool:
-    """Whether a text may name a machine: one with an empty or too long part, as `a..b`, cannot."""
-    if name.isascii():  # as the codec would decide, whose tables take 2 ms to load
+    """Whether a text can be a host name. No part may be empty, as in `a..b`, or too long."""
+    if name.isascii():  # same result as the codec, whose tables take 2 ms to load
         *parts, last = name.split(".")
         return bool(name) and all(0 < len(part) <= _MOST_PART for part in parts) and len(last) <= _MOST_PART
     try:
@@ -40,31 +41,31 @@ def is_base_url(text: str) -> bool:
 
 
 def is_on_this_machine(base_url: str) -> bool:
-    """Whether a base URL names this machine."""
+    """Whether the host of a base URL is this machine."""
     return _THIS_MACHINE.fullmatch(urlsplit(base_url).hostname or "") is not None
 
 
 def is_readable_on_the_way(base_url: str) -> bool:
-    """Whether anything sent to a base URL leaves this machine without TLS."""
+    """Whether requests to a base URL leave this machine without TLS."""
     return urlsplit(base_url).scheme == "http" and not is_on_this_machine(base_url)
 
 
 def proxies_to(base_url: str) -> dict[str, str] | None:
-    """Return the proxies to a base URL, for requests. None means the proxies of the environment.
+    """Return the proxies for a base URL, as requests expects them; None for the environment's.
 
-    For this machine there are none: a proxy may be elsewhere.
+    For this machine, there are no proxies, because a proxy may be on another machine.
     """
     return {"http": "", "https": ""} if is_on_this_machine(base_url) else None
 
 
 def check_address(collector: str, upload_key: str | None, *, allow_plain_http: bool) -> None:
-    """Refuse an address or a key that an upload must not or cannot use.
+    """Refuse an address or an upload key that cannot be used or must not be used.
 
     Raises:
         ValueError: if the address is not an http or https URL, or has a query, a fragment, blanks
-            or a user name; if it leads to another machine without TLS and that is not allowed; or
-            if the secret is not printable ASCII without blanks.
-        TypeError: if the secret is not a text.
+            or a user name; if it is on another machine, without TLS, and ``allow_plain_http`` is
+            false; or if the key is not printable ASCII without blanks.
+        TypeError: if the key is not a text.
 
     """
     if not is_base_url(collector):  # not shown: it may contain a password

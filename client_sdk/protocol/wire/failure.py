@@ -1,10 +1,10 @@
-"""Reasons why a server could not be used: a closed list of causes, each with one advice.
+"""The reasons why a server could not be used: a closed list of causes, each with advice.
 
-All code that connects uses this classification: the SDKs, the relay, the collector's store and the
-estimator. `tests/vectors/failures.json` is the same list for other languages.
+All code that connects to servers uses this list: the SDKs, the relay, the collector's store and the
+estimator. `tests/vectors/failures.json` contains the same list for other languages.
 
-Exceptions are recognized by the names of their classes, so that neither this module nor its
-importers need `requests`, `redis` or `ssl`.
+Exceptions are recognized by the names of their classes, so that this module and its importers do
+not need `requests`, `redis` or `ssl`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Final
 
 
 class Failure(Enum):
-    """A cause. If an error has several, the first in this order is the reason.
+    """A cause. If an error has several causes, the first in this order is the reason.
 
     Attributes:
-        what: the problem with the server, to follow its name.
-        advice: what to do.
+        what: the problem, as a clause after the name of the server and "cannot be used:".
+        advice: what to do about the problem.
 
     """
 
@@ -51,7 +51,7 @@ class Failure(Enum):
     OTHER = "the connection failed", "see the logs of both sides"
 
     def __init__(self, what: str, advice: str) -> None:
-        """Store the parts."""
+        """Store the problem and the advice."""
         self.what = what
         self.advice = advice
 
@@ -60,13 +60,13 @@ class Failure(Enum):
 
         Args:
             server: a name for the server, such as ``the store``.
-            detail: a known detail of this case, such as a status.
+            detail: a detail of the failure, such as a status; may be empty.
 
         """
         return f"{server} cannot be used: {self.words(detail)}"
 
     def words(self, detail: str = "") -> str:
-        """Return the same without the server: the problem, and what to do."""
+        """Return the sentence without the server's name: the problem, and what to do."""
         return f"{self.what}{f' ({detail})' if detail else ''}; {self.advice}"
 
 
@@ -79,8 +79,8 @@ _BY_CLASS: Final[Mapping[str, Failure]] = {
     "ProxyError": Failure.PROXY,
     "ConnectionRefusedError": Failure.REFUSED,
     "TimeoutError": Failure.TIMEOUT,
-    "Timeout": Failure.TIMEOUT,  # of requests
-    "ConnectionError": Failure.BROKEN,  # of whatever library, if it wraps nothing that says more
+    "Timeout": Failure.TIMEOUT,  # a class of requests
+    "ConnectionError": Failure.BROKEN,  # a class of several libraries, unless it wraps a more specific error
     "IncompleteRead": Failure.BROKEN,
     "RemoteDisconnected": Failure.BROKEN,
     "ChunkedEncodingError": Failure.BROKEN,
@@ -96,7 +96,7 @@ _FULL_DISK_WORDS: Final = (
     "MISCONF",
     *(os.strerror(code) for code, cause in _BY_ERRNO.items() if cause is Failure.DISK),
 )
-"""The words of a Redis or Valkey server for this; MISCONF is its code for a failed write."""
+"""The words of a Redis or Valkey server that cannot write; MISCONF is the server's code."""
 
 _BY_STATUS: Final[Mapping[int, Failure]] = {
     **dict.fromkeys((301, 302, 303, 307, 308), Failure.REDIRECT),
@@ -115,7 +115,7 @@ _ORDER: Final = list(Failure)
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return the cause of an error, including the errors that it wraps."""
+    """Return the cause of an error, considering the errors that it wraps."""
     causes = {cause for inner in _wrapped(error, set()) if (cause := _cause(inner)) is not None}
     return min(causes, key=_ORDER.index, default=Failure.OTHER)
 
@@ -135,7 +135,7 @@ def _cause(error: BaseException) -> Failure | None:
 
 
 def _wrapped(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
-    """Yield an error and everything that led to it: causes, contexts, reasons and arguments."""
+    """Yield an error and all errors that led to it: causes, contexts, reasons and arguments."""
     if id(error) in seen:
         return
     seen.add(id(error))

@@ -1,7 +1,7 @@
-"""The body of an upload, read strictly, like everything that another program sent.
+"""The strict reader for the body of an upload, which another program sent.
 
-Bodies of version 1 are closed: an unknown field is an error, and a new field means version 2. No
-part of a malformed body is ever echoed.
+Bodies of version 1 are closed: an unknown field is an error, and a new field requires version 2. No
+error message repeats any part of a malformed body.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, METRIC_NAME, R
 from client_sdk.protocol.wire.strict_json import Malformed, MalformedError, check_fields, load, malformed
 
 MAX_UPLOAD_BYTES = 65_536
-"""Bytes of one upload's body: 256 reports with the longest names fit."""
+"""The maximum size of an upload's body in bytes, enough for 256 reports with the longest names."""
 
 MAX_SYMBOL = 2**53 - 1
 """The largest integer that every JSON reader stores exactly (RFC 8259, section 6)."""
@@ -29,7 +29,7 @@ _UPLOAD_FIELDS = frozenset({"upload", "reports"})
 
 
 def read_upload(body: bytes) -> Upload:
-    """Return the upload of a body.
+    """Return the upload that a body contains.
 
     Raises:
         MalformedError: if the body is not exactly an upload.
@@ -47,7 +47,7 @@ def read_upload(body: bytes) -> Upload:
 
 _values = itemgetter(*Report._fields)
 _report_of = partial(tuple.__new__, Report)
-"""Does what ``Report._make`` does, in a third of the time."""
+"""Creates a report like ``Report._make``, in a third of the time."""
 
 
 def _report(raw: Any, index: int) -> Report:  # noqa: ANN401 what JSON holds
@@ -76,4 +76,4 @@ def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN40
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
-"""Devices send the same few names, so that nearly all are found in this cache."""
+"""The cache for valid names. Devices send few different names, so that nearly all are in it."""

@@ -1,19 +1,19 @@
-"""The wire: a report, and the upload in which reports travel."""
+"""A report, and the upload in which devices send reports."""
 
 import json
 import re
 from typing import NamedTuple
 
 MAX_REPORTS = 256
-"""The maximum number of reports in one upload: a device's backlog of months, and a bound on one
-atomic step of the store."""
+"""The maximum number of reports in one upload. A device's backlog of months fits, and the number
+bounds the work of one atomic step of the store."""
 
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")
 
 
 class Report(NamedTuple):
-    """One perturbed answer: the names of its metric and window, and the output symbol, from 0.
+    """One perturbed answer: the names of its metric and window, and the symbol, an integer from 0.
 
     The edition, 12 hex digits, identifies the meaning of the report.
     """
@@ -25,16 +25,17 @@ class Report(NamedTuple):
 
 
 class Upload(NamedTuple):
-    """From 1 to 256 reports that travel together and are counted together.
+    """From 1 to 256 reports that are sent in one request and counted together.
 
-    The id is 32 random hex digits, the same in every attempt to deliver these reports.
+    The id consists of 32 random hex digits and is the same in every attempt to deliver these
+    reports.
     """
 
     id: str
     reports: tuple[Report, ...]
 
     def encode(self) -> bytes:
-        """Return the body of the request, the same bytes every time."""
+        """Return the body of the request, which has the same bytes every time."""
         reports = [
             {"metric": report.metric, "edition": report.edition, "window": report.window, "symbol": report.symbol}
             for report in self.reports

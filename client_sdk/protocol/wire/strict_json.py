@@ -1,4 +1,4 @@
-"""JSON, read strictly: UTF-8, nothing beyond RFC 8259, and no member twice.
+"""A strict reader for JSON: UTF-8, nothing beyond RFC 8259, and no member of an object twice.
 
 The possible mistakes in a body are a closed enumeration with stable codes.
 """
@@ -45,11 +45,11 @@ def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa:
 
 
 def _members(document: Any) -> int:  # noqa: ANN401 what JSON holds
-    """Return the number of members of an object and of the objects in its lists, but none deeper.
+    """Return the number of members of an object and of the objects directly in its lists.
 
-    Every member has a colon. A text with exactly as many colons therefore has no other member,
-    neither deeper nor repeated. Any other text is read again and each member is checked, which
-    takes twice as long; no body of the wire needs that.
+    Every member has a colon. A text with exactly as many colons as members counted therefore has no
+    other members, neither deeper nor repeated ones. Any other text is read again with a check of
+    each member, which takes twice as long. No valid body of the wire needs this.
     """
     if type(document) is not dict:
         return 0
@@ -73,7 +73,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 class Malformed(StrEnum):
-    """Why a body violates the wire format. The value is the code on the wire."""
+    """The reason why a body violates the wire format. The value is the code on the wire."""
 
     INVALID_JSON = "invalid_json"
     INVALID_TYPE = "invalid_type"
@@ -90,7 +90,7 @@ class Malformed(StrEnum):
 
 
 MALFORMED_REPLIES = frozenset({Malformed.INVALID_VERDICT, Malformed.INVALID_ANSWERS})
-"""Codes that only the reader of a reply raises; no collector replies with them."""
+"""Codes that only readers of a reply raise; collectors never send them."""
 
 
 class MalformedError(HearsayError):
@@ -98,13 +98,13 @@ class MalformedError(HearsayError):
 
     Attributes:
         code: the kind of mistake, for programs.
-        place: where in the body, for example ``reports[3].symbol``; the content is never echoed.
-        problem: what would be correct there.
+        place: the place in the body, for example ``reports[3].symbol``, without the content.
+        problem: the requirement that the body violates in this place.
 
     """
 
     def __init__(self, code: Malformed, place: str, problem: str) -> None:
-        """Describe the mistake by code, place and sentence."""
+        """Store the code, the place and the problem."""
         super().__init__(f"{place}: {problem}")
         self.code = code
         self.place = place
@@ -112,7 +112,7 @@ class MalformedError(HearsayError):
 
 
 def malformed(code: Malformed, place: str, problem: str) -> NoReturn:
-    """Refuse a body.
+    """Refuse a body with a `MalformedError`.
 
     Raises:
         MalformedError: always.

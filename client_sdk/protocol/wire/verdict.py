@@ -1,12 +1,12 @@
 """The collector's verdict on an upload: which reports it counted, and why it refused the others.
 
-Devices read it after an upload has left. It decides when a report is sent again, and never the
-content of a report.
+Devices read the verdict after an upload. The verdict affects when a report is sent again, but never
+its content.
 
-A header beside it tells every device which questions the collector has stopped: the body is closed,
-and a device that does not know the header ignores it. An entry names a metric and an edition,
-because two metrics with equal definitions have the same edition. A forged header can only silence
-questions. Malformed entries are therefore left out without an error.
+A header of the same response tells every device which questions the collector has stopped. The body
+is closed, whereas devices ignore an unknown header. An entry names a metric and an edition, because
+two metrics with equal definitions have the same edition. A forged header could only silence
+questions, so that malformed entries are ignored without an error.
 """
 
 import json
@@ -19,12 +19,12 @@ from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from client_sdk.protocol.wire.strict_json import Malformed, check_fields, load, malformed
 
 CLOCK_SKEW_S = 600
-"""Seconds that a device's clock may be ahead of the collector's before its window counts as
-future."""
+"""The seconds by which a device's clock may be ahead of the collector's clock. Otherwise, a window
+that has just begun on the device counts as future."""
 
 
 class Refusal(StrEnum):
-    """A report that is well formed but cannot be counted. The value is the code on the wire."""
+    """The reason why a well-formed report cannot be counted. The value is the code on the wire."""
 
     UNKNOWN_METRIC = "unknown_metric"
     UNKNOWN_EDITION = "unknown_edition"
@@ -37,7 +37,7 @@ class Refusal(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """The problem and its solution, in one sentence."""
+        """A sentence that states the problem and its solution."""
         return _SENTENCES[self]
 
     @property
@@ -51,15 +51,15 @@ _RETRYABLE = frozenset({Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION, Refusal
 _SENTENCES = {
     Refusal.UNKNOWN_METRIC: "The collector's registry has no such metric: deploy the registry of the app first.",
     Refusal.UNKNOWN_EDITION: (
-        "The collector's registry has another edition, or it runs with --trial and counts trials only: deploy the "
+        "The collector's registry has another edition, or the collector runs with --trial: deploy the "
         "app's registry with its history, or serve without --trial."
     ),
-    Refusal.FORMER_EDITION: "The collector's registry is newer than the app's: put that of the app into its history.",
-    Refusal.WRONG_WINDOW: "The window is not of the kind that the metric's definition names.",
+    Refusal.FORMER_EDITION: "The collector's registry is newer than the app's: add the app's registry to the history.",
+    Refusal.WRONG_WINDOW: "The window is not a day, week or month as the metric's definition says.",
     Refusal.WINDOW_IN_FUTURE: "The window has not begun yet by the collector's clock: check the device's clock.",
     Refusal.WINDOW_CLOSED: "The window is closed: a closed window never changes.",
     Refusal.METRIC_EXPIRED: "The window begins after the metric's expiry date: the question is no longer asked.",
-    Refusal.SYMBOL_OUT_OF_RANGE: "The symbol is not of the metric's alphabet.",
+    Refusal.SYMBOL_OUT_OF_RANGE: "The symbol is not one of the metric's symbols.",
 }
 
 
@@ -68,7 +68,7 @@ class Verdict(NamedTuple):
 
     Attributes:
         reports: the number of reports in the upload.
-        refused: index and reason of each report that was not counted, by rising index.
+        refused: the index and reason of each report that was not counted, by rising index.
 
     """
 
@@ -92,7 +92,7 @@ class Verdict(NamedTuple):
         """Read the response to an upload of ``reports`` reports.
 
         Raises:
-            MalformedError: if the body is not exactly a verdict on that many reports; another
+            MalformedError: if the body is not a verdict on exactly that many reports. Another
                 program may have answered.
 
         """
@@ -119,28 +119,30 @@ def _refusal(raw: Any, reports: int) -> tuple[int, Refusal]:  # noqa: ANN401 wha
 
 
 STOPPED: Final = "Hearsay-Stopped"
-"""The header's name."""
+"""The name of the header."""
 
 MAX_STOPPED: Final = 64
-"""The maximum number of questions in a list: to stop more, an app needs a new registry."""
+"""The maximum number of stopped questions in a header. To stop more, an app needs a new
+registry."""
 
 MAX_STOPPED_CHARS: Final = 2048
-"""The longest list in characters: proxies limit all headers together to 4 KiB."""
+"""The maximum length of the header's value in characters. Some proxies limit all headers to 4
+KiB."""
 
 MetricEdition = tuple[str, str]
-"""A metric's name and an edition of it."""
+"""A metric's name and one of its editions."""
 
 _ENTRY = re.compile(f"({METRIC_NAME.pattern}):({EDITION.pattern})")
 
 
 def stopped_metric(text: object) -> MetricEdition | None:
-    """Return the question that an entry names; None if it does not name one."""
+    """Return the metric and edition that an entry names; None if the entry is malformed."""
     match = _ENTRY.fullmatch(text) if isinstance(text, str) else None
     return None if match is None else (match[1], match[2])
 
 
 def stopped_entry(metric: MetricEdition) -> str:
-    """Return the entry of a question, such as ``dark_mode:0123456789ab``."""
+    """Return the entry for a question, such as ``dark_mode:0123456789ab``."""
     return ":".join(metric)
 
 
@@ -150,9 +152,9 @@ def encode_stopped(metrics: Iterable[MetricEdition]) -> str:
 
 
 def decode_stopped(header: str | None) -> tuple[MetricEdition, ...]:
-    """Read the header's value; if it is missing or too long, nothing is stopped.
+    """Read the header's value; a missing or too long value stops no question.
 
-    Only the first `MAX_STOPPED` entries are read; entries that name no question are left out.
+    Only the first `MAX_STOPPED` entries are read; malformed entries are left out.
     """
     if header is None or len(header) > MAX_STOPPED_CHARS:
         return ()
