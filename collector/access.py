@@ -1,8 +1,8 @@
-"""Who may do what: the keys of a collector, and the access file that lists them.
+"""Access control: the keys of a collector, and the access file that lists them.
 
 A key contains the SHA-256 digest of its secret, not the secret. Secrets are long and random
-(`new_secret`), so a digest does not reveal what to send. Several keys may have one name: the old
-and the new one while a secret is being replaced.
+(`new_secret`), so nobody can derive a secret from its digest. Several keys may have the same name,
+such as the old and the new key while a secret is being replaced.
 
 The file is read strictly, and one error lists all of its mistakes.
 """
@@ -33,7 +33,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 NAME_RULE = "must have 1 to 64 characters: lowercase letters, digits, - and _, starting with a letter or digit"
 
 MAX_QUOTA = 10**12
-"""Reports per key and day: a thousand for each device of a large population."""
+"""The maximum quota, in reports per UTC day: a thousand reports from each of a billion devices."""
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -51,12 +51,13 @@ class AccessKey:
     """The permissions of the holder of one secret.
 
     Attributes:
-        name: the holder's name; several keys may have the same.
+        name: the holder's name; several keys may have the same name.
         role: what the key is for.
         digest: SHA-256 digest of the secret: 32 bytes.
         quota: for ``upload`` and ``relay``, the number of reports that all keys of this name may
             send in a UTC day; None for any number.
-        metrics: for ``read``, the names of the metrics whose tallies the key reads; None for all.
+        metrics: for ``read``, the names of the metrics whose tallies the key may read; None for
+            all.
         preliminary: for ``read``, whether the key may look at open windows.
 
     """
@@ -85,8 +86,8 @@ class Access:
 
     Attributes:
         keys: the keys, in the file's order.
-        uploads_are_open: whether anybody may report. The file must say so: a missing key is not
-            enough.
+        uploads_are_open: whether anybody may report. The file must say so explicitly: it is not
+            enough that it has no upload key.
 
     """
 
@@ -94,7 +95,7 @@ class Access:
     uploads_are_open: bool = False
 
     def find(self, secret: str) -> AccessKey | None:
-        """Return the key of a secret, or None. The time taken does not reveal which."""
+        """Return the key of a secret, or None. The time taken does not reveal which key matched."""
         digest = digest_of(secret)
         match = None
         for key in self.keys:
@@ -105,7 +106,10 @@ class Access:
 
     @classmethod
     def of_token(cls, token: str) -> Access:
-        """Return the access without a file: anybody may report, one token reads all tallies."""
+        """Return the access without an access file.
+
+        Anybody may report, and the holder of one token may read all tallies.
+        """
         key = AccessKey("read-token", Role.READ, digest_of(token), preliminary=True)
         return cls((key,), uploads_are_open=True)
 
@@ -131,9 +135,9 @@ UPLOADS_RULE = (
     'is missing, and there is no upload key: above the first [[key]], write uploads = "open" to let anyone '
     'report, or uploads = "keys" to accept uploads from relays only'
 )
-"""Removing a key never opens access.
+"""The error for a file that has no upload key and does not say who may report.
 
-An operator who removes the last key may not mean to open uploads.
+Removing the last upload key must not open uploads to everybody by accident.
 """
 
 
@@ -141,13 +145,13 @@ def load_access(path: Path) -> Access:
     """Read an access file.
 
     Raises:
-        ConfigError: if the file has mistakes, all of which are listed, or cannot be read.
+        ConfigError: if the file cannot be read or has mistakes; the message lists all mistakes.
 
     """
     try:
         return parse_access(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}; name a readable file with --access") from error
+        raise ConfigError(f"{path} cannot be read: {error.strerror}; give a readable file with --access") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text; save it as UTF-8") from error
     except ConfigError as error:
@@ -158,7 +162,7 @@ def parse_access(text: str) -> Access:
     """Read the text of an access file.
 
     Raises:
-        ConfigError: naming every mistake.
+        ConfigError: if the text has mistakes; the message lists all of them.
 
     """
     require(not text.startswith("\ufeff"), "begins with a byte order mark; save it as UTF-8 without one")
@@ -199,7 +203,7 @@ def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey
 def _read_key(table: TomlTable) -> AccessKey:
     """Read one key.
 
-    The table records the mistakes, and placeholders are returned for the wrong values.
+    The table records the mistakes; in the returned key, placeholders replace the wrong values.
     """
     name = table.text("name", required=True)
     if name and not NAME.fullmatch(name):

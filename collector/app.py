@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 RETRY_AFTER_S = 5
-"""Seconds after which a client may retry while the store is down: about its restart time."""
+"""Seconds after which a client may retry while the store is down: about as long as a restart."""
 
 FULL_RETRY_AFTER_S = 600
 """Seconds after which a client may retry while the store's memory is full.
 
-By then ids may have expired, or the store may have more memory.
+By then, remembered upload ids may have expired, or the store may have been given more memory.
 """
 
 MAX_RETRY_AFTER_S = HOUR_S
-"""Longest wait for a client whose key has used up its daily quota.
+"""The longest wait (seconds) for a client whose key has used up its daily quota.
 
-The access file may raise it at any time.
+The wait is short because the operator may raise the quota at any time.
 """
 
 PREFLIGHT_MAX_AGE_S = 86_400
@@ -67,7 +67,10 @@ class NoSessions(SessionInterface):
 
 
 class Application(Flask):
-    """A Flask application that skips the lookup of hooks: it has none, and lookups cost a tenth."""
+    """A Flask application without hooks.
+
+    Flask would look them up for every request, which costs a tenth of the time.
+    """
 
     session_interface = NoSessions()
 
@@ -98,10 +101,10 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
     """Return the WSGI application of a collector.
 
     Args:
-        served: returns the present definitions and keys, which may change while the service runs.
+        served: returns the current definitions and keys, which may change while the service runs.
         store: where uploads are counted.
         cors_origins: origins of web pages that may report.
-        grace_s: seconds after its end during which a window still accepts reports.
+        grace_s: seconds for which a window still accepts reports after its end.
         snapshot_interval_s: minimum number of seconds between two looks at open windows.
         clock: Unix seconds.
         counters: counts requests for the metrics; by default, new counters that nobody reads.
@@ -127,9 +130,9 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
 
 
 def _headers(environ: WSGIEnvironment, served: Served, origins: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the headers of a response that depend on the state and on the client."""
+    """Return the response headers that depend on the collector's state and on the client."""
     headers = []
-    if served.registry.stopped:  # whatever the request and its sender
+    if served.registry.stopped:  # on every response, whatever the request
         headers += [(STOPPED, encode_stopped(served.registry.stopped)), ("Access-Control-Expose-Headers", STOPPED)]
     if not origins:
         return headers
@@ -150,8 +153,8 @@ def _respond(error: Exception, clock: Callable[[], float], counters: WorkerCount
         counters.add(STORE_ERRORS)
     problem = _problem(error, clock)
     if problem.problem is Problem.INTERNAL_ERROR:
-        # The log line names our code. It never contains the request, its address or its body (see
-        # collector.log).
+        # The log line names places in our code. It never contains the request, its address or its
+        # body (see collector.log).
         _log.error("a request failed: %s", type(error).__name__, exc_info=error, extra=Event.REQUEST_FAILED.extra)
     counters.add(PROBLEMS, problem.problem.code)
     return problem.response()
@@ -193,7 +196,7 @@ _NAMES = {(operation.method, operation.path): operation.name for operation in OP
 def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGIApplication:
     """Return the application with its requests counted by operation and duration.
 
-    A body is complete when it is returned, so the duration includes it.
+    The duration includes the body, because the body is complete when it is returned.
     """
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -1,6 +1,6 @@
 """Checks registry, access file, store and promise before a deployment.
 
-Each check yields results of one line; nothing is changed.
+Each check yields one-line results. No check changes what it looks at.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from collector.store.strata import lost_editions, lost_words, own_editions
 from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = 10**9
-"""Bytes that must be free on the disk besides twice the size of the store's file.
+"""Bytes that must be free on the disk, in addition to twice the size of the store's files.
 
-A rewrite puts a new file beside the old one.
+A rewrite of the append-only file needs room for a new file beside the old one.
 """
 
 LEFT_BEHIND_S = 60
@@ -57,7 +57,7 @@ FORGETFUL = {
 }
 """The settings with which a server keeps as little data as possible.
 
-Each setting has its value and the consequence of any other value.
+For each setting: the required value, and the consequence of any other value.
 """
 
 
@@ -120,7 +120,7 @@ MEANING: Mapping[Durability | None, str] = {
 
 
 def check_registry(path: Path, today: date) -> tuple[Registry | None, list[CheckResult]]:
-    """Return the registry, or None if it cannot be used, and the results for it."""
+    """Return the registry (None if it cannot be used) and the results of its checks."""
     try:
         registry = history.read(path)
     except RegistryError as error:
@@ -144,13 +144,13 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
 def check_store(
     opened: RedisStore, promise: Promise, registry: Registry | None, grace_s: int = GRACE_S
 ) -> Iterator[CheckResult]:
-    """Yield the results for a store. After a failure, checks that depend on it are left out.
+    """Yield the results for a store. Checks that depend on a failed one are left out.
 
     Args:
         opened: the store, which need not be prepared.
-        promise: what an acknowledgement must promise.
+        promise: the promise that an acknowledgement must make.
         registry: the registry to serve, or None if it cannot be used.
-        grace_s: seconds after its end during which a window must accept reports.
+        grace_s: seconds for which a window must accept reports after its end.
 
     """
     store = opened.shards
@@ -225,7 +225,7 @@ def _server_summary(servers: list[tuple[str, str]]) -> str:
 
 
 def _not_forgetful(connection: Connection) -> set[str]:
-    """Return the settings with which a server keeps too much.
+    """Return the names of the settings with which a server keeps too much data.
 
     Settings that the server does not have are left out.
     """
@@ -233,7 +233,10 @@ def _not_forgetful(connection: Connection) -> set[str]:
 
 
 def _memory(used: Memory) -> CheckResult:
-    """Check whether a server has memory left, within its limit or else that of its machine."""
+    """Check whether a server has memory left.
+
+    Its memory is limited by its own setting or, without one, by its machine.
+    """
     if used.part >= FULL:
         return CheckResult(
             Level.FAILED, "memory", f"{used}; uploads will fail soon: give the server more memory, or retire tallies"
@@ -248,7 +251,7 @@ def _clocks(ahead_s: float) -> CheckResult:
     if abs(ahead_s) >= APART_S:
         return CheckResult(Level.WARNING, "clocks", describe(ahead_s))
     return CheckResult(
-        Level.OK, "clocks", "those of the store's servers and of this machine differ by less than a minute"
+        Level.OK, "clocks", "the clocks of the store's servers and of this machine differ by less than a minute"
     )
 
 
@@ -266,7 +269,10 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
 
 
 def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
-    """Return the memory for a window: an imported store keeps the exported number of shards."""
+    """Return the memory that one window of every question needs.
+
+    It depends on the number of shards, which an imported store keeps from the exported one.
+    """
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:
         return TallyMemory.from_registry(registry, store.number_of_new, is_new=True)

@@ -1,4 +1,4 @@
-"""The operator's settings, validated once at the edge."""
+"""The operator's settings, which are validated once, at the start."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TOKEN = re.compile(r"[!-~]+")
 MIN_TOKEN = 16
 """The minimum length of a secret chosen by a person.
 
-With random hex digits this is 64 bits. A hundred thousand guesses a second over the network would
-take millions of years to find them; they find a word of three letters at once.
+Sixteen random hex digits are 64 bits: a hundred thousand guesses a second over the network would
+take millions of years to find them. A word of three letters is found in a fraction of a second.
 """
 
 MAX_PORT = 65_535
@@ -35,19 +35,20 @@ DAY_S = 24 * HOUR_S
 MAX_GRACE_S = 366 * DAY_S
 """The longest grace period: a year.
 
-The results of a window that accepts reports for longer would be too late for anyone.
+If a window accepted reports for longer, its results would come too late for anyone.
 """
 
 MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
 
 DEFAULT_THREADS = 16
-"""The default number of threads in a worker. A thread waits for the body that it reads.
+"""The default number of threads in a worker.
 
-Without a proxy, this many slow senders block a worker.
+A thread waits until the body of its request has arrived. Without a proxy, this many slow senders
+block a worker.
 """
 
 LEAST_STORE_BYTES = 16 * 2**20
-"""The minimum memory: an empty store needs about a megabyte, and more for each client."""
+"""The store's minimum memory: an empty store needs about a megabyte, and each client needs more."""
 
 SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
 
@@ -62,23 +63,23 @@ class CollectorConfig:
         port: the TCP port to listen on, from 1 to 65535.
         data_dir: the embedded store's directory, unless ``redis_url`` names another store.
         redis_url: a Redis or Valkey server, ``redis://``, ``rediss://`` or ``unix://``; or None.
-        is_cluster: whether that server is a node of a cluster.
+        is_cluster: whether the server at ``redis_url`` is a node of a cluster.
         access_file: the file of keys, or None.
-        read_token: the bearer token that reads tallies if there is no such file, else None; never
-            empty.
+        read_token: without an access file, the bearer token that reads tallies; otherwise None.
+            Never empty.
         cors_origins: origins of web pages that may report, such as ``https://app.example.com``.
-        grace_s: seconds after its end during which a window still accepts reports.
+        grace_s: seconds for which a window still accepts reports after its end.
         snapshot_interval_s: minimum number of seconds between two looks at open windows; 0 only in
             a trial.
         durability: what an acknowledgement promises.
-        copies: how many replicas have acknowledged reports on disk if ``durability`` is
-            ``replicated``, from 1 to 5.
+        copies: how many replicas must have a report on disk before it is acknowledged, from 1 to 5,
+            if ``durability`` is ``replicated``.
         workers: worker processes, from 1 to 64.
         threads: threads in each worker that handle requests, from 1 to 256.
         log_format: the format of lines on standard error.
         renames_app: whether this registry's app takes over a store that belongs to another app.
-        allows_unknown_editions: whether to start even if devices report editions that no file
-            defines.
+        allows_unknown_editions: whether to start even if devices report editions that neither the
+            registry nor its history defines.
         metrics_bind: address and port to serve Prometheus metrics on, or None.
         store_memory_bytes: how much memory the embedded store may use, or None for half of the
             machine's.

@@ -1,17 +1,19 @@
 """The counters of the workers: rows of 64-bit cells in shared memory, one row for each worker.
 
 Counting is an addition in shared memory, without a message or a system call. A worker owns its row
-of the shared counters for as long as it lives, and the next worker takes over the row of one that
-died. Counters therefore never decrease, and there are never more rows than workers at one time.
+of the shared counters for as long as it lives. When a worker dies, the next worker takes over its
+row. Counters therefore never decrease, and there are never more rows than workers that ran at the
+same time.
 
 The multiprocess mode of prometheus_client would use a folder of files, which a killed collector
-leaves behind; these cells have no file name. Its files are sparse at first: on a full disk a worker
-that counts is killed (SIGBUS), while here it is only missing from the metrics. It would also cost
-more: 3.56 us for each upload, compared with 1.10 us here.
+leaves behind; the file of these cells has no name. The files of prometheus_client are sparse at
+first: on a full disk, a worker that counts would be killed (SIGBUS). Here, such a worker is only
+missing from the metrics. Counting with prometheus_client also costs more: 3.56 us for each upload,
+compared with 1.10 us here.
 
-Only perturbed reports and transport are counted, never a symbol, a metric or a device. A relay uses
-the same memory, and updates its counts of uploads only when a batch leaves or ends: its metrics
-reveal no more about the arrival time of an upload than the collector sees.
+The counters count only perturbed reports and transport, and none belongs to a symbol, a metric or a
+device. A relay uses the same counters, and updates its counts of uploads only when a batch leaves
+or ends: its metrics reveal no more about the arrival time of an upload than the collector sees.
 """
 
 from __future__ import annotations
@@ -40,10 +42,10 @@ _log = logging.getLogger(__name__)
 class SharedCounters:
     """Rows of equal length, initially zero, in a file that all processes keep open.
 
-    A process locks its row until it ends, for whatever reason, and the next process continues in
-    the row of one that died. The lock belongs to the process, not to the open file, which all of
-    them inherit. It ends as soon as the process closes any of its descriptors of the file, so a
-    process must keep its row for good.
+    A process locks its row until it ends, for whatever reason. When a process has died, the next
+    process continues in its row. The lock belongs to the process, not to the open file, which all
+    processes inherit. The lock ends as soon as the process closes any of its descriptors of the
+    file, so a process must never give up its row.
     """
 
     def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:
@@ -73,18 +75,18 @@ class SharedCounters:
 
         """
         for start in count(0, self._stride):
-            with suppress(BlockingIOError, PermissionError):  # systems report differently that another process has it
+            with suppress(BlockingIOError, PermissionError):  # another process has it; the error depends on the system
                 fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, self._stride, start)
                 missing = start + self._stride - os.fstat(self._descriptor).st_size
                 if missing > 0:
-                    # written, not left sparse: if the disk had no room for it, using it would kill
-                    # the process
+                    # the row is written, not left sparse: if the disk had no room for it, using the
+                    # row would kill the process
                     os.pwrite(self._descriptor, bytes(missing), start + self._stride - missing)
                 return mmap.mmap(self._descriptor, self._stride, offset=start)
         raise AssertionError("unreachable: the rows do not end")
 
     def rows(self) -> Iterator[bytes]:
-        """Yield the present content of every row, of living and dead processes."""
+        """Yield the current content of every row, of living and dead processes."""
         for start in range(0, os.fstat(self._descriptor).st_size - self._stride + 1, self._stride):
             yield os.pread(self._descriptor, self._row_bytes, start)
 
@@ -98,19 +100,19 @@ OTHER = "other"
 """The operation name for a request that matches no operation."""
 
 BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Upper bounds of latency buckets: from less than a disk write takes to the store's time limit."""
+"""Upper bounds of latency buckets: from less than a disk write to the store's time limit."""
 
 OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
 
 UPLOADS, REPORTS, PROBLEMS, STORE_ERRORS = "uploads", "reports", "problems", "store_errors"
 
 RELAYED, BATCHES, HELD, OLDEST_NS = "relayed", "batches", "held", "oldest_ns"
-"""The counters of relays only. The last two are not sums: see `WorkerCounters.put`."""
+"""The counters that only relays have. The last two are not sums: see `WorkerCounters.put`."""
 
 ANSWERED, UNANSWERED = "answered", "unanswered"
 
 UNAVAILABLE, REFUSED, ABANDONED = "unavailable", "refused", "abandoned"
-"""Why a batch got no answers: a collector failure, the relay's key, or devices that had left."""
+"""Why a batch has no answers: no valid answer arrived, the key was refused, or no device waited."""
 
 LABELS: Mapping[str, tuple[str, ...]] = {
     UPLOADS: ("counted", REFUSED, "duplicate"),
@@ -200,7 +202,7 @@ class Totals:
     """The sums over all processes, living and dead, that used the shared counters."""
 
     def __init__(self, shared_counters: SharedCounters) -> None:
-        """Read the present sums."""
+        """Read the current sums."""
         self._cells = [0] * CELLS
         for counted in shared_counters.rows():
             for cell, amount in enumerate(memoryview(counted).cast("q")):
@@ -211,7 +213,7 @@ class Totals:
         return self._cells[_CELL[name, label]]
 
     def latency(self, operation: str) -> tuple[list[int], float]:
-        """Return the requests in each bucket, slower ones last, and the sum of seconds."""
+        """Return the requests per bucket, slower ones last, and the sum of all durations (s)."""
         first = _HISTOGRAM[operation]
         *buckets, sum_ns = self._cells[first : first + _HISTOGRAM_CELLS]
         return buckets, sum_ns / 1e9
@@ -233,9 +235,9 @@ def new_shared_counters() -> SharedCounters:
 
 
 def _memory(shared_counters: SharedCounters | None) -> mmap.mmap | bytearray:
-    """Return the memory to count in.
+    """Return the memory in which a worker counts.
 
-    If there is no row, the worker still runs, but is missing from the metrics.
+    If there is no room for a row, the worker still runs, but is missing from the metrics.
     """
     if shared_counters is not None:
         try:

@@ -1,4 +1,4 @@
-"""The collector's errors, whose texts are for people, and the words of such texts."""
+"""The collector's errors, with messages for people, and functions that format such messages."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class OptionError(ConfigError):
 
 
 class StoreUnavailableError(HearsayError):
-    """The store did not answer or failed. Nothing was partly counted, and a retry is safe."""
+    """The store failed or did not answer. No upload was counted in part, and a retry is safe."""
 
 
 class StoreFullError(StoreUnavailableError):
     """The store's memory is full.
 
-    The upload was not counted, and everything acknowledged is kept.
+    The upload was not counted, and all acknowledged reports are kept.
     """
 
 
 class QuotaExceededError(HearsayError):
-    """The upload would exceed its daily allowance. Nothing was counted, and no id remembered."""
+    """The upload would exceed its daily allowance. The store has counted and remembered nothing."""
 
 
 def require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence
@@ -33,10 +33,10 @@ def require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sente
 
     Args:
         holds: whether the setting can be used.
-        problem: the text of the error if not.
+        problem: the error text for a setting that cannot be used.
 
     Raises:
-        ConfigError: if it cannot be used.
+        ConfigError: if the setting cannot be used.
 
     """
     if not holds:
@@ -47,11 +47,11 @@ def require_option(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as 
     """Refuse a command line.
 
     Args:
-        holds: whether it can be understood.
-        problem: the text of the error if not.
+        holds: whether the command line is valid.
+        problem: the error text for a command line that is not valid.
 
     Raises:
-        OptionError: if it cannot be understood.
+        OptionError: if the command line is not valid.
 
     """
     if not holds:

@@ -1,7 +1,8 @@
 """Files that are written completely or not at all, and files without a name.
 
-A file is replaced as a whole: the new content is written beside it and to disk, and then renamed. A
-file without a name is shared by the processes that have it open, and leaves nothing behind.
+A file is replaced as a whole: the new content is written to a file beside it, synced to disk, and
+then renamed. A file without a name is shared by the processes that have it open, and leaves nothing
+behind.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from collector.errors import ConfigError
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces `path` on disk when the context ends without an error.
 
-    Only its owner can read the file. A link is followed, and its target is replaced.
+    Only the file's owner can read it. If the path is a symbolic link, the link's target is
+    replaced.
 
     Raises:
         ConfigError: if it cannot be written.
@@ -49,7 +51,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _put_on_disk(folder: Path) -> None:
-    """Write the renaming of a file in a folder to disk."""
+    """Sync a folder to disk, so that the renaming of a file in it is permanent."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

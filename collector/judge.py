@@ -3,7 +3,7 @@
 Pure: the clock is an argument.
 
 Windows and grace periods begin and end at whole seconds. The ruling on a metric, edition and window
-is therefore valid for a whole second, and is made once a second instead of once a report.
+is therefore valid for a whole second, and is computed once per second instead of once per report.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from client_sdk.protocol.wire.report import Upload
 from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal
 
 IDS_OUTLIVE_S = 86_400
-"""Seconds that an upload id is remembered beyond the close of its last window: a day.
+"""Seconds for which an upload id is remembered after its last window has closed: a day.
 
-If an acknowledgement is lost just before the window closes, the client can still get its first
-answer.
+If an acknowledgement is lost just before the window closes, the client can send the upload again
+and still get the first answer.
 """
 
 CLOCKS_APART_S = 7 * 86_400
 """The maximum difference in seconds between clocks that judge two attempts of an upload: a week.
 
-The store looks for an id wherever such a clock would have left it, so that collectors whose clocks
-are wrong by hours or days count nothing twice. An upload may name 256 windows, but the store
-searches only about thirty of them, because each takes as long as counting a report.
+The store looks for an id under every window where a collector with such a clock would have put it,
+so that collectors whose clocks are wrong by hours or days count nothing twice. An upload may name
+256 windows, but the store searches only about thirty of them, because searching one takes as long
+as counting a report.
 """
 
 RULINGS = 4096
-"""The number of rulings kept for a second: enough for all metrics in every open window."""
+"""The maximum number of rulings kept for a second: enough for all metrics in every open window."""
 
 
 class TallyLabel(NamedTuple):
@@ -71,18 +72,19 @@ class Allowance(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The treatment of an upload that the store has not seen before.
+    """The decision on an upload, in case the store has not seen the upload before.
 
     Attributes:
         upload: the upload's id.
         reports: how many reports it has.
-        additions: for each label, the accepted reports: their symbols by their index in the upload.
-        refused: the index and reason of each other report, by rising index.
-        ends: Unix seconds, the latest first: the ends of the upload's windows under which another
-            attempt may have left the id. That attempt may have been judged with another registry,
-            and by a clock up to CLOCKS_APART_S from this one.
-        latest_end: Unix seconds: the latest end of a window with an accepted report. The id is
-            stored under it. It is 0 if no report is accepted: nothing then needs to be remembered.
+        additions: for each label, the symbols of the accepted reports, by the index of the report
+            in the upload.
+        refused: the index of each refused report and the reason, by rising index.
+        ends: the ends of the upload's windows (Unix seconds, the latest first) under which another
+            attempt may have stored the id. That attempt may have been judged with another registry,
+            and by a clock that differs from this one by up to CLOCKS_APART_S.
+        latest_end: the latest end of a window with an accepted report (Unix seconds), under which
+            the id is stored; 0 if no report is accepted, because no id then needs to be remembered.
         remember_until: Unix seconds until which the id is remembered; 0 if no report is accepted.
         allowance: the allowance that the counted reports are charged to, or None.
 
@@ -98,7 +100,7 @@ class Judgement(NamedTuple):
     allowance: Allowance | None = None
 
     def without(self, closed: Collection[str]) -> Judgement:
-        """Return the judgement for the case that the named windows no longer accept reports."""
+        """Return the judgement that results if the named windows no longer accept reports."""
         kept = {label: reported for label, reported in self.additions.items() if label.window not in closed}
         late = (index for label in self.additions.keys() - kept.keys() for index in self.additions[label])
         refused = sorted((*self.refused, *((index, Refusal.WINDOW_CLOSED) for index in late)))
@@ -117,7 +119,7 @@ class _Ruling(NamedTuple):
         out_of_time: why the reports do not count now, or None.
         label: their label.
         ends_at: Unix seconds of the window's end.
-        may_have_id: whether another attempt may have left an upload's id under this window.
+        may_have_id: whether another attempt may have stored an upload's id under this window.
         remember_until: Unix seconds until which the id of an upload is remembered if one of the
             reports counts.
 
@@ -132,7 +134,7 @@ class _Ruling(NamedTuple):
 
 
 _Rule = Callable[[str, str, str], _Ruling]
-"""Returns the ruling on a metric, an edition and a window."""
+"""A function that returns the ruling on a metric, an edition and a window."""
 
 
 class _Second(NamedTuple):
@@ -142,7 +144,7 @@ class _Second(NamedTuple):
         registry: the definitions of the metrics.
         once: the editions that were ever served.
         now_s: Unix seconds, a whole number.
-        grace_s: seconds after its end during which a window still accepts reports.
+        grace_s: seconds for which a window still accepts reports after its end.
         rule: the rule.
 
     """
@@ -160,15 +162,16 @@ NONE_ONCE: frozenset[str] = frozenset()
 def judge(
     upload: Upload, registry: Registry, *, now_s: float, grace_s: int, once: frozenset[str] = NONE_ONCE
 ) -> Judgement:
-    """Judge each report of an upload on its own: refusing one does not affect the others.
+    """Judge each report of an upload separately: a refused report does not affect the others.
 
     Args:
         upload: the upload.
-        registry: the definitions of the metrics, former ones included.
+        registry: the definitions of the metrics, including former definitions.
         now_s: Unix seconds.
-        grace_s: seconds after its end during which a window still accepts reports.
-        once: the editions that were ever served, as METRIC:EDITION. If an unserved edition is among
-            them, its report comes from an older app, otherwise from a newer one.
+        grace_s: seconds for which a window still accepts reports after its end.
+        once: the editions that were ever served, as METRIC:EDITION. A report of an edition that the
+            registry lacks comes from an older app if the edition is among these, otherwise from a
+            newer app.
 
     """
     return _judge(upload, _rules(registry, now_s, grace_s, once))
@@ -237,7 +240,7 @@ _latest: _Second | None = None
 
 
 def _rules(registry: Registry, now_s: float, grace_s: int, once: frozenset[str]) -> _Rule:
-    """Return the rule for the second of `now_s`. The latest rule is kept."""
+    """Return the rule for the second that contains `now_s`. The latest rule is cached."""
     global _latest  # noqa: PLW0603 replaced as a whole; every thread would store the same value
     second_s = now_s // 1
     latest = _latest

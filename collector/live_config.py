@@ -1,7 +1,7 @@
 """The definitions and keys that are served, and how they change while the service runs.
 
-The main process reloads files: the access file when it changes, and all files on a signal. It
-shares the definitions and keys to serve with the workers.
+The main process reloads the access file when it changes, and all files on a signal. It shares the
+resulting definitions and keys with the workers.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Served:
-    """One state. It is replaced as a whole, never changed.
+    """The definitions and keys at one time: a state that is replaced as a whole and never changed.
 
     Attributes:
-        registry: the definitions, former ones included.
+        registry: the definitions of the metrics, including former definitions.
         access: the keys.
         once: the editions that the store has ever served, as METRIC:EDITION.
 
@@ -65,11 +65,11 @@ DIGEST_BYTES = 32
 
 
 class SharedState:
-    """Holds the latest state. The main process posts, workers read.
+    """The latest state, shared by all processes: the main process posts it, and workers read it.
 
-    It is a file without a name that all processes keep open. Nobody can remove or replace it, a
-    worker that starts later finds it, and no process waits for another. The digest before the state
-    shows a reader whether the state is complete.
+    The state is in a file without a name that all processes keep open. Nobody can remove or replace
+    the file, workers that start later inherit it, and no process waits for another. A digest of the
+    state precedes it, so that a reader can tell whether the state is complete.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -103,14 +103,14 @@ class SharedState:
         """Replace the state.
 
         Raises:
-            OSError: if the disk has no room for it; the previous state stays.
+            OSError: if the disk has no room for the state; the previous state remains.
 
         """
         state = pickle.dumps(served)
         entry = sha256(state).digest() + state
         size = os.fstat(self._descriptor).st_size
         try:
-            self._write(entry[size:], size)  # the part that needs more room comes first
+            self._write(entry[size:], size)  # first the part for which the disk may lack room
         except OSError:
             os.ftruncate(self._descriptor, size)
             raise
@@ -123,10 +123,10 @@ class SharedState:
             written += os.pwrite(self._descriptor, part[written:], start + written)
 
     def latest(self) -> Served:
-        """Return the state: the same object until another is posted. Any thread may call this.
+        """Return the latest state: the same object until another is posted. Safe in any thread.
 
-        While another state is being written, or if the disk had no room for it, the previous state
-        stays.
+        While a new state is being written, or if the disk had no room for it, return the previous
+        state.
         """
         while True:
             latest = self._latest  # read once and replaced as a whole, because of other threads
@@ -142,8 +142,8 @@ class SharedState:
     def _present_digest(self) -> bytes:
         """Return the digest from shared memory.
 
-        Every response asks for it, and a system call would let another thread take the interpreter:
-        that cost a busy worker a tenth of its processor time.
+        Every response needs the digest. A system call to read it would let another thread take over
+        the interpreter, which cost a busy worker a tenth of its processor time.
         """
         if self._digest is None:
             self._digest = mmap.mmap(self._descriptor, DIGEST_BYTES, prot=mmap.PROT_READ)
@@ -161,7 +161,7 @@ UNCOUNTED = (
 
 
 def require_additive(served: Registry, new: Registry) -> None:
-    """Refuse a registry that, even with its history, does not count what devices report now.
+    """Refuse a registry that, even with its history, lacks an edition that is being served.
 
     Raises:
         RegistryError: if an edition is missing; the message lists every metric concerned.
@@ -184,10 +184,11 @@ def require_additive(served: Registry, new: Registry) -> None:
 def require_as_closed(served: Access, new: Access) -> None:
     """Refuse keys that would open uploads to everybody.
 
-    An operator who intends that can restart. A mistake is noticed before it has an effect.
+    An operator who wants open uploads can restart the collector. An operator who made a mistake
+    notices it before it has an effect.
 
     Raises:
-        ConfigError: if they would open them; the message says how to do so on purpose.
+        ConfigError: if the keys would open uploads; the message says how to open them on purpose.
 
     """
     if new.uploads_are_open and not served.uploads_are_open:
@@ -198,12 +199,12 @@ def require_as_closed(served: Access, new: Access) -> None:
 
 
 class Reloader:
-    """Keeps what is served up to date, in a thread, until stopped.
+    """A thread that keeps the served definitions and keys up to date until it is stopped.
 
-    A file that cannot be used changes nothing.
+    If a file cannot be used, the state remains as it is.
 
     Attributes:
-        served: the present state.
+        served: the current state.
 
     """
 
@@ -215,16 +216,16 @@ class Reloader:
         publish: Callable[[Served], None],
         admit: Callable[[Registry], frozenset[str]],
     ) -> None:
-        """Take the present state; nothing happens before ``start``.
+        """Store the current state; nothing happens before ``start``.
 
         Args:
-            served: the present state, as read from the files.
+            served: the current state, as read from the files.
             read_registry: reads the definitions; raises a HearsayError if they cannot be used.
             access: the access file, or None.
             publish: called with each new state.
             admit: prepares the store for a registry before it is published, and returns the
-                editions that were ever served; raises a HearsayError if its tallies do not fit into
-                the store.
+                editions that were ever served; raises a HearsayError if the registry's tallies do
+                not fit into the store.
 
         """
         self.served = served
@@ -249,14 +250,15 @@ class Reloader:
     def request(self) -> None:
         """Request that all files are read again at the next look.
 
-        A signal handler calls this and may interrupt itself. It therefore takes no lock, and
-        increments a counter so that no request is lost.
+        Signal handlers call this method, and one call may interrupt another. The method therefore
+        takes no lock, and increments a counter so that no request is lost.
         """
         self._requests += 1
 
     def look(self, *, requested: bool) -> None:
-        """Read all files if that was requested, otherwise the access file if it has changed."""
-        # before it is read: a change meanwhile is noticed the next time
+        """Read all files if requested; otherwise read the access file if it has changed."""
+        # noted before the file is read, so that a change during the reading is noticed the next
+        # time
         stamp = _stamp(self._access)
         new = self.served
         if requested:
@@ -312,7 +314,7 @@ def _log_reload(file: str, entry: str, now: int, before: int) -> None:
 def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Served:
     """Return the state after reading a file.
 
-    If the file cannot be used, log that and return the same state.
+    If the file cannot be used, log the reason and return the same state.
     """
     try:
         return read(served)
@@ -328,7 +330,7 @@ def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Ser
 
 
 def _stamp(path: Path | None) -> tuple[int, int, int] | None:
-    """Return values that change with a file, or None if there is no such file."""
+    """Return values that change whenever a file changes, or None if there is no such file."""
     try:
         status = path.stat() if path is not None else None
     except OSError:
@@ -339,9 +341,9 @@ def _stamp(path: Path | None) -> tuple[int, int, int] | None:
 def registry_document(registry: Registry) -> bytes:
     """Return the registry in the form that the collector shows to everybody.
 
-    The JSON document lists every metric and stop: former ones first, in the files' order. It
+    The JSON document lists every metric, former definitions first, and every stop. It
     contains exact integers, everything needed to derive each edition, and the stopped questions,
-    which relays read here.
+    which relays read from this document.
     """
     metrics = [
         {

@@ -2,7 +2,7 @@
 
 A line describes the service, never an upload: it contains no address, no value, no secret, no
 upload id, and no time at which an upload arrived. The message of an exception might contain any of
-these, so only the type of an exception and the places in the code are logged.
+these, so of an exception, only the type and the places in the code are logged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LogFormat(StrEnum):
 
 
 class Event(StrEnum):
-    """The event in a line: a word by which alerts and documentation refer to it."""
+    """The event that a line reports: a word that alerts and documentation use for it."""
 
     STARTING = "starting"
     READY = "ready"
@@ -68,7 +68,7 @@ class _Formatter(logging.Formatter):
     converter = staticmethod(time.gmtime)
 
     def formatException(self, info: ExceptionInfo) -> str:  # noqa: N802 the library's name
-        """Return one line per place, the innermost last, and then the type."""
+        """Return one line per place in the code, the innermost last, and then the type."""
         kind, _, trace = info
         places = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(trace)]
         return "\n".join((*places, kind.__name__ if kind else "no exception"))
@@ -128,7 +128,7 @@ _FORMATTERS = {LogFormat.TEXT: TextFormatter, LogFormat.JSON: JsonFormatter}
 
 
 def settings(log_format: LogFormat) -> dict[str, Any]:
-    """Return the configuration of logging for every process, as ``logging.config`` takes it."""
+    """Return the logging configuration of every process, in the format of ``logging.config``."""
     formatter = _FORMATTERS[log_format]
     return {
         "version": 1,

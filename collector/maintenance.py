@@ -1,6 +1,6 @@
-"""The work that the clock triggers: windows close, and the append-only file is rewritten.
+"""Periodic work: closes windows, and has the append-only file rewritten.
 
-It runs in every collector; several may run it on one store.
+Every collector does this work; several collectors may do it on one store.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from collector.store.store_protocol import TallyStore, close_due_windows, look_a
 
 
 class Health(NamedTuple):
-    """Whether the store was alive and healthy when it was last looked at.
+    """The state of the store at the last look.
 
     Attributes:
-        is_up: whether it answered and had lost no acknowledged data.
+        is_up: whether the store answered and had lost no acknowledged data.
         is_noted: whether a loss in the embedded store's file would be detected; always true for
             other stores.
         open_windows: how many windows with a tally accept reports.
         closed_windows: how many windows are closed.
-        memory_used: the fraction of memory in use on the fullest server; 0 before the first look.
+        memory_used: the fraction of its memory that the fullest server uses; 0 before the first
+            look.
         open_reports: the reports by metric and open window, according to the last look at open
             windows.
         clock_is_suspected: whether every report is refused because of its window; see `own_clock`.
@@ -47,7 +48,7 @@ class Health(NamedTuple):
 
 
 REWRITE_INTERVAL_S = 840.0
-"""14 minutes.
+"""Seconds between two rewrites: 14 minutes.
 
 Even if a rewrite is one tick late, uploads stay in order on disk for less than 15 minutes.
 """
@@ -83,10 +84,10 @@ class ServerState(NamedTuple):
 
 
 class Maintenance:
-    """Does the store's chores in a thread, until it is stopped.
+    """A thread that does the store's chores until it is stopped.
 
     Attributes:
-        health: the store's health when it was last looked at.
+        health: the store's state at the last look.
 
     """
 
@@ -104,7 +105,7 @@ class Maintenance:
         Args:
             store: the store whose windows are closed.
             log: the append-only file that is rewritten.
-            grace_s: seconds after its end during which a window still accepts reports.
+            grace_s: seconds for which a window still accepts reports after its end.
             every_tick: does further chores once a second, and returns the state of the servers.
             clock: returns Unix seconds.
 
@@ -131,17 +132,17 @@ class Maintenance:
         self._thread.join()
 
     def tick(self, monotonic_s: float) -> None:
-        """Do what is due now.
+        """Do the chores that are due now.
 
-        The file is also rewritten after the clock, the command line or another collector has closed
-        a window.
+        The append-only file is also rewritten after a window has closed, whether the clock, a
+        command or another collector closed it.
         """
         try:
             self.health = self.health._replace(**self._every_tick()._asdict())
             self._look_after_windows()
         finally:
-            # no window can close while a cluster node is away, but the other nodes' files must not
-            # wait
+            # no window can close while a node of the cluster is away, but the files of the other
+            # nodes are still rewritten on time
             self._rewrite_when_due(monotonic_s)
 
     def _look_after_windows(self) -> None:
@@ -159,7 +160,7 @@ class Maintenance:
         is_due = since_rewrite_s >= REWRITE_INTERVAL_S or closed != self._closed_before
         is_due = is_due or (since_rewrite_s >= RETRY_INTERVAL_S and self._log.log_rewrite_failed())
         if is_due and self._log.rewrite_log():
-            if self._rewritten_at > float("-inf"):  # every start begins with a rewrite, which is no news
+            if self._rewritten_at > float("-inf"):  # every start begins with a rewrite, which is not worth a line
                 _log.info("the append-only file is being rewritten", extra=Event.FILE_REWRITTEN.extra)
             self._closed_before = closed
             self._rewritten_at = monotonic_s
@@ -169,10 +170,10 @@ class Maintenance:
         while not self._stopped.wait(TICK_S):
             try:
                 self.tick(time.monotonic())
-            except Exception as error:  # noqa: BLE001 whatever the error is, the next second may be better
+            except Exception as error:  # noqa: BLE001 whatever the error is, the next attempt may succeed
                 # A ConfigError means that the embedded store has lost data, and may not even run.
                 is_up = not isinstance(error, (StoreUnavailableError, ConfigError))
-                if str(error) not in reasons:  # a lost connection may hide a worse reason
+                if str(error) not in reasons:  # a lost connection may hide a worse problem
                     _log.warning("maintenance is suspended: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
                 reasons.add(str(error))
                 # an old count could be mistaken for a current one
@@ -188,12 +189,13 @@ LOOK_RETRY_S = 60.0
 
 
 class OpenReports:
-    """Counts the reports of open windows for the metrics, from the look that all readers share.
+    """Counts the reports of open windows for Prometheus, from the look that all readers share.
 
-    A count that is renewed with every scrape would reveal when each report of a metric arrived.
-    This class therefore uses the look that a preliminary report shows, as often as that is renewed,
-    and adds up the symbols. It does not look before the first interval is over: an operator who
-    tries out a new service would get that empty look for an hour.
+    A count that changed with every scrape would reveal when each report of a metric arrived. This
+    class therefore adds up the counts of the last look, the one that preliminary results show,
+    which is renewed only once per interval. The first look is taken after the first interval: an
+    earlier one would find no reports, and an operator who tries out a new service would see this
+    empty look for an hour.
     """
 
     def __init__(
@@ -209,7 +211,7 @@ class OpenReports:
 
         Args:
             store: the store whose windows are looked at.
-            grace_s: seconds after its end during which a window still accepts reports.
+            grace_s: seconds for which a window still accepts reports after its end.
             interval_s: minimum number of seconds between two looks.
             clock: returns Unix seconds.
             monotonic: returns seconds that never go back.
@@ -224,9 +226,10 @@ class OpenReports:
         self._reports: Mapping[tuple[str, str], int] = {}
 
     def __call__(self) -> Mapping[tuple[str, str], int]:
-        """Return the reports by metric and window, according to the last look.
+        """Return the number of reports by metric and window, according to the last look.
 
-        Without a look there are none, because an old count could be mistaken for a current one.
+        If a look fails, the result is empty, because an old count could be mistaken for a current
+        one.
         """
         if self._monotonic() < self._next_s:
             return self._reports
@@ -239,7 +242,7 @@ class OpenReports:
         return self._reports
 
     def _look(self) -> tuple[Mapping[tuple[str, str], int], float]:
-        """Return the reports, and the seconds until another look is allowed."""
+        """Return the number of reports, and the seconds until another look is allowed."""
         now_s = self._clock()
         closed = self._store.closed_windows()
         look = look_at_open_windows(
@@ -248,5 +251,6 @@ class OpenReports:
         reports: Counter[tuple[str, str]] = Counter()
         for tally in look:
             reports[tally.metric, tally.window] += sum(tally.counts)
-        # a look taken while the clock was ahead must not delay the next one by as long
+        # a look that was taken while the clock was ahead must not delay the next look by the same
+        # time
         return reports, min(self._interval_s, max(1.0, look.taken_s + self._interval_s - now_s))

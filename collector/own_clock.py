@@ -1,7 +1,8 @@
-"""A watch that suspects this host's own clock when every report is refused for its window.
+"""Suspects this host's clock if every report is refused because of its window.
 
-A store on the same host has the same clock, so comparing the two shows nothing. Devices do: their
-clocks agree with one another, and wrong ones are among others whose reports count.
+A store on the same host has the same clock, so a comparison with the store shows nothing. The
+devices reveal a wrong clock: if only some of their clocks are wrong, reports of the other devices
+still count; if this host's clock is wrong, no report counts.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from collector.counters import ACCEPTED, REPORTS, Totals
 from collector.log import Event
 
 SUSPICIOUS = 100
-"""The number of reports that must be refused for their windows, with none counted between them.
+"""The number of consecutive reports refused because of their windows that raises the suspicion.
 
-One upload can contain 256 reports, so a forger can cause the suspicion while no other device sends.
-It ends with the next report that counts.
+One upload can contain 256 reports, so a forger can raise the suspicion while no other device sends.
+The suspicion ends with the next report that counts.
 """
 
 _log = logging.getLogger(__name__)
@@ -42,23 +43,23 @@ class WindowVerdicts(NamedTuple):
 
     @classmethod
     def from_totals(cls, totals: Totals) -> WindowVerdicts:
-        """Read them from the sums over all workers."""
+        """Read the numbers from the sums over all workers."""
         labels = (ACCEPTED, Refusal.WINDOW_IN_FUTURE, Refusal.WINDOW_CLOSED)
         return cls(*(totals.total(REPORTS, label) for label in labels))
 
 
 class OwnClockWatch:
-    """Suspects the clock once `SUSPICIOUS` reports in a row were refused for their windows.
+    """Suspects the clock once `SUSPICIOUS` reports in a row were refused because of their windows.
 
-    "In a row" means in looks between which no report was accepted. Logs once when it suspects the
-    clock, and once when a report counts again.
+    "In a row" means that no look found an accepted report in between. A line is logged when the
+    suspicion begins, and another when a report counts again.
     """
 
     def __init__(self, look: Callable[[], WindowVerdicts]) -> None:
         """Start a watch.
 
         Args:
-            look: returns the present sums, which never fall.
+            look: returns the current sums, which never decrease.
 
         """
         self._look = look

@@ -1,13 +1,13 @@
-"""Prometheus metrics of a collector or a relay and its workers, on an address of their own.
+"""Prometheus metrics of a collector or a relay and its workers, served on a separate address.
 
 Only this module imports prometheus_client.
 
 The resources of each process are a separate series: a sum over the processes would fall when a
-worker ends, and Prometheus would read that as a counter reset. A worker is named after its row: the
-next worker in the row continues the series, with another start time.
+worker ends, and Prometheus would read the fall as a counter reset. A worker is named after its row:
+the next worker in the row continues the series, with another start time.
 
 The metrics are for the operator of the service: counts of uploads, perturbed reports and requests,
-and nothing about any single one.
+and nothing about a single upload, report or request.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _COUNTERS = (
     (
         UPLOADS,
         "hearsay_uploads",
-        "Uploads with a verdict: counted (at least in part), refused as a whole, or duplicates of earlier ones.",
+        "Uploads with a verdict: counted (at least in part), refused as a whole, or duplicates of earlier uploads.",
         "outcome",
     ),
     (
@@ -71,13 +71,13 @@ _RELAY_COUNTERS = (
     (
         BATCHES,
         "hearsay_relay_batches",
-        "Batches: answered; unavailable (no valid answer); refused (for the relay's key); abandoned by all devices.",
+        "Batches: answered, unavailable (no valid answer), refused (wrong relay key), or abandoned by all devices.",
         "outcome",
     ),
     (
         PROBLEMS,
         "hearsay_relay_problems",
-        "Problem responses to devices, by code; unknown ones of the collector as collector_unavailable.",
+        "Problem responses to devices, by code. Unknown codes from the collector are collector_unavailable.",
         "code",
     ),
 )
@@ -141,7 +141,7 @@ def relay_families(
     since_ns = totals.total(OLDEST_NS)
     yield GaugeMetricFamily(
         "hearsay_relay_oldest_batch_seconds",
-        "How long the oldest of these batches has waited; 0 if there is none.",
+        "How long the oldest unanswered batch has waited; 0 if there is none.",
         (clock_ns() - since_ns) / 1e9 if since_ns else 0.0,
     )
     yield _build()
@@ -153,7 +153,7 @@ def families(shared_counters: SharedCounters, health: Health) -> Iterator[Metric
 
     Args:
         shared_counters: the counters of all processes.
-        health: the store's health when it was last looked at.
+        health: the store's state at the last look.
 
     """
     totals = Totals(shared_counters)
@@ -199,12 +199,12 @@ def _gauges(health: Health) -> Iterator[Metric]:
     )
     yield GaugeMetricFamily(
         "hearsay_store_memory_used_ratio",
-        "The used fraction of maxmemory, or without it of the machine's memory, on the fullest server.",
+        "The fraction of its maxmemory that the fullest server uses; without maxmemory, of its machine's memory.",
         health.memory_used,
     )
     yield GaugeMetricFamily(
         "hearsay_clock_suspected",
-        "Whether all recent reports were refused for their windows, as happens if this host's clock is wrong.",
+        "Whether all recent reports were refused because of their windows, as happens if this host's clock is wrong.",
         health.clock_is_suspected,
     )
     windows = GaugeMetricFamily("hearsay_windows", "Windows that have a tally.", labels=("state",))
@@ -213,7 +213,7 @@ def _gauges(health: Health) -> Iterator[Metric]:
     yield windows
     reports = GaugeMetricFamily(
         "hearsay_window_reports",
-        "Perturbed reports in open windows, as of the latest snapshot. None before the first.",
+        "Perturbed reports in open windows, as of the latest snapshot. No series before the first snapshot.",
         labels=("metric", "window"),
     )
     for labels, count in health.open_reports.items():
@@ -229,14 +229,14 @@ def _build() -> Metric:
 
 
 def worker_processes(shared_counters: SharedCounters) -> dict[str, int]:
-    """Return the pid of each worker, by a name that its successor inherits."""
+    """Return the pid of each worker, by the name that the worker passes on to its successor."""
     return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(shared_counters), 1)}
 
 
 def process_families(processes: Mapping[str, int]) -> Iterator[Metric]:
     """Yield the ``process_*`` metrics of processes, each labeled with its name.
 
-    There are none for a process that has ended, and none at all on systems without ``/proc``.
+    A process that has ended has no metrics. On systems without ``/proc``, no process has any.
     """
     families: dict[str, Metric] = {}
     for name, pid in processes.items():

@@ -1,4 +1,4 @@
-"""The settings that a server needs to keep what it acknowledges. Pure: settings in, refusal out."""
+"""The settings that a server needs to keep acknowledged writes. Pure: settings in, refusal out."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import NamedTuple
 from collector.errors import ConfigError, require_option
 
 OLDEST_VERSION = (7, 0)
-"""EXPIREAT has had NX and GT since Redis 7.0."""
+"""The minimum version: EXPIREAT has NX and GT since Redis 7.0."""
 
 OLDEST_VERSION_WITH_COPIES = (7, 2)
-"""WAITAOF exists since Redis 7.2.
+"""The minimum version for replicated acknowledgements and for clusters.
 
-Acknowledgements by replicas need it, and so do tallies on a cluster.
+Both need WAITAOF, which exists since Redis 7.2.
 """
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
-"""A full store must refuse writes: an evicted tally is lost, an evicted id is counted twice."""
+"""A full store must refuse writes: an evicted tally would be lost, an evicted id counted twice."""
 
 WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
 """With these settings an acknowledged write is on disk."""
 
 PART_COVERAGE = {"cluster-require-full-coverage": "no"}
-"""Needed on a cluster. Otherwise one lost node stops all uploads, not only those of its slots."""
+"""Required on a cluster. Otherwise one lost node stops all uploads, not only those of its slots."""
 
 SETTINGS = (*NO_EVICTION, *WRITE_THROUGH, *PART_COVERAGE)
 """The settings to ask the server for."""
@@ -33,7 +33,7 @@ SETTINGS = (*NO_EVICTION, *WRITE_THROUGH, *PART_COVERAGE)
 def require_promise(
     version: str, settings: Mapping[str, str | None], promise: Promise, *, is_cluster: bool = False
 ) -> None:
-    """Refuse a server that would not keep what it acknowledges.
+    """Refuse a server that could lose acknowledged writes.
 
     Args:
         version: the Redis version that the server is compatible with, such as ``7.2.4``.
@@ -43,7 +43,8 @@ def require_promise(
         is_cluster: whether the server is a node of a cluster.
 
     Raises:
-        ConfigError: if it would not; the message names the settings to change, and their values.
+        ConfigError: if it could; the message names the settings to change, and their required
+            values.
 
     """
     parts = tuple(map(int, version.split(".")[:2]))
@@ -76,8 +77,8 @@ def _why(wrong: Mapping[str, str]) -> str:
 class Durability(StrEnum):
     """Where the counted reports are when an upload is acknowledged.
 
-    ``fsync``: on the store's disk. ``replicated``: on the disks of replicas too, so that no report
-    is lost with a server.
+    ``fsync``: on the store's disk. ``replicated``: on the disks of replicas too, so that the loss
+    of a server loses no report.
     """
 
     FSYNC = "fsync"
@@ -88,7 +89,7 @@ class Promise(NamedTuple):
     """What an acknowledgement promises.
 
     Attributes:
-        durability: where the counted reports are; None for a command that acknowledges none.
+        durability: where the counted reports are; None for a command that acknowledges no reports.
         copies: how many replicas have the reports on disk; 0 unless ``replicated``.
 
     """
@@ -107,7 +108,8 @@ def promised(durability: Durability, copies: int, redis_url: str | None) -> Prom
 
     Args:
         durability: where the counted reports are when they are acknowledged.
-        copies: how many replicas have them then, if ``durability`` is ``replicated``.
+        copies: if ``durability`` is ``replicated``, how many replicas have the reports at that
+            time.
         redis_url: the server of the store, or None for the embedded store.
 
     Raises:

@@ -1,14 +1,15 @@
-"""How long tallies are kept, and how they are retired: by retention or by an operator's command.
+"""How long tallies are kept, and how they are retired: after their retention, or by a command.
 
 Only tallies of closed windows are retired. The windows stay closed, so later reports for them are
-refused and cannot recreate a tally. Upload ids expire by themselves, a day after their last window
-closed by the clock.
+refused and cannot recreate a tally. Upload ids expire by themselves, a day after the grace period
+of their last window.
 
-On Redis or Valkey this takes two steps, so that a reader never adds up half a tally. First the
-names are removed from the index of every shard; then the counts are deleted. A reader checks the
-index again after reading: a tally that is still in it was complete. If a retirement is interrupted,
-the next one finishes it, because names are kept until their counts are deleted. Until then, readers
-see no tally of a question in a window if any of them is being retired (see `RedisStore`).
+On Redis or Valkey a retirement has two steps, so that a reader never adds up half a tally. First
+the names are removed from the index of every shard; then the counts are deleted. A reader checks
+the index again after reading: if a tally is still in the index, its counts were complete. If a
+retirement is interrupted, the next one finishes it, because the names are kept until the counts are
+deleted. Until then, if one tally of a question in a window is being retired, readers see none of
+its tallies in that window (see `RedisStore`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from collector.store import keys
 from collector.store.redis_store import RedisStore
 
 RETRY_INTERVAL_S = 60.0
-"""Seconds until a failed retirement is tried again. It is not urgent."""
+"""Seconds until a failed retirement is tried again. Retirement is not urgent."""
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +46,10 @@ end
 """
 
 NAMES_A_SCRIPT = 1000
-"""A script delays all uploads while it runs. A thousand names take about a millisecond."""
+"""The maximum number of names per script.
+
+A script delays all uploads while it runs. A thousand names take about a millisecond.
+"""
 
 
 class TallyName(NamedTuple):
@@ -83,7 +87,7 @@ class Retirable(Protocol):
 
 
 def before(store: Retirable, first_kept: Window) -> list[TallyName]:
-    """Return the tallies of closed windows that ended before the first window to keep begins."""
+    """Return the tallies of closed windows that end before the first window to keep begins."""
     closed = store.closed_windows()
     return sorted(
         name
@@ -94,7 +98,8 @@ def before(store: Retirable, first_kept: Window) -> list[TallyName]:
 
 def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int) -> list[TallyName]:
     """Return the tallies of closed windows whose retention, as their metrics define it, is over."""
-    every = {metric.name: metric.retention_days for metric in registry.counted}  # that of today counts, if there is one
+    # former definitions come first, so that the current one decides
+    every = {metric.name: metric.retention_days for metric in registry.counted}
     days = {name: retention_days for name, retention_days in every.items() if retention_days}
     closed = store.closed_windows() if days else frozenset()
     return sorted(
@@ -107,7 +112,7 @@ def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int)
 
 
 class Retention:
-    """Retires tallies whose retention is over, once an hour no matter how often it is called."""
+    """Retires tallies whose retention is over: once an hour, however often it is called."""
 
     def __init__(
         self,
@@ -122,7 +127,7 @@ class Retention:
         Args:
             store: the store whose tallies are retired.
             registry: returns the current registry.
-            grace_s: seconds after its end during which a window still accepts reports.
+            grace_s: seconds for which a window still accepts reports after its end.
             clock: returns Unix seconds.
 
         """
@@ -133,16 +138,16 @@ class Retention:
         self._next_s = float("-inf")
 
     def __call__(self) -> None:
-        """Retire what is due, once an hour, or retry soon if the store does not answer."""
+        """Retire due tallies if an hour has passed, or soon after a failed attempt."""
         now_s = self._clock()
-        if 0 < self._next_s - now_s <= HOUR_S:  # an instant farther ahead is due: the clock was set back since
+        if 0 < self._next_s - now_s <= HOUR_S:  # if the time is farther ahead, the clock was set back, so work is due
             return
         self._next_s = now_s + HOUR_S
         try:
             registry = self._registry()
             names = expired(self._store, registry, now_s=now_s, grace_s=self._grace_s)
             if any(metric.retention_days for metric in registry.counted):
-                # even without names this finishes an interrupted retirement
+                # even without names, this call finishes an interrupted retirement
                 self._store.retire(names)
             if names:
                 _log.info("retired %s tallies at the end of their retention", len(names))
@@ -168,7 +173,7 @@ class RedisRetirement:
         return frozenset(TallyName(*name.split(":")) for name in self._store.shards.index())
 
     def begun(self) -> frozenset[TallyName]:
-        """Return the tallies whose retirement was interrupted. The next one finishes it."""
+        """Return the tallies whose retirement was interrupted. The next retirement finishes it."""
         return frozenset(TallyName(*name.split(":")) for name in self._all_going())
 
     def retire(self, names: Collection[TallyName]) -> None:

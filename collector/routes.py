@@ -1,6 +1,6 @@
 """The handlers: one function for each operation of the API, and the counting of uploads.
 
-A bad upload of a batch does not affect the others.
+A bad upload of a batch does not affect the other uploads.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from collector.store.store_protocol import (
 from collector.store.strata import folded, own_editions
 
 SPARSE_FROM = 1024
-"""The number of symbols from which sparse tallies are worthwhile.
+"""The minimum number of symbols of a tally that may be sent in sparse form.
 
-Smaller tallies have a few kilobytes at most.
+Smaller tallies have only a few kilobytes.
 """
 
 GREETING = "This is a Hearsay collector: it counts perturbed reports. /v1/openapi.json describes its API.\n"
@@ -54,10 +54,10 @@ class Service:
     """The objects that the handlers use.
 
     Attributes:
-        served: returns the present definitions and keys. A request calls it once, so that it uses
-            the same state throughout.
+        served: returns the current definitions and keys. Each request calls it only once, so that
+            all parts of the request use the same state.
         store: the tallies.
-        grace_s: seconds after its end during which a window still accepts reports.
+        grace_s: seconds for which a window still accepts reports after its end.
         snapshot_interval_s: minimum number of seconds between two looks at open windows.
         clock: Unix seconds.
         counters: counts requests for the metrics.
@@ -85,7 +85,7 @@ def _service() -> Service:
 
 @routes.get("/")
 def get_root() -> Response:
-    """Say what this is, and where its operations are described."""
+    """Say what this service is, and where its operations are described."""
     return Response(GREETING, mimetype=TEXT)
 
 
@@ -138,7 +138,7 @@ def get_openapi() -> Response:
 
 @routes.get("/v1/tallies")
 def get_tallies() -> Response:
-    """Show the tallies of closed windows; on request, also the last look at open ones."""
+    """Show the tallies of closed windows and, on request, the last snapshot of open windows."""
     service = _service()
     key = require_key(request.environ, service.served().access, Role.READ)
     preliminary = _wants_preliminary(key)
@@ -148,8 +148,8 @@ def get_tallies() -> Response:
     if preliminary:
         snapshot = _snapshot(service, closed)
         tallies, headers = chain(tallies, snapshot), {SNAPSHOT_TAKEN: utc_of(snapshot.taken_s)}
-    # The tallies are complete before the first byte: a store that fails meanwhile must cause an
-    # error, not a shorter answer.
+    # All tallies are read before the first byte is sent: a store that fails during the reading must
+    # cause an error, not a shorter answer.
     readable = [tally for tally in tallies if key.may_read(tally.metric)]
     known = {**service.store.own_editions(), **own_editions(service.served().registry)}
     body = "".join(_lines(folded(readable, known)))
@@ -197,7 +197,7 @@ def _wants_preliminary(key: AccessKey) -> bool:
 
 
 def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
-    """Return all counts, or only those above 0 if a large alphabet has few of them."""
+    """Return all counts, or only those above 0 if a large alphabet has few such counts."""
     symbols = [symbol for symbol, count in enumerate(counts) if count] if len(counts) >= SPARSE_FROM else ()
     if not symbols or 2 * len(symbols) >= len(counts):
         return {"counts": counts}

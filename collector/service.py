@@ -1,6 +1,6 @@
 """Runs the service.
 
-The store starts first, then the chores and the workers. They stop in reverse order.
+The store starts first, then the chores, then the workers. They stop in reverse order.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ This is more than the time limit for one answer of the store.
 """
 
 MAX_CONNECTIONS = 512
-"""Connections that a worker keeps at once: half of the files that many systems allow it to open.
+"""The maximum number of connections of a worker: half of the files that many systems let it open.
 
-Further ones wait in the kernel.
+Further connections wait in the kernel.
 """
 
 
@@ -60,9 +60,10 @@ class RunningStore(NamedTuple):
     """A store that is ready to count.
 
     Attributes:
-        store: the main process's own connection.
+        store: the main process's own connection to the store.
         reopen: returns another connection to the store; workers call it.
-        look_after: call it every second; returns whether the embedded store's size was noted.
+        look_after: must be called every second; returns whether the length of the embedded store's
+            file was noted.
         restarts: returns how often the embedded store has ended by itself.
         once: the editions that were ever served, as METRIC:EDITION.
 
@@ -91,7 +92,7 @@ class Chores(NamedTuple):
 
 
 def serve(config: CollectorConfig) -> None:
-    """Serve until a signal ends it.
+    """Serve until a signal arrives.
 
     Raises:
         ConfigError: if the address, the store or the data directory cannot be used.
@@ -102,7 +103,7 @@ def serve(config: CollectorConfig) -> None:
     if find_spec("flask") is None:
         raise ModuleNotFoundError(name="flask")
     configure(config.log_format)
-    # ignored until the workers run, because all files are being read anyway
+    # the signal is ignored until the workers run, because all files are being read anyway
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     served = Served(config.read_registry(), access_of(config))
     address = resolve(config.host)
@@ -110,7 +111,7 @@ def serve(config: CollectorConfig) -> None:
     place = str(config.data_dir.absolute()) if config.redis_url is None else "the store of --redis"
     _log.info("starting on %s", place, extra=Event.STARTING.extra)
     with running_store(config, served.registry) as running, chores(config, running, served) as background:
-        # another collector may have taken it meanwhile
+        # another collector may have taken the port during the start
         require_free_address(address, config.port)
         former = f" and {plural(len(served.registry.former), 'former one')}" if served.registry.former else ""
         metrics = f"with {plural(len(served.registry.metrics), 'question')}{former}"
@@ -133,7 +134,7 @@ def serve(config: CollectorConfig) -> None:
 
 
 def access_of(config: CollectorConfig) -> Access:
-    """Return the keys and what they allow.
+    """Return the keys and their permissions.
 
     Raises:
         ConfigError: if the access file cannot be used.
@@ -178,10 +179,10 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
 
 
 def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: int) -> None:
-    """Refuse a registry that does not count everything that devices report in open windows.
+    """Refuse a registry that lacks an edition that devices report in open windows.
 
     Raises:
-        ConfigError: if it does not; the message names the editions, and what to do.
+        ConfigError: if an edition is missing; the message names the editions, and says what to do.
         StoreUnavailableError: if the store does not answer.
 
     """
@@ -199,8 +200,8 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
         The editions that were ever served, as METRIC:EDITION.
 
     Raises:
-        ConfigError: if it has no room for their tallies.
-        StoreUnavailableError: if it does not answer.
+        ConfigError: if the store has no room for the tallies.
+        StoreUnavailableError: if the store does not answer.
 
     """
     require_memory(store.shards, registry)
@@ -254,7 +255,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
 
 
 def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Mapping[tuple[str, str], int]]:
-    """Return a counter of the reports in open windows, which is always empty without metrics."""
+    """Return a function that counts the reports in open windows, or none without metrics."""
     if config.metrics_bind is None:
         return dict
     return OpenReports(store, grace_s=config.grace_s, interval_s=config.snapshot_interval_s)
@@ -279,10 +280,10 @@ def worker_app(
     open_store: Callable[[], TallyStore],
     counts: SharedCounters | None = None,
 ) -> Flask:
-    """Return the application of one worker process. Run in the worker.
+    """Return the application of one worker process. This runs in the worker.
 
-    It needs neither the files nor the store to start: all of them may be unavailable when a worker
-    is replaced.
+    A worker can start without the files and the store, which may be unavailable when it replaces
+    another.
     """
     from collector.app import create_app  # noqa: PLC0415 80 ms, which the main process does without
 
@@ -298,7 +299,7 @@ def worker_app(
 
 
 def _nothing_to_note() -> bool:
-    """Do nothing, because somebody else runs the store."""
+    """Do nothing, because this process does not run the store."""
     return True
 
 

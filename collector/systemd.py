@@ -1,6 +1,6 @@
 """Notifications to systemd; see the manual page of sd_notify.
 
-Only the main process sends messages: systemd ignores others. Without a manager it sends none.
+Only the main process sends messages: systemd ignores all others. Without systemd, none are sent.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import socket
 import time
 
 VARIABLE = "NOTIFY_SOCKET"
-"""The environment variable with the path of the socket; an @ represents the NUL of an abstract
-name.
+"""The environment variable with the path of the socket.
+
+In an abstract name, an @ represents the NUL at the beginning.
 """
 
 READY, STOPPING = "READY=1", "STOPPING=1"
 
 
 def reloading() -> tuple[str, str]:
-    """Return the announcement that files are read again. READY must follow."""
+    """Return the message that files are being reloaded. READY must follow when this is done."""
     return "RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}"
 
 
@@ -36,7 +37,7 @@ def notify(*assignments: str) -> None:
         return
     address = f"\0{path[1:]}" if path.startswith("@") else path
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-        sender.settimeout(0)  # a manager that is stuck must not stop the service
+        sender.settimeout(0)  # a manager that does not read must not block the service
         sender.sendto("\n".join(assignments).encode(), address)
 
 

@@ -1,4 +1,4 @@
-"""The processes that serve: their address, their start and their end."""
+"""The worker processes: their address, their start and their end."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ RESTART_DELAY_S = 1.0
 POLL_S = 0.05
 
 ANSWER_TIMEOUT_S = 5.0
-"""How long the service may take to answer whether it is ready: as long as its store."""
+"""The time limit (seconds) of a readiness check: the same as for an answer of the store."""
 
 HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYTES)
 """The cost limits of a connection.
 
-They are 15 seconds without a complete head, also between two requests, and 64 KiB unread.
+A connection may take 15 seconds until the head of a request is complete, including the pause
+between two requests, and may have 64 KiB of unread data.
 
 HTTP/2 is not offered, because a single connection could contain hundreds of requests.
 """
@@ -55,8 +56,8 @@ class _Server(MPServer):
     def signal_handler_interrupt(self, *_: object, **__: object) -> None:
         """Wake the main loop, from another thread.
 
-        This runs between any two steps of the main thread. That thread, or an earlier signal's
-        handler in it, may have the lock that waking needs.
+        This handler runs between any two steps of the main thread. The main thread itself, or the
+        handler of an earlier signal, may have the lock that waking the loop needs.
         """
         self.interrupt_signal = True
         threading.Thread(target=self._interrupt).start()
@@ -75,7 +76,7 @@ def run_workers(
 ) -> None:
     """Run the workers until a signal ends them.
 
-    If they die faster than the server replaces them, pause and start all of them again.
+    If workers die faster than the server replaces them, pause and start all of them again.
 
     Args:
         make_app: returns the application of one worker; called in the worker.
@@ -120,7 +121,7 @@ def begin_worker() -> None:
     The server has already configured its log.
     """
     os.environ.pop(VARIABLE, None)  # only the main process notifies systemd
-    # a whole process group may receive it, for example when a terminal closes
+    # a whole process group may receive this signal, for example when a terminal closes
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # When the interpreter shuts down, the server's idle threads would abort with a traceback in the
@@ -137,11 +138,11 @@ def _end_with_parent() -> None:
 
 
 def resolve(host: str, option: str = "--bind") -> str:
-    """Return the address of a host name, because the server takes addresses only.
+    """Return the address of a host name, because the server accepts only addresses.
 
     Args:
         host: the name.
-        option: the option with the name, for the error.
+        option: the option that contains the name, for the error message.
 
     Raises:
         ConfigError: if this machine has no such address.
@@ -158,7 +159,7 @@ def resolve(host: str, option: str = "--bind") -> str:
 def require_free_address(address: str, port: int) -> None:
     """Refuse a port that is in use.
 
-    The workers share their sockets, and would silently share the port with another service.
+    The workers' sockets share their port, and would silently share it with another service, too.
 
     Raises:
         ConfigError: if the port is in use.
@@ -174,7 +175,7 @@ def require_free_address(address: str, port: int) -> None:
 
 
 def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:
-    """Print one line as soon as the service reports that it is ready. For programs, log it instead.
+    """Print a line as soon as the service reports that it is ready. For programs, log it instead.
 
     systemd is notified as soon as the service answers at all: a service whose store is full or
     unavailable still serves, and must not be restarted for that.
@@ -207,7 +208,7 @@ def _announce(host: str, port: int, words: str, log_format: LogFormat) -> None:
 
 
 def _readiness(host: str, port: int) -> HTTPStatus | None:
-    """Return the status of the service's own answer, or None if it does not answer."""
+    """Return the HTTP status of the service's readiness check, or None if it does not answer."""
     connection = HTTPConnection(host, port, timeout=ANSWER_TIMEOUT_S)
     try:
         connection.request("GET", "/readyz")

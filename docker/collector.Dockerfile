@@ -3,8 +3,8 @@
 FROM python:3.11.14-slim-bookworm AS build
 WORKDIR /src
 COPY . .
-# What installs stays out of the image. The secret is the builder's own configuration of pip, if pip needs one. Whichever
-# index serves the wheels, each must have the hash that docker/requirements names (`make requirements`).
+# pip itself stays out of the image. The secret is the pip configuration of the machine that builds, if pip needs one.
+# Whatever index serves the wheels, each wheel must have the hash in docker/requirements (see `make requirements`).
 RUN ["python", "-m", "venv", "/opt/hearsay-pip"]
 RUN ["python", "-m", "venv", "--without-pip", "/opt/hearsay"]
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=pip_cert,target=/etc/pip.crt ["/opt/hearsay-pip/bin/python", "-m", "pip", "install", "--no-cache-dir", "--require-hashes", "--requirement", "docker/requirements/build.txt"]
@@ -18,7 +18,7 @@ LABEL org.opencontainers.image.title="Hearsay collector" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/hearsay /opt/hearsay
-# The folder of the embedded store's files. A new volume takes over its owner.
+# The folder of the embedded store's files. A new volume takes over the owner of this folder.
 RUN ["install", "--directory", "--owner=10001", "--group=10001", "--mode=0700", "/var/lib/hearsay"]
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 USER 10001:10001

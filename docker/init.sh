@@ -1,7 +1,7 @@
 #!/bin/sh
 # Writes the passwords, keys and certificate that the compose files mount: see docs/how-to/docker.md.
 #   docker/init.sh [HOST]
-# HOST is the name or address of the proxy for devices (default: localhost). Nothing is overwritten. It needs
+# HOST is the name or address of the proxy for devices (default: localhost). The script overwrites nothing. It needs
 # openssl, but no image.
 set -eu
 
@@ -18,7 +18,7 @@ command -v openssl >/dev/null || {
 }
 cd "$(dirname "$0")"
 
-# Files of a set hold the same secret: a new one beside an old one would not fit it.
+# The files of a set contain the same secret, so a new file would not match an old one.
 is_missing() {
     present=
     absent=
@@ -33,7 +33,7 @@ is_missing() {
     [ -z "$present" ]
 }
 
-# Containers read the files as users of their own, so everybody may read a file. Only the owner may enter the secrets.
+# Containers read the files as users of their own, so everybody may read a file. Only the owner may enter `secrets`.
 write() {
     (umask 022 && set -C && cat >"$1")
     echo "wrote $1"
@@ -43,7 +43,7 @@ secret() {
     openssl rand -hex 32
 }
 
-# The folder config is mounted as a whole, and holds no secret.
+# The folder config is mounted as a whole, and contains no secret.
 [ -d config ] || mkdir -m 0755 config
 [ -d secrets ] || mkdir -m 0700 secrets
 
@@ -53,7 +53,7 @@ if is_missing secrets/store_users secrets/store_url secrets/backup_url secrets/r
     restore=$(secret)
     replica=$(secret)
     admin=$(secret)
-    # The program comes by standard input: everybody can read a command line.
+    # The program is passed on standard input, because everybody can read a command line.
     write secrets/store_users <<END
 $(sed -f - users.example.acl <<RULES
 s/COLLECTOR_PASSWORD/$collector/

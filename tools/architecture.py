@@ -1,7 +1,7 @@
 """Writes the trees of `docs/concepts/architecture.md`: ``python -m tools.architecture``.
 
-The order of a package's folders comes from its import contract, the line on each from its
-docstring.
+The order of a package's folders comes from its import contract, and the text about each folder from
+its docstring.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tools.import_graph import PACKAGES, ROOT, syntax
 PAGE: Final = ROOT / "docs" / "concepts" / "architecture.md"
 BEGIN, END = "<!-- {name}: written by make architecture -->", "<!-- end of {name} -->"
 NESTED: Final = {"client_sdk": "protocol"}
-"""The folder whose subfolders are listed, too."""
+"""For a package, the folder whose subfolders are listed, too."""
 
 
 def layers(container: str) -> list[list[str]]:
@@ -28,7 +28,7 @@ def layers(container: str) -> list[list[str]]:
 
 
 def summary(path: Path) -> str:
-    """Return the first sentence of a module's or folder's docstring, without its full stop."""
+    """Return the first sentence of a module's or folder's docstring, without its period."""
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     paragraph = (ast.get_docstring(syntax(source)) or "").partition("\n\n")[0]
     return " ".join(paragraph.split()).replace("`", "").partition(". ")[0].removesuffix(".")
@@ -48,7 +48,7 @@ def tree(package: str) -> str:
 
 
 def written() -> str:
-    """Return the page with the trees of the present code."""
+    """Return the page with the trees of the current code."""
     page = PAGE.read_text(encoding="utf-8")
     for package in PACKAGES:
         begin, end = (mark.format(name=package) for mark in (BEGIN, END))

@@ -18,7 +18,7 @@ END: Final = "<!-- end of demo -->\n"
 
 
 def shown(output: str) -> str:
-    """Return the output for the README: all but the lines about the page, whose folder varies."""
+    """Return the output for the README, without the lines about the page, whose folder varies."""
     return output.partition("\nThe same as a page: ")[0].strip("\n") + "\n"
 
 

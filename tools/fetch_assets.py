@@ -1,6 +1,6 @@
 """Fetches the libraries of the HTML report from npm.
 
-`vendored.toml` names them, and bytes that differ from its digests are refused.
+`vendored.toml` names the libraries. Files that differ from its digests are refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def fetched(package: str, files: dict[str, dict[str, str]]) -> dict[str, bytes]:
-    """Return the files of a package by their new names."""
+    """Return the files of a package, by the names that they get here."""
     with tempfile.TemporaryDirectory(prefix="hearsay-assets-") as folder:
         subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         (archive,) = Path(folder).glob("*.tgz")
@@ -34,7 +34,7 @@ def fetched(package: str, files: dict[str, dict[str, str]]) -> dict[str, bytes]:
 
 
 def checked(packed: tarfile.TarFile, path: str, sha256: str) -> bytes:
-    """Return one file, if its bytes are the reviewed ones."""
+    """Return one file of a package, if its digest is that of the reviewed file."""
     member = packed.extractfile(f"package/{path}")
     content = member.read() if member else b""
     if hashlib.sha256(content).hexdigest() != sha256:

@@ -2,8 +2,8 @@
 
     python -m tools.images [collector|estimator ...] [--build-arg NAME=VALUE ...]
 
-pip runs within a build. It gets this machine's pip configuration as build secrets, which no image
-keeps, so that the build uses an index and a certificate that are needed here.
+pip runs inside the build. It gets this machine's pip configuration as build secrets, which no image
+keeps, so that it uses the index and the certificate that this machine needs.
 """
 
 from __future__ import annotations
@@ -25,10 +25,13 @@ ENGINES = (
     # without rights or a daemon, such as in a container
     (["buildah", "info"], ["buildah", "bud", "--isolation", "chroot", "--network", "host", "--format", "docker"]),
 )
-"""The commands that test an engine and build. Only Docker's format has health checks."""
+"""For each engine, the command that tests it and the command that builds.
+
+Only Docker's image format has health checks.
+"""
 
 PASSED = ("index-url", "extra-index-url", "trusted-host", "timeout", "default-timeout")
-"""The pip settings passed to a build. The others are about this machine's folders."""
+"""The pip settings that are passed to a build. Other settings concern this machine's folders."""
 
 
 def main() -> None:
@@ -76,7 +79,7 @@ def pip_secrets(folder: Path) -> Iterator[str]:
 
 
 def pip_settings() -> dict[str, str]:
-    """Return pip's settings, those of the environment last; {} if this Python has no pip."""
+    """Return pip's settings, with environment variables last; {} if this Python has no pip."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, check=False, capture_output=True, text=True)
     pairs = [line.partition("=") for line in listed.stdout.splitlines()]

@@ -2,7 +2,7 @@
 
 ``from package import name`` counts as an import of the module ``package.name`` if there is one,
 otherwise of ``package``. Imports only for type checkers, under ``if TYPE_CHECKING``, do not count.
-Lazy imports, within a function, do, and so do modules imported by constant names:
+Lazy imports within a function do count, and so do imports of modules by constant names:
 ``import_module("package.name")``, ``__import__("package.name")``, and ``"package.name:callable"``.
 """
 
@@ -23,7 +23,7 @@ IMPORTING_CALLS: Final = {"import_module", "__import__"}
 """Functions whose first argument is the name of a module."""
 
 ENTRY_POINT: Final = re.compile(r"([a-z_]\w*(?:\.\w+)+):(\w+)")
-"""A module and something callable in it, in one text."""
+"""A text that names a module and a callable in it, such as ``package.module:function``."""
 
 
 class Import(NamedTuple):
@@ -33,7 +33,7 @@ class Import(NamedTuple):
         source: the importing module.
         target: the imported module.
         name: the imported name; empty if it is the module itself.
-        line: its number in the source file.
+        line: the line number in the source file.
         is_lazy: whether it is within a function or a class.
 
     """
@@ -47,7 +47,7 @@ class Import(NamedTuple):
 
 @cache
 def files() -> Mapping[str, Path]:
-    """Return the source files by dotted module names; a package's is its ``__init__.py``."""
+    """Return the source files by dotted module name; for a package, its ``__init__.py``."""
     paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
     return {module_of(path): path for path in paths}
 
@@ -71,7 +71,7 @@ def imports() -> tuple[Import, ...]:
 
 @cache
 def graph() -> Mapping[str, frozenset[str]]:
-    """Return which modules each module imports."""
+    """Return the modules that each module imports, by its name."""
     targets: dict[str, set[str]] = {module: set() for module in files()}
     for each in imports():
         targets[each.source].add(each.target)
@@ -82,7 +82,7 @@ def graph() -> Mapping[str, frozenset[str]]:
 def imports_by_name(module: str) -> frozenset[str]:
     """Return the modules whose names a module imports.
 
-    If a package re-exports a name, this is the module that defines it.
+    If a package re-exports a name, the result contains the module that defines the name.
     """
     return frozenset(_behind(each.target, each.name) for each in _imports_by()[module]) | graph()[module]
 
@@ -96,7 +96,7 @@ def longest_chain() -> list[str]:
     """Return the longest chain of modules, each of which imports the next.
 
     Raises:
-        graphlib.CycleError: naming a cycle, if there is one.
+        graphlib.CycleError: if the imports have a cycle; the error names it.
 
     """
     chains: dict[str, list[str]] = {}
@@ -121,7 +121,7 @@ def _imports_of(module: str, tree: ast.Module) -> Iterator[Import]:
 
 
 def named_modules(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
-    """Yield the module, the name and the line of each import by a constant text."""
+    """Yield the module, the name and the line number of each import by a constant text."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(
@@ -135,7 +135,7 @@ def named_modules(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
 
 
 def _import_statements(block: ast.AST) -> Iterator[ast.ImportFrom]:
-    """Yield the imports of a block and of the blocks in it, without looking into expressions."""
+    """Yield the import statements of a block and of the blocks in it."""
     for part in ("body", "orelse", "handlers", "finalbody", "cases"):
         for statement in getattr(block, part, ()):
             if isinstance(statement, ast.ImportFrom):

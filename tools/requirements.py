@@ -3,7 +3,7 @@
     python -m tools.requirements
 
 pip resolves the extras of `pyproject.toml` within `constraints.txt`, once for each processor, as
-the images' own pip will. A file names no index, because the wheels are the same from any index.
+the images' own pip will. The files name no index, because the wheels are the same on every index.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PYTHON: Final = "311"
 """The Python of the images."""
 
 GLIBC: Final = 36
-"""The minor version of the images' C library, Debian 12's: wheels for an older one run, too."""
+"""The minor version of the images' C library (Debian 12). Wheels for older versions run, too."""
 
 OLDER: Final = {"async-timeout": 'python_full_version < "3.11.3"'}
 """Requirements of only an older Python 3.11, such as Debian's. pip asks for this machine's."""

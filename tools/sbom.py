@@ -14,7 +14,7 @@ PINNED: Final = re.compile(r"^([a-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
 
 def sbom(image: str) -> dict[str, Any]:
-    """Return the document for an image: the packages that pip installs beside this project."""
+    """Return the document for an image: the packages that pip installs besides this project."""
     pinned = PINNED.findall((ROOT / "docker" / "requirements" / f"{image}.txt").read_text(encoding="utf-8"))
     return {
         "bomFormat": "CycloneDX",

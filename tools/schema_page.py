@@ -1,4 +1,4 @@
-"""The JSON Schema of each document, and its tables for the page on them, from the code's records.
+"""The JSON Schema of each document that a command prints, and tables of it for the docs.
 
 ``python -m tools.schema_page`` writes the schemas into the estimator.
 """
@@ -105,7 +105,7 @@ def report() -> str:
 
 
 def others() -> str:
-    """Return the tables of the other documents, without definitions shown for an earlier one."""
+    """Return the tables of the other documents; each definition is shown only once."""
     known, shown = set(schema()["$defs"]), ""
     for name in list(DOCUMENTS)[1:]:
         shown += _sections(f"## The {name.replace('-', ' ')}", schema(name), known)

@@ -26,10 +26,10 @@ from tests.support.services.browser import chromium, opened
 PICTURE: Final = Path(__file__).parents[1] / "docs" / "pictures" / "report.png"
 SIZE: Final = (1000, 1070)
 COLORS: Final = 256
-"""The number of colors. A page has few, and fewer bytes suffice to distinguish them."""
+"""The number of colors in the picture. A page has few, so a palette saves bytes."""
 
 MOST_BYTES: Final = 200 * 1024
-"""Maximum bytes, because the pages are also read on slow connections."""
+"""The maximum bytes of the picture, because the docs are also read on slow connections."""
 
 REGISTRY: Final = """\
 schema = 1
@@ -78,7 +78,7 @@ startup_ms = {{400 = 0.5, 900 = 0.4, 3000 = 0.1}}
 
 BEFORE: Final = 0.31
 AFTER: Final = 0.38
-"""The share of devices in dark mode before the release, and from it on."""
+"""The share of devices in dark mode before the release, and after it."""
 
 WEEKS: Final = range(41, 49)
 RELEASED: Final = 45
@@ -105,7 +105,7 @@ MARK: Final = """([selector, number]) => {
         text-align: center`;
     document.body.append(mark);
 }"""
-"""Writes a number left of a part of the page."""
+"""The JavaScript that writes a number to the left of a part of the page."""
 
 
 def main() -> None:
@@ -146,7 +146,7 @@ def window(week: int, _: WindowKind) -> Window:
 
 
 def taken(html: str) -> bytes:
-    """Return a picture of a page with its numbers."""
+    """Return a picture of a page with the numbers in it."""
     with tempfile.TemporaryDirectory(prefix="hearsay-pictures-") as folder, chromium() as browser:
         file = Path(folder) / "report.html"
         file.write_text(html, encoding="utf-8")

@@ -33,7 +33,7 @@ PICTURE: Final = """\
 <g transform="translate(8, 8)">{backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g>
 </svg>
 """
-"""Our own frame, because Rich's loads a font from another site."""
+"""The frame of a picture. Rich's own frame would load a font from another site."""
 
 
 def written() -> Iterator[tuple[Path, str]]:
@@ -46,7 +46,7 @@ def written() -> Iterator[tuple[Path, str]]:
 
 
 def shown(columns: int) -> str:
-    """Return the report's output on a terminal with a number of columns, in color."""
+    """Return the report's output on a color terminal with this number of columns."""
     primary, secondary = pty.openpty()
     fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     command = [sys.executable, "-m", "estimator", "report", "--registry", str(HEALTH / "metrics.toml")]

@@ -15,7 +15,7 @@ TABLE: Final = re.compile(r"(<!-- table: written by make architecture -->\n).*(<
 
 
 def listed() -> dict[str, str]:
-    """Return the guarantee of each module of the core, in the order in which to read them.
+    """Return what each module of the core guarantees, in the recommended order of reading.
 
     A module is named by its path within the package.
     """
@@ -34,7 +34,7 @@ def lines_of(module: str) -> int:
 
 
 def page() -> str:
-    """Return the page with the table and totals of the present code."""
+    """Return the page with the table and totals of the current code."""
     modules = listed()
     rows = "".join(f"| `{module}` | {lines_of(module)} | {guarantee} |\n" for module, guarantee in modules.items())
     table = f"| module | lines | what it guarantees |\n| --- | --- | --- |\n{rows}"

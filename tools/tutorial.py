@@ -1,7 +1,7 @@
 """Follows the tutorial like a reader: ``python -m tools.tutorial`` takes its report's picture.
 
-The text before a block determines its use: "as `FILE`" saves it. Blocks of sh are run, one after
-the other, in one shell.
+The text before a block determines its use: if it says "as `FILE`", the block is saved to that file.
+Blocks of sh are run one after the other, in one shell.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Block(NamedTuple):
     Attributes:
         language: the block's language: ``sh``, ``python``, ``toml``, ``csv``.
         text: the content.
-        file: the file to save it to; empty if it is run.
+        file: the file to save the block to; empty if the block is run.
 
     """
 
@@ -73,9 +73,9 @@ class Reader:
         (self._folder / name).write_text(text.replace(ADDRESS, self._address), encoding="utf-8")
 
     def run(self, text: str) -> str:
-        """Run the lines of a block and return what they print.
+        """Run the lines of a block and return their output.
 
-        If they start a collector, wait until it is ready, as readers are told to.
+        If they start a collector, wait until it is ready, as the tutorial tells readers to do.
 
         Raises:
             RuntimeError: if a command fails.
@@ -119,7 +119,7 @@ def reading(folder: Path) -> Iterator[Reader]:
 
 
 def play(folder: Path, changes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Play the parts of the tutorial in a folder, each in a new shell.
+    """Run the parts of the tutorial in a folder, each in a new shell.
 
     Yield the commands and their output.
 
@@ -143,7 +143,7 @@ def play(folder: Path, changes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Play the parts, and take the picture of the report."""
+    """Run the parts, and take the picture of the report."""
     with tempfile.TemporaryDirectory(prefix="hearsay-tutorial-") as name:
         for command, printed in play(Path(name), {}):
             print(f"$ {command}{printed}")

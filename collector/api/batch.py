@@ -1,8 +1,9 @@
 """Uploads in bulk, from a relay to a collector, as NDJSON. Pure.
 
-A request has one upload per line. The answer has one line for each, in the same order: the upload's
-id and verdict, or the problem with that line. A problem consists of the line's number from 1, the
-status that ``POST /v1/reports`` would have returned, a code and a sentence. It echoes nothing.
+A request has one upload per line. The answer has one line for each upload, in the same order. A
+line contains the upload's id and verdict, or the problem with the upload. A problem consists of the
+line number (from 1), the status that ``POST /v1/reports`` would have returned, a code and a
+sentence. It never repeats the upload.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from client_sdk.protocol.wire.verdict import Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576
-"""Maximum bytes in a batch's body: sixteen of the largest uploads, or a thousand usual ones."""
+"""Maximum bytes in a batch's body: enough for 16 of the largest uploads, or 1,000 of usual size."""
 
 MAX_BULK_UPLOADS = 1000
-"""Maximum uploads in a batch. A worker needs a few hundredths of a second for them."""
+"""Maximum number of uploads in a batch. A worker judges them in a few hundredths of a second."""
 
 MAX_ANSWER_BYTES = 12_288 * MAX_BULK_UPLOADS
 """Maximum bytes in the answer: a verdict on 256 refused reports takes less than 12 KiB."""
@@ -32,11 +33,11 @@ class LineProblem(NamedTuple):
     """The reason why a line of a batch has no verdict.
 
     Attributes:
-        line: its number, from 1.
+        line: the number of the line, from 1.
         status: the status that ``POST /v1/reports`` would have returned; 503 if the client may send
             the same upload again.
         code: a stable code, for programs.
-        detail: what was wrong and what to do, for people.
+        detail: the mistake and the remedy, for people.
 
     """
 
@@ -64,7 +65,7 @@ LineAnswer: TypeAlias = UploadVerdict | LineProblem
 
 
 def decode_batch(body: bytes) -> list[Upload | LineProblem]:
-    """Read a batch, line by line: a malformed line does not affect the others.
+    """Read a batch, line by line: a malformed line does not affect the other lines.
 
     Raises:
         ProblemError: 413 if there are too many lines.
@@ -76,7 +77,7 @@ def decode_batch(body: bytes) -> list[Upload | LineProblem]:
     if len(lines) > MAX_BULK_UPLOADS:
         raise ProblemError(
             Problem.TOO_MANY_UPLOADS,
-            f"send at most {MAX_BULK_UPLOADS} uploads in a batch, one per line; send the rest in another",
+            f"send at most {MAX_BULK_UPLOADS} uploads in a batch, one per line; send the rest in another batch",
         )
     return [_decode_line(number, line) for number, line in enumerate(lines, 1)]
 
@@ -117,7 +118,8 @@ def decode_answers(body: bytes, sent: Sequence[str]) -> list[LineAnswer]:
         sent: the ids of the uploads in the batch.
 
     Raises:
-        MalformedError: if there is not exactly one line for each upload, in the same order.
+        MalformedError: if the answer does not have exactly one line for each upload, in the same
+            order.
 
     """
     lines = body.split(b"\n")
@@ -146,7 +148,8 @@ def _decode_answer(number: int, line: bytes, upload: str) -> LineAnswer:
 def _decode_verdict(body: bytes) -> Verdict:
     """Read a verdict on any number of reports.
 
-    A remembered id keeps its first verdict, so the number may differ from what was sent this time.
+    The store repeats the first verdict on a remembered id, so the number of reports may differ from
+    the number sent this time.
     """
     document = json.loads(body)
     return Verdict.decode(body, document["accepted"] + len(document["refused"]))

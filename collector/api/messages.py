@@ -1,10 +1,10 @@
 """HTTP messages: the operations, the bodies of requests, and the headers of responses.
 
-`openapi.json` beside this module describes every operation. To add one, describe it there and write
-a handler named as its operationId in `collector.routes`. A test compares the document with the
-handlers, the problems and the limits of the code.
+`openapi.json` beside this module describes every operation. To add an operation, describe it there,
+and write a handler in `collector.routes` that is named after its operationId. A test compares the
+document with the handlers, the problems and the limits of the code.
 
-Nothing served here is a page, and no browser should treat it as one.
+No response is a web page, and the headers prevent browsers from treating it as one.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ if TYPE_CHECKING:
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
     """Return the body of a WSGI request with a given media type.
 
-    The number of bytes must match the announced length: if a connection breaks, a server passes on
-    the part that arrived as if it were everything. A length is required because WSGI does not show
-    whether a chunked body reached its last chunk.
+    The number of bytes must match the Content-Length: if a connection breaks, a server passes on
+    the part of the body that arrived as if it were complete. A Content-Length is required because
+    WSGI does not show whether the last chunk of a chunked body arrived.
 
     Raises:
         ProblemError: 415 for another media type or an encoding, 411 for a chunked body, 413 above
-            the limit, 400 for a body that was cut short.
+            the limit, 400 for a truncated body.
 
     """
     require_type(environ.get("CONTENT_TYPE", ""), environ.get("HTTP_CONTENT_ENCODING", ""), media_type)
@@ -78,7 +78,7 @@ def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
 
 
 def require_type(content_type: str, content_encoding: str, media_type: str) -> None:
-    """Refuse a body if its headers name another media type, or an encoding.
+    """Refuse a body whose headers name another media type or a content encoding.
 
     Raises:
         ProblemError: 415.
@@ -96,7 +96,7 @@ def too_large(limit: int) -> ProblemError:
 
 
 def _read(stream: BinaryIO, limit: int) -> bytes:
-    """Read up to ``limit`` bytes: a single read may return less than there is."""
+    """Read up to ``limit`` bytes. A single read may return fewer bytes than remain."""
     body = stream.read(limit)
     while len(body) < limit and (part := stream.read(limit - len(body))):
         body += part
@@ -107,16 +107,16 @@ ALWAYS = [
     ("X-Content-Type-Options", "nosniff"),
     ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
     ("Referrer-Policy", "no-referrer"),
-    # It applies to requests without CORS only; pages of an allowed origin use CORS.
+    # This header applies only to requests without CORS; pages of an allowed origin use CORS.
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Server", "hearsay"),
 ]
 
 NOT_CACHED = [*ALWAYS, ("Cache-Control", "no-store")]
-"""The header for responses without their own Cache-Control."""
+"""The headers of responses that do not set their own Cache-Control."""
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
-"""The header with the time of the look at open windows, such as 2026-11-20T12:00:00Z."""
+"""The header with the time of the snapshot of open windows, such as 2026-11-20T12:00:00Z."""
 
 
 def utc_of(instant_s: int) -> str:
@@ -127,9 +127,9 @@ def utc_of(instant_s: int) -> str:
 def with_headers(
     application: WSGIApplication, further: Callable[[WSGIEnvironment], list[tuple[str, str]]] = lambda _: []
 ) -> WSGIApplication:
-    """Return the application with these headers.
+    """Return the application with the headers of every response added.
 
-    Extending the list once costs less than one call for each header.
+    Extending the list of headers once is faster than one call for each header.
 
     Args:
         application: answers requests.

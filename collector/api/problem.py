@@ -1,6 +1,6 @@
 """Errors on the wire: RFC 9457 problem documents with a stable code.
 
-They never echo the request.
+A problem document never repeats parts of the request.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/problem+json"
 
 TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
-"""Fixed titles, because Python's own depend on its version, which a proxy cannot know."""
+"""Fixed titles. Python's own titles depend on its version, so a proxy could not send the same."""
 
 
 class Problem(Enum):
     """Every problem: its stable code, its status, and a sentence for people.
 
-    The sentence is followed by the names of the headers that this problem has in addition to those
-    of every response.
+    The names of any headers that only this problem has follow the sentence.
     """
 
     INVALID_JSON = (
@@ -183,14 +182,14 @@ class ProblemError(Exception):
     """A request that is answered with a problem document.
 
     Attributes:
-        problem: what kind of problem.
-        detail: what was wrong and what to do, for people; by default the problem's sentence.
+        problem: the kind of problem.
+        detail: the mistake and the remedy, for people; by default the problem's sentence.
         headers: the values of the headers that the problem names.
 
     """
 
     def __init__(self, problem: Problem, detail: str | None = None, headers: dict[str, str] | None = None) -> None:
-        """Say what was wrong."""
+        """Store the problem, its details and its headers."""
         super().__init__(detail or problem.sentence)
         self.problem = problem
         self.detail = detail or problem.sentence

@@ -1,4 +1,4 @@
-"""Writes a backup of a store, which may be counting meanwhile."""
+"""Writes a backup of a store, which may continue to count during the export."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def backup(
     Args:
         reader: the store.
         app: the app's name, or None if it is unknown.
-        on_ids: called with the number of uploads whenever uploads are written.
+        on_ids: called before each line of remembered uploads, with their number.
         on_line: called with every line but the end.
 
     Raises:
-        BackupError: if a server of the store was replaced meanwhile, which makes the lines useless
-            as a backup.
+        BackupError: if a server of the store restarted or was replaced during the export. The lines
+            are then useless as a backup.
         ConfigError: if the slots of a cluster are moving.
 
     """
@@ -62,7 +62,7 @@ def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) 
         yield from _reported((stored.bucket for stored in cut.changed), on_ids)
         cuts.append(cut)
     yield ClosedWindows(tuple(sorted(frozenset.intersection(*(cut.closed for cut in cuts)))))
-    # read after the cuts, so that it contains the editions of everything they count
+    # read after the cuts, so that the line contains the edition of every tally in the cuts
     yield Editions(dict(sorted(reader.own_editions().items())))
     yield from _tallies(reader, properties, cuts)
     if reader.servers() != servers:

@@ -30,12 +30,16 @@ MAX_COUNT: Final = 2**63 - 1
 """The largest value of a counter in the store."""
 
 LATEST_S: Final = 2**38
-"""Unix seconds: later than any grace period that follows 9999, the last year of a window."""
+"""The latest time in a backup (Unix seconds).
+
+It is later than the end of any grace period, because the last windows are those of the year 9999.
+"""
 
 LONGEST_LINE: Final = 32 * MOST_SYMBOLS
-"""Bytes of one entry: a symbol of 8 digits, a count of 19 digits and their punctuation.
+"""The maximum length of a line in bytes: 32 for each symbol.
 
-This leaves room for the rest of the line.
+An entry has a symbol of up to 8 digits, a count of up to 19 digits, and punctuation. The bytes that
+remain are enough for the rest of the line.
 """
 
 _OWN_EDITION: Final = rf"\A{METRIC_NAME.pattern}:{EDITION.pattern}\Z"
@@ -58,9 +62,9 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
 
     Attributes:
         schema: the store's schema.
-        shards: how many shards it had.
-        grace_s: seconds after its end during which a window took reports, or None if the store has
-            never served.
+        shards: the store's number of shards.
+        grace_s: seconds for which a window accepted reports after its end, or None if no
+            collector has served the store.
         app: the app's name, or None if it was unknown.
         format: the number of the backup's format.
 
@@ -82,10 +86,10 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     """Remembered uploads.
 
     Attributes:
-        latest_end: Unix seconds of the end of the window under which the uploads are remembered.
-        expires_at: Unix seconds until which they are remembered.
-        members: for each upload its id (16 bytes) and which of its reports were counted (see
-            `collector.store.count_script`).
+        latest_end: the end (Unix seconds) of the window under which the uploads are remembered.
+        expires_at: the time (Unix seconds) until which the uploads are remembered.
+        members: for each upload, its id (16 bytes), followed by a code for the reports that were
+            counted (see `collector.store.count_script`).
 
     """
 
@@ -94,7 +98,7 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     members: tuple[Annotated[bytes, Meta(min_length=ID_BYTES + 1, max_length=ID_BYTES + MOST_BYTES)], ...]
 
     def __post_init__(self) -> None:
-        """Refuse an upload that no store could have counted this way."""
+        """Refuse an upload whose code no store could have written."""
         for member in self.members:
             unpack(member[ID_BYTES:])
 
@@ -157,7 +161,7 @@ class End(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag
 
     Attributes:
         lines: the number of lines before it.
-        sha256: hex digest of their bytes.
+        sha256: the SHA-256 digest of these lines, in hex.
 
     """
 
@@ -189,7 +193,7 @@ def decode(raw: bytes) -> BackupLine:
     """Read a line.
 
     Raises:
-        LineError: saying what is wrong with it.
+        LineError: if the line cannot be used; the message says why.
 
     """
     try:

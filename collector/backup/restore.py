@@ -1,6 +1,7 @@
-"""Puts a backup into an empty store.
+"""Restores a backup into an empty store.
 
-The whole backup is checked first. An interrupted import starts again from the beginning.
+The whole backup is checked before anything is written. After an interruption, an import starts
+again from the beginning.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from collector.backup.store_filler import Demand, StoreFiller
 from collector.store.store_protocol import OwnEditions
 
 IDS_AT_ONCE = 2**19
-"""The number of remembered uploads sorted by shard at a time, so that each step writes many."""
+"""The number of remembered uploads to sort by shard at a time, so that each write has many."""
 
 MADE_UP = (
     "the file was changed, or comes from another store: take the backup again, or import another one. "
@@ -60,7 +61,7 @@ def read_backup(path: Path) -> Iterator[BackupLine]:
     """Yield the lines of a backup, checking each first.
 
     Raises:
-        BackupError: if a line is damaged, or the file is cut or cannot be read.
+        BackupError: if a line is damaged, or the file is truncated or cannot be read.
 
     """
     reading = _Reading()
@@ -115,12 +116,12 @@ def check(path: Path, registry: Registry | None = None) -> Backup:
 
     Args:
         path: the file.
-        registry: the definitions, if they are known. A backup may have tallies of earlier editions,
-            which the definitions lack.
+        registry: the definitions, if they are known. The backup may also have tallies of earlier
+            editions that these definitions lack.
 
     Raises:
-        BackupError: if a line is damaged or does not fit the others or the registry, or the file is
-            cut, cannot be read or can be read only once, as a pipe.
+        BackupError: if a line is damaged, or contradicts the other lines or the registry; or if the
+            file is truncated, cannot be read, or can be read only once, like a pipe.
 
     """
     if path.exists() and not path.is_file():
@@ -147,19 +148,20 @@ def check(path: Path, registry: Registry | None = None) -> Backup:
 
 
 def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[int], None]) -> bool:
-    """Put a backup into a store.
+    """Restore a backup into a store.
 
     Args:
         path: the file.
         backup: what `check` returned for the file.
         filler: an empty store, or one with an interrupted import of the same backup.
-        on_ids: called with the number of uploads whenever uploads are written.
+        on_ids: called with the number of uploads whenever some have been written.
 
     Returns:
         Whether the store was changed: False if it already contained the whole backup.
 
     Raises:
-        ConfigError: if the store contains anything else, or a collector is using it.
+        ConfigError: if the store contains anything other than parts of this backup, or a collector
+            is using it.
         BackupError: if the file has changed since it was checked.
 
     """
@@ -173,7 +175,7 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
             waiting.append(line)
             ids += len(line.members)
         if ids >= IDS_AT_ONCE or not isinstance(line, Bucket):
-            # all ids must be there before the tallies
+            # all ids must be in the store before the tallies
             filler.remember(waiting)
             on_ids(ids)
             waiting, ids = [], 0
@@ -193,12 +195,12 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
 class Alphabets:
     """The alphabet of each edition, according to the lines of a backup.
 
-    An edition determines the alphabet, and strata share that of their question. A store with
-    differing alphabets would be unreadable.
+    An edition determines the alphabet, and all strata of a question share one. A store in which the
+    alphabets differ would be unreadable.
     """
 
     def __init__(self, registry: Registry | None = None) -> None:
-        """Store the registry, if there is one. Editions that it does not define are unknown."""
+        """Store the registry, if there is one. Alphabets that it does not define are unknown."""
         metrics = () if registry is None else registry.counted
         self._defined = {
             (metric.name, edition): metric.channel.symbols for metric in metrics for edition in metric.editions
@@ -210,7 +212,7 @@ class Alphabets:
         """Add a tally, with the number of its line.
 
         Raises:
-            BackupError: if the tally is a repetition, or the registry defines another alphabet.
+            BackupError: if the tally occurs twice, or the registry defines another alphabet for it.
 
         """
         before = self._lines.setdefault(tally.name, number)

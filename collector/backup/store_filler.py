@@ -1,8 +1,8 @@
-"""Fills a store on Redis or Valkey from a backup, if its memory suffices.
+"""Fills a store on Redis or Valkey from a backup, if the store has enough memory.
 
 A backup may need far more memory than the size of its file. A tally needs memory for every symbol
-of its alphabet, here and in its readers: a line with a single report of symbol 16,777,215 needs 134
-MB. Every shard stores the name of each closed window.
+of its alphabet, in the store and in the programs that read it: a line with a single report of
+symbol 16,777,215 needs 134 MB. The name of each closed window is stored in every shard.
 
 Each script is one atomic step on the server.
 """
@@ -32,15 +32,18 @@ COUNTED_MEANWHILE = (
 )
 
 IDS_A_SCRIPT = 1000
-"""The number of ids that a script writes in a few milliseconds."""
+"""The maximum number of ids per script, which writes them in a few milliseconds."""
 
 WINDOWS_A_COMMAND = 1000
-"""Maximum names per command: other commands wait meanwhile, and a server limits the arguments."""
+"""The maximum number of names per command.
+
+Other commands wait while it runs, and a server limits the number of arguments.
+"""
 
 REMEMBER = f"""
 -- KEYS: base of the id buckets
 -- ARGV: the store's name; expiry (Unix seconds); then ids, each with its packed verdict
--- The buckets form the same tree as those of counted uploads: a bucket is filled before those below it.
+-- The tree of buckets is the same as for counted uploads: a bucket is filled before the buckets below it.
 {PATH}
 
 local function put(path, level, members)
@@ -53,7 +56,7 @@ local function put(path, level, members)
     local id = string.sub(member, 1, {ID_BYTES})
     if not is_there[id] then
       if #added < 2 * room then
-        is_there[id] = true  -- a backup may hold an id twice, and a bucket that is not full ends the search for one
+        is_there[id] = true  -- a backup may contain an id twice, and the search for an id ends at a bucket with room
         table.insert(added, 0)
         table.insert(added, member)
       else
@@ -84,22 +87,22 @@ return 1
 """
 
 NAME_BYTES: Final = 50
-"""The approximate overhead of a name in a set or hash, besides the name itself."""
+"""The approximate overhead (bytes) of a name in a set or hash, without the name itself."""
 
 BUCKET_BYTES: Final = 120
-"""The approximate overhead of a sorted set with an expiry, besides its members."""
+"""The approximate overhead (bytes) of a sorted set with an expiry, without its members."""
 
 MEMBER_BYTES: Final = 8
-"""The overhead of a member of a small sorted set, besides its bytes."""
+"""The overhead (bytes) of a member of a small sorted set, without its own bytes."""
 
 EMPTY_BYTES: Final = 65_536
-"""More than the store's own few keys need."""
+"""An upper bound on the memory (bytes) of the few keys that every store has."""
 
 
 def require_room(store: Shards, digest: str, demand: Demand) -> None:
     """Refuse a backup that does not fit into a store's memory, before anything is written.
 
-    An import that has already begun is not checked again: it has used some of the memory since.
+    An import that has already begun is not checked again, because it has used some of the memory.
 
     Args:
         store: the store, which need not be prepared.
@@ -107,7 +110,8 @@ def require_room(store: Shards, digest: str, demand: Demand) -> None:
         demand: the memory that it needs.
 
     Raises:
-        ConfigError: if it does not fit, or a server cannot keep the promise.
+        ConfigError: if the backup does not fit, or a server cannot keep the promise of an
+            acknowledgement.
         StoreUnavailableError: if a server does not answer.
 
     """
@@ -127,7 +131,7 @@ def require_room(store: Shards, digest: str, demand: Demand) -> None:
 class StoreFiller:
     """Fills a store.
 
-    Every step can be repeated, and then changes nothing. Every method raises StoreUnavailableError
+    Repeating a step changes nothing. Every method raises StoreUnavailableError
     if the store does not answer.
     """
 
@@ -139,11 +143,11 @@ class StoreFiller:
     def begin(self, digest: str) -> bool:
         """Begin or continue the import of a backup.
 
-        Returns False if the store already contains all of it.
-        Until the import is finished, the store refuses to be served.
+        Return False if the store already contains the whole backup. Until the import is finished,
+        no collector can serve the store.
 
         Raises:
-            ConfigError: if the store contains anything else.
+            ConfigError: if the store contains anything other than parts of this backup.
 
         """
         facts = self._store.facts()
@@ -185,14 +189,15 @@ class StoreFiller:
                 self._store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *part)
 
     def remember_editions(self, editions: OwnEditions) -> None:
-        """Remember the editions of the tallies, before they can be read."""
+        """Remember the editions of the tallies, before the tallies can be read."""
         self._store.remember_editions(editions)
 
     def put(self, tally: TallyLine) -> None:
-        """Store a tally. A tally is a sum over shards, so all of it can be in one shard.
+        """Store a tally. A tally is a sum over shards, so one shard can contain all of it.
 
         Raises:
-            ConfigError: if another tally has that name, because a collector is using the store.
+            ConfigError: if the store has a different tally of this name, because a collector is
+                using the store.
 
         """
         packed = _packed(tally.counts, tally.symbols)
@@ -201,11 +206,12 @@ class StoreFiller:
             raise ConfigError(COUNTED_MEANWHILE)
 
     def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
-        """End the import. From now on the store may be served.
+        """End the import. After that, a collector can serve the store.
 
         Raises:
-            ConfigError: if the store has tallies other than the given ones. A collector has then
-                counted meanwhile, perhaps uploads of the backup that were not remembered yet.
+            ConfigError: if the store has tallies other than the given ones. In that case a
+                collector has counted during the import, perhaps uploads that are in the backup but
+                were not yet remembered.
 
         """
         elsewhere = (
@@ -228,9 +234,10 @@ class StoreFiller:
 
 
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
-    """Return the counters up to the last reported symbol, and one more.
+    """Return the counters up to the last reported symbol, and one more, as 64-bit integers.
 
-    A collector never adds the extra counter, which distinguishes its tallies from restored ones.
+    A collector never adds the extra counter. It therefore distinguishes restored tallies from those
+    that a collector counted.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():
@@ -239,7 +246,7 @@ def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
 
 
 class Demand:
-    """The memory that the lines of a backup take.
+    """The memory that the lines of a backup need in a store.
 
     Attributes:
         tally_bytes: the memory of the tallies, which are all in one shard.
@@ -253,7 +260,7 @@ class Demand:
         self._largest: tuple[int, TallyLine] | None = None
 
     def add(self, number: int, line: BackupLine) -> None:
-        """Add a line, by its number in the file."""
+        """Add the memory of a line, given with its number in the file."""
         match line:
             case TallyLine():
                 self.tally_bytes += COUNTER_BYTES * line.symbols + 3 * (NAME_BYTES + len(line.name))

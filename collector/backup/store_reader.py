@@ -17,7 +17,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import OwnEditions
 
 READ_BUCKETS = """
--- KEYS: the shard's prefix, which itself is no key
+-- KEYS: the shard's prefix, which is not a key itself
 -- ARGV: the cursor; the prefix of the buckets' names
 local found, visited, cursor = {}, 0, ARGV[1]
 repeat
@@ -29,10 +29,10 @@ repeat
 until cursor == '0' or #found >= 50 or visited >= 10000
 return {cursor, found}
 """
-"""Reads one page, so that uploads wait for a few milliseconds only."""
+"""Reads one page of buckets, which delays uploads by only a few milliseconds."""
 
 CUT = f"""
--- KEYS: the shard's prefix, which itself is no key
+-- KEYS: the shard's prefix, which is not a key itself
 -- ARGV: the known buckets, one per line: key, expiry, number of uploads
 local known = {{}}
 for key, state in string.gmatch(ARGV[1], '(%S+) (%S+ %S+)\\n') do known[key] = state end
@@ -59,7 +59,9 @@ return {{changed, closed, index, open}}
 """
 
 BucketState: TypeAlias = tuple[int, int]
-"""The expiry of a bucket, and its number of uploads. Uploads are only added, so every change shows.
+"""The expiry of a bucket, and its number of uploads.
+
+Uploads are never removed from a bucket, so every change alters its state.
 """
 
 
@@ -69,7 +71,7 @@ class StoreProperties(NamedTuple):
     Attributes:
         schema: the store's schema.
         shards: how many shards it has.
-        grace_s: seconds after its end during which a window accepts reports, or None if no
+        grace_s: seconds for which a window accepts reports after its end, or None if no
             collector has served the store.
 
     """
@@ -93,7 +95,7 @@ class StoredBucket(NamedTuple):
 
     @property
     def state(self) -> BucketState:
-        """The state that reveals a change."""
+        """The expiry and the number of uploads, which together reveal any change."""
         return self.bucket.expires_at, len(self.bucket.members)
 
 
@@ -102,9 +104,10 @@ class ShardCut:
     """A shard at one instant.
 
     Attributes:
-        changed: the buckets that are new, or have changed, since they were read.
+        changed: the buckets that were added or changed after the buckets were read.
         closed: names of the windows that are closed in the shard.
-        index: number of symbols of each tally that has a part in the shard, by the tally's name.
+        index: for each tally that has a part in the shard, the number of symbols, by the tally's
+            name.
         open_counts: the shard's part of each tally whose window is open, by the tally's name.
 
     """
@@ -116,7 +119,7 @@ class ShardCut:
 
 
 class StoreReader:
-    """Reads a store, which may be counting. It does not need write access.
+    """Reads a store, even while it counts. No write access is needed.
 
     Every method raises StoreUnavailableError if the store does not answer.
     """
@@ -139,7 +142,7 @@ class StoreReader:
     def servers(self) -> str:
         """Return a text that changes if a server restarts or is replaced.
 
-        In both cases uploads may have been lost.
+        In both cases acknowledged uploads may have been lost.
 
         Raises:
             ConfigError: if slots are moving from one server to another.
@@ -154,7 +157,7 @@ class StoreReader:
     def buckets(self, shard: int) -> Iterator[StoredBucket]:
         """Yield the buckets of a shard, each in its state at the time of reading.
 
-        Uploads may be counted meanwhile.
+        Uploads may be counted between the readings.
         """
         cursor = b"0"
         while True:
@@ -166,8 +169,8 @@ class StoreReader:
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
         """Return a shard at one instant, without the buckets whose state is known.
 
-        This is one step on the server, which counts nothing meanwhile. Leaving out the buckets that
-        were read before keeps it short.
+        The server reads the shard in one step, during which it counts nothing. The step is short
+        because buckets that were read before are left out.
         """
         lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
         changed, closed, index, open_parts = self._store.run(shard, "EVAL_RO", CUT, 1, keys.prefix(shard), lines)
@@ -191,7 +194,7 @@ class StoreReader:
         return self._store.own_editions()
 
     def is_indexed(self, name: str) -> bool:
-        """Whether a tally still exists. If so, a read just before was complete."""
+        """Whether a tally still exists. If so, counts that were read just before are complete."""
         return self._store.is_indexed(name)
 
 
@@ -214,5 +217,5 @@ def _stored_bucket(raw: list[Any]) -> StoredBucket:
 
 
 def _unpacked(packed: bytes, symbols: int) -> tuple[int, ...]:
-    """Return the counters of all symbols; the store keeps none after the last reported symbol."""
+    """Return the counters of all symbols; the store ends with the last reported symbol."""
     return struct.unpack(f">{symbols}q", packed.ljust(8 * symbols, b"\0"))

@@ -1,4 +1,4 @@
 """The commands of ``hearsay-collector``.
 
-Each parses its options, calls what does the work, prints, and exits.
+Each command parses its options, calls the module that does the work, prints the result, and exits.
 """

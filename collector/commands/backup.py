@@ -38,7 +38,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.shards import Shards
 
 STDOUT = Path("-")
-"""Many programs interpret this as standard output. Nobody wants a file with this name."""
+"""The file name that many programs interpret as standard output. Nobody wants such a file."""
 
 
 @click.command(
@@ -87,7 +87,7 @@ def export_store(
         else:
             with whole_file(to) as file:
                 file.writelines(lines)
-    click.echo(f"the backup holds {summary}", err=True)
+    click.echo(f"the backup contains {summary}", err=True)
 
 
 @click.command("import", epilog=examples("hearsay-collector store import --from backup.ndjson --data-dir hearsay-data"))
@@ -201,11 +201,11 @@ class Summary:
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Yield a function to call with the number of things just done.
+    """Show progress. Yield a function to call with the number of things that were just done.
 
     Args:
         label: a word or two for the things that are counted.
-        total: how many there will be, or None if that is unknown.
+        total: how many things there will be, or None if that is unknown.
 
     """
     if not sys.stderr.isatty():

@@ -53,7 +53,7 @@ def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 ea
     """Check registry, keys and store before a deployment.
 
     Print one line per check, and exit with status 1 if any check fails. A test record is written
-    and removed at once. Collectors may keep running on the store.
+    and then removed. Collectors may keep running on the store.
     """
     config = CollectorConfig(host="127.0.0.1", port=8080, read_token=new_secret(), **settings)
     registry, registry_results = check_registry(config.registry, datetime.now(UTC).date())
@@ -68,7 +68,7 @@ def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 ea
 def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[CheckResult]:
     """Yield the results for the store.
 
-    An embedded store that is not running is started for the check.
+    If the store is embedded and not running, it is started for the check.
     """
     memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
     if config.redis_url is None:
@@ -98,5 +98,5 @@ def _new_store(data_dir: Path) -> CheckResult:
         program = server_program()
     except ConfigError as error:
         return CheckResult(Level.FAILED, "store", str(error))
-    text = f"there is none in {data_dir} yet; serve creates it, with {Path(program).name}"
+    text = f"there is no store in {data_dir} yet; serve creates it, with {Path(program).name}"
     return CheckResult(Level.OK, "store", text)

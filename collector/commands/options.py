@@ -33,7 +33,7 @@ from collector.store.shards import Shards
 def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
     """Return the settings of an option that takes a member of an enumeration by its value.
 
-    If it got the enumeration itself, click would accept the members' names instead.
+    Given the enumeration itself, click would accept the names of its members, not their values.
     """
     return {
         "type": click.Choice([member.value for member in members], case_sensitive=False),
@@ -44,7 +44,7 @@ def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a command's help: examples, one command per line."""
+    """Return the examples at the end of a command's help, one command per line."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -168,13 +168,14 @@ def read_secret(variable: str, file: Path | None = None) -> str | None:
     """Return a secret, or None if there is none.
 
     Args:
-        variable: the environment variable that may contain it. ``VARIABLE_FILE`` may name a file
-            instead.
-        file: a file that contains it, or None.
+        variable: the environment variable that may contain the secret. ``VARIABLE_FILE`` may name a
+            file instead.
+        file: a file that contains the secret, or None.
 
     Raises:
         ConfigError: if there are both a value and a file, the file cannot be read, or the secret is
-            empty. Treating that as no secret could select a store other than the intended one.
+            empty. An empty secret is not treated as none, because that could select a store other
+            than the intended one.
 
     """
     secret, file_name = os.environ.get(variable), os.environ.get(f"{variable}_FILE")
@@ -202,9 +203,10 @@ def _content(file: Path) -> str:
 
 
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
-    """Return a store that is being served. A command's writes are kept as safely as reports are.
+    """Return a store that is being served. A command's writes to it are as durable as reports.
 
-    The store records how safely: with the settings of the collector that last started on it.
+    Their durability is that of the collector that last started on the store, which the store
+    records.
 
     Args:
         data_dir: directory of a running collector's embedded store; ignored if there is a
@@ -214,7 +216,7 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
 
     Raises:
         ConfigError: if no collector is running on the directory, or if the store cannot be used or
-            cannot keep that promise.
+            cannot provide that durability.
         StoreUnavailableError: if the store does not answer.
 
     """
@@ -230,12 +232,12 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
 def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
     """Return the URL at which an embedded store listens.
 
-    If no collector is running it, start it until the stack is closed.
+    If no collector is running the store, start it and run it until the stack is closed.
 
     Args:
         data_dir: the store's directory.
-        stack: ends the store, if it was started.
-        memory_bytes: how much memory the store may use, if it is started.
+        stack: ends the store when it is closed, if this function started the store.
+        memory_bytes: how much memory the store may use, if this function starts it.
 
     Raises:
         ConfigError: if there is no embedded store in the directory, or it cannot be used.
@@ -252,7 +254,7 @@ def require_embedded(data_dir: Path) -> None:
     """Refuse a directory that has never contained an embedded store.
 
     Raises:
-        ConfigError: if it never has.
+        ConfigError: if there never was one.
 
     """
     if not (data_dir / STORE_DIR).is_dir():

@@ -61,7 +61,7 @@ def relay(
 
     The relay's key comes from the environment variable HEARSAY_RELAY_KEY, or from a file that
     --key-file or HEARSAY_RELAY_KEY_FILE names. The collector's access file
-    must list it.
+    must list the key.
     """
     from collector.relay.serve import serve  # noqa: PLC0415 saves the other commands 147 ms
 

@@ -39,7 +39,7 @@ from collector.store.redis_store import RedisStore
 @click.option("--yes", is_flag=True, help="Close it without confirmation, in scripts.")
 @store_options
 def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
-    """Close a window early and for good: no more reports, final tallies.
+    """Close a window early and for good: it accepts no more reports, and its tallies are final.
 
     Show what the window contains, and ask for confirmation. The command uses the --durability and
     --copies of the collector that last started on the store.
@@ -72,9 +72,10 @@ def _close(store: RedisStore, window: Window) -> None:
 
 
 def _content(store: RedisStore, window: Window) -> str:
-    """Return a description of the amount of data in a window.
+    """Return a description of how many reports a window has.
 
-    Numbers of reports alone reveal nothing about answers, so this is no look at an open window.
+    The number of reports alone reveals nothing about answers, so this does not count as a look at
+    an open window.
 
     Raises:
         ConfigError: if the store has no tally of a window of this kind, because no metric uses it.
@@ -86,7 +87,7 @@ def _content(store: RedisStore, window: Window) -> str:
         raise ConfigError("there is nothing to close: the store has no reports yet")
     if window.kind not in kinds:
         known = " and by ".join(sorted(kinds))
-        raise ConfigError(f"no question reports by {window.kind}, only by {known}; choose such a --window")
+        raise ConfigError(f"no question reports by {window.kind}, only by {known}; choose --window accordingly")
     tallies = list(store.open_tallies(frozenset(tallied - {window.text})))
     metrics, reports = len({tally.metric for tally in tallies}), sum(sum(tally.counts) for tally in tallies)
     if not reports:

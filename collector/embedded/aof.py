@@ -1,8 +1,9 @@
-"""The append-only files of a Redis or Valkey server, and what is missing from them.
+"""The append-only files of a Redis or Valkey server, and the detection of missing data in them.
 
 The manifest lists the files. The base contains everything up to the last rewrite and has its own
 checksum. Increments contain every write since then and have no checksum. The server treats some
-missing or empty files as if nothing had ever been written, so check them before it starts.
+missing or empty files as if nothing had ever been written, so these files are checked before it
+starts.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class Reach(NamedTuple):
     """The part of an increment that is known to be intact.
 
     Attributes:
-        size: bytes.
+        size: its length in bytes.
         checksum: CRC-32 of these bytes. It detects accidents, not attacks.
 
     """
@@ -119,7 +120,7 @@ class DataLoss(NamedTuple):
 
     Attributes:
         text: what is missing, and where, for people.
-        can_be_left_out: whether the remaining data can be read without it.
+        can_be_left_out: whether the remaining data can be read without the missing data.
 
     """
 
@@ -128,12 +129,12 @@ class DataLoss(NamedTuple):
 
 
 def find_losses(folder: Path, noted: Mapping[str, Reach], noted_at_s: float) -> Iterator[DataLoss]:
-    """Yield everything that is missing.
+    """Yield the acknowledged data that is missing.
 
     Args:
         folder: the folder of the append-only files.
         noted: for each increment, the part that was known to be intact.
-        noted_at_s: Unix seconds at which this was noted.
+        noted_at_s: the time (Unix seconds) at which these parts were noted.
 
     """
     try:
@@ -180,7 +181,7 @@ def _shortfall(file: Path, noted: Reach, noted_at_s: float) -> Iterator[DataLoss
 
 
 def make_readable(folder: Path) -> Iterator[DataLoss]:
-    """Truncate each increment after its readable part, and yield what was lost."""
+    """Truncate each increment after its readable part, and yield descriptions of the lost data."""
     for name in increments_in(folder):
         file = folder / name
         file.touch(mode=0o600)
@@ -209,12 +210,12 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
 
 
 def shortened(name: str, present: int, noted: int) -> str:
-    """Return a sentence stating that a file is shorter than was noted, in bytes."""
+    """Return a sentence that says how many noted bytes are missing at the end of a file."""
     return f"{name} lacks the last {in_units(noted - present)} of the {in_units(noted)} that were acknowledged"
 
 
 def extended(file: Path, before: Reach, size: int) -> Reach:
-    """Extend the reach of a file up to a size, or to its end if the file is shorter."""
+    """Return the reach of a file, extended to a size or, if the file is shorter, to its end."""
     at, checksum = before
     with file.open("rb") as opened:
         opened.seek(at)

@@ -1,7 +1,8 @@
 """The embedded store's directory: who may own it, its lock, and the file that names its socket.
 
-One collector at a time has the lock, for as long as any of its processes may write there. The
-store's socket is inside, or in a temporary folder if the directory cannot contain a socket.
+Only one collector at a time has the lock. It keeps the lock for as long as any of its processes may
+write to the directory. The store's socket is inside the directory, or in a temporary folder if the
+directory cannot contain a socket.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ LOCK_FILE = "store.lock"
 
 ROOT = 0
 
-AS_SERVED = "run this as the user of the service, and name a directory that this user can write to with --data-dir"
+AS_SERVED = "run this as the user of the service, with a --data-dir that this user can write to"
 
 LOCK_TIMEOUT_S = 3.0
-"""Seconds to wait for the store of a collector that was just killed. It ends within moments.
+"""Seconds to wait for the lock.
 
-Do not wait longer than that.
+The store of a collector that was just killed releases it within moments. A longer wait is useless.
 """
 
 MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount it for writing"
@@ -41,10 +42,10 @@ DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: 
 """The remedy for each error of a write that the disk causes."""
 
 PROBE_BYTES = 4096
-"""One block, which no longer fits on a full disk."""
+"""The size of a test file: one block, which does not fit on a full disk."""
 
 START_BYTES = 16 * PROBE_BYTES
-"""More than a store writes before it is ready, which is some small files."""
+"""More bytes than a store writes before it is ready: it writes only a few small files."""
 
 ADDRESS_FILE = "store.address"
 
@@ -56,7 +57,7 @@ SOCKET = "store.sock"
 TEMPORARY_PREFIX = "hearsay-"
 
 LONGEST_PATH = 93
-"""Maximum bytes. Some systems allow 104 for a Unix socket's path, and the store adds a name."""
+"""Maximum bytes of the socket's path. Some systems allow 104, and the store adds to the path."""
 
 
 def require_trusted(data_dir: Path) -> None:
@@ -66,7 +67,7 @@ def require_trusted(data_dir: Path) -> None:
     operator chose the directory.
 
     Raises:
-        ConfigError: if so; it says what to do.
+        ConfigError: if the directory is refused; the message says what to do.
 
     """
     status = data_dir.stat()
@@ -84,12 +85,12 @@ def require_trusted(data_dir: Path) -> None:
 
 
 def require_own_store(data_dir: Path) -> None:
-    """Refuse root a directory whose store another user runs.
+    """Refuse a directory whose store another user runs, if this process runs as root.
 
-    That user could not use the files that root would write there.
+    The other user could not use files that root creates there.
 
     Raises:
-        ConfigError: if so; it says what to do.
+        ConfigError: if the directory is refused; the message says what to do.
 
     """
     lock = data_dir / LOCK_FILE
@@ -104,10 +105,10 @@ def require_writable(data_dir: Path) -> None:
     """Refuse a directory in which the store could not write.
 
     This writes to temporary files and leaves nothing behind. If the directory does not exist yet,
-    the nearest one above it is tried instead.
+    its nearest existing parent is tried instead.
 
     Raises:
-        ConfigError: if it could not; the message says what cannot be written, and why.
+        ConfigError: if the store could not write; the message says where, and why.
 
     """
     nearest = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.is_dir())
@@ -190,13 +191,14 @@ def locked(data_dir: Path) -> int:
 def runtime_dir_for(data_dir: Path) -> Path:
     """Create and return a folder for the store's socket.
 
-    The caller has the directory's lock.
+    The caller must have the directory's lock.
 
-    The folder is inside the data directory, where the next collector finds the remains of a killed
-    one. If no socket can be there, it is a temporary folder, which the next collector removes.
+    The folder is inside the data directory, so that the next collector finds what a killed one left
+    behind. If the data directory cannot contain a socket, the folder is a temporary one, which the
+    next collector removes.
 
     Raises:
-        ConfigError: if no socket can be in either of them.
+        ConfigError: if neither folder can contain a socket.
 
     """
     _remove_left(data_dir)
@@ -220,7 +222,7 @@ def running_store_url(data_dir: Path) -> str:
     """Return the URL of the store of a collector that runs on a data directory.
 
     Raises:
-        ConfigError: if no collector runs there, or others could have written the address.
+        ConfigError: if no collector runs there, or other users could have written the address.
 
     """
     if data_dir.is_dir():

@@ -1,9 +1,9 @@
 """The length up to which the embedded store's files are known to contain acknowledged data.
 
-The mark is written beside the files about once a second: the length of each increment, and a
-checksum of its bytes up to there. If a file ends early, the server assumes that power failed during
-the last write. It cannot detect a larger loss, or changed bytes in the middle. The mark detects
-both, up to the noted length.
+The mark is written beside the files about once a second. It contains the length of each increment,
+and a checksum of the bytes up to that length. If a file ends early, the server assumes that power
+failed during the last write. The server cannot detect a larger loss, or changed bytes in the
+middle. The mark detects both, up to the noted length.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class UnnotedError(ConfigError):
 
 
 class Mark:
-    """The mark of one data directory, for one thread at a time."""
+    """The mark of one data directory. Only one thread at a time may use it."""
 
     def __init__(self, data_dir: Path) -> None:
         """Store the directory's path. Nothing is read before the first use."""
@@ -48,10 +48,11 @@ class Mark:
         self._noted: dict[str, Reach] = {}
 
     def require_kept(self) -> None:
-        """Refuse files that lack acknowledged data, or contain something else.
+        """Refuse files in which acknowledged data is missing or changed.
 
         Raises:
-            ConfigError: if they do; the message says what is missing and how to continue.
+            ConfigError: if data is missing or changed; the message says what it is, and how to
+                continue.
 
         """
         losses = self._losses()
@@ -63,7 +64,7 @@ class Mark:
         """Change the files so that the remaining data can be read.
 
         Returns:
-            Descriptions of what is lost, for people.
+            Descriptions of the lost data, for people.
 
         Raises:
             ConfigError: if nothing readable is left.
@@ -79,9 +80,9 @@ class Mark:
         return [loss.text for loss in losses]
 
     def sizes(self) -> dict[str, int]:
-        """Return the present length of each increment.
+        """Return the current length of each increment.
 
-        Pass it to `note` only once it is known to be on disk.
+        Pass the lengths to `note` only once the bytes up to them are known to be on disk.
         """
         try:
             return {name: (self._folder / name).stat().st_size for name in increments_in(self._folder)}

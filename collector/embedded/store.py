@@ -41,10 +41,10 @@ _log = logging.getLogger(__name__)
 LOG_FILE = "store.log"
 
 DAMAGED = re.compile("Bad file format|Unknown command|RDB|MANIFEST|manifest")
-"""Matches the server's last log line if it cannot read its files."""
+"""A pattern that matches the server's last log line if the server cannot read its files."""
 
 UNLIMITED = 0
-"""No memory limit, for a store that its owner opens to inspect or change it, and waits for."""
+"""No memory limit, for a store that a command opens only to inspect or change it."""
 
 SERVER_NAMES = ("valkey-server", "redis-server")
 
@@ -67,7 +67,7 @@ SETTINGS = {
 }
 """The server writes to disk before every answer.
 
-It records no receive times in its file or its slow log, and evicts neither tallies nor ids.
+It records no arrival times in its file or its slow log, and evicts neither tallies nor ids.
 """
 
 
@@ -75,7 +75,7 @@ class EmbeddedStore:
     """Runs the store while the context is entered.
 
     Attributes:
-        losses: descriptions of what was lost and accepted, for people.
+        losses: descriptions, for people, of lost data whose loss was accepted.
         restarts: how often the store has ended by itself, according to `look_after`.
 
     """
@@ -132,7 +132,7 @@ class EmbeddedStore:
         with contextlib.suppress(ConfigError):
             self._note()
         self._end()
-        with contextlib.suppress(OSError):  # readers recognize an address without a socket as old
+        with contextlib.suppress(OSError):  # readers recognize an address without a socket as outdated
             (self._data_dir / ADDRESS_FILE).unlink()
         if isinstance(error, StoreUnavailableError):
             require_room(self._data_dir)
@@ -212,7 +212,7 @@ class EmbeddedStore:
         )
 
     def _disk_problem(self, words: str) -> str | None:
-        """Return the problem with the disk and what to do, or None if the disk is not the reason.
+        """Return the disk's problem and its remedy, or None if the disk is not the reason.
 
         Args:
             words: the server's last log line.
@@ -296,7 +296,7 @@ class EmbeddedStore:
         return self._runtime_dir
 
     def _await_ready(self, guarding: subprocess.Popen[bytes], lifeline: int) -> None:
-        """Wait until the store answers or ends. Loading a long file may take long."""
+        """Wait until the store answers or ends. Loading a large file may take a long time."""
         while guarding.poll() is None:
             if answers(self.url):
                 os.write(lifeline, b"r")

@@ -1,11 +1,11 @@
 """Guards the embedded store: starts it, restarts it, and ends it when the collector is gone.
 
-It runs as a separate program, in a separate session, with the standard library only. The collector
-has the other end of the lifeline, a pipe. A byte on it means that the collector has seen the store
-ready. End of file means that the collector has ended, for whatever reason. Whenever the store ends
-by itself, the guardian writes its exit status to standard output, a pipe that the collector reads.
-The lock on the data directory is an open file that the store inherits, so it stays locked for as
-long as any process may still write there.
+It runs as a separate program, in a separate session, with the standard library only. It is
+connected to the collector by a pipe, the lifeline. A byte on the lifeline means that the collector
+has seen the store ready. End of file means that the collector has ended, for whatever reason.
+Whenever the store ends by itself, the guardian writes the store's exit status to standard output, a
+pipe that the collector reads. The lock on the data directory is an open file that the store
+inherits, so it stays locked for as long as any process may still write there.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ from pathlib import Path
 
 FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 10.0
-"""Back-off between starts: a hundred attempts per second would not help if the disk is full."""
+"""The longest wait (seconds) between two starts.
+
+The waits grow, because a hundred attempts per second would not help if the disk is full.
+"""
 
 STEADY_AFTER_S = 60.0
-"""A store that has run for this many seconds counts as started.
+"""Seconds after which a running store counts as started.
 
-The back-off then begins again with the first delay.
+If it ends later, the first wait before a restart is short again.
 """
 
 STOP_TIMEOUT_S = 10.0
-"""A store that does not end in this time is killed. Acknowledged data is already on disk."""
+"""Seconds after which a store that does not end is killed. Acknowledged data is already on disk."""
 
 PR_SET_PDEATHSIG = 1
 
@@ -98,9 +101,9 @@ class Guardian:
 
 
 def _report(status: int) -> None:
-    """Tell the collector that the store has ended: minus the signal, or the exit code.
+    """Tell the collector how the store ended: by a signal (its negative number) or an exit code.
 
-    A collector that has ended or does not read the pipe does not delay a restart.
+    If the collector has ended or does not read the pipe, the restart is not delayed.
     """
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), b"%d\n" % status)

@@ -1,4 +1,5 @@
 """Commands to Redis and Valkey servers: connections, pipelines and cluster slots.
 
-Knows no key and no script of the store. A store passes in what it needs done on a fresh connection.
+This package knows no key and no script of the store. A store passes in a function that prepares
+each fresh connection.
 """

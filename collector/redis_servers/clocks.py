@@ -1,4 +1,4 @@
-"""How far the clocks of a store's servers are from this machine's, and a watch that warns of it."""
+"""Measures how far the clocks of a store's servers are from this machine's, and warns of it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from collector.redis_servers.connection import Connection
 from collector.redis_servers.server import ask
 
 APART_S = 60.0
-"""The difference in seconds from which two clocks count as apart.
+"""The difference between two clocks, in seconds, from which a warning is logged.
 
 Synchronized clocks agree to within a second, and reports are lost if a clock is ten minutes behind.
 """
 
 TOGETHER_S = 30.0
-"""The difference in seconds below which they agree again.
+"""The difference between two clocks, in seconds, below which they agree again.
 
 It is lower than APART_S, so that clocks near that limit do not log both messages in turn.
 """
@@ -41,12 +41,12 @@ def clock_ahead_s(connection: Connection) -> float:
 
 
 def farthest(ahead_s: Iterable[float]) -> float:
-    """Return the largest difference, in either direction."""
+    """Return the difference with the largest size, ahead or behind."""
     return max(ahead_s, key=abs)
 
 
 def describe(ahead_s: float) -> str:
-    """Return a sentence that describes a difference and what to do about it."""
+    """Return a sentence that describes a difference and says how to fix it."""
     size_s = round(abs(ahead_s))
     divisor, unit = next((seconds, unit) for seconds, unit in _UNITS if size_s >= 2 * seconds)
     side = "ahead of" if ahead_s > 0 else "behind"
@@ -59,7 +59,8 @@ def describe(ahead_s: float) -> str:
 class ClockWatch:
     """Looks at the servers' clocks from time to time.
 
-    Logs once when one is apart from this machine's, and once when all agree again.
+    Logs one line when a server's clock differs too much from this machine's, and one when all
+    clocks agree again.
     """
 
     def __init__(self, look: Callable[[], Iterable[float]], monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -77,7 +78,7 @@ class ClockWatch:
         self._has_warned = False
 
     def __call__(self) -> None:
-        """Look at the clocks if that is due."""
+        """Look at the clocks if a look is due."""
         now_s = self._monotonic()
         if now_s >= self._next_s:
             self._next_s = now_s + LOOK_INTERVAL_S

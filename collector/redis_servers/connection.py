@@ -1,13 +1,14 @@
-"""One connection to a server, the commands that it sends, and what its errors mean.
+"""One connection to a server, the commands that it sends, and the meaning of its errors.
 
-When a connection to a server is opened, the server's promise and its store are checked. redis-py's
-connections reconnect by themselves, to a server that nobody has checked; these never do.
+When a connection to a server is opened, the collector checks the server's settings and its store.
+The connections of redis-py reconnect by themselves, to a server that nobody has checked. The
+connections of this module never do.
 
 `require_url` refuses what redis-py would misunderstand in the URL of a store. redis-py passes every
-parameter of a URL to the connection as an argument. Some of them cannot be texts, others would
-change how answers are read, disable certificate checks, or be overridden. It ignores a host before
-the path of a socket, reads port 0 as 6379, and reads a database that is not a number, or has
-thousands of digits, as 0. If a parameter is repeated, it uses the first.
+parameter of a URL to the connection as an argument. Some of these arguments cannot be texts; others
+would change how answers are read, disable certificate checks, or be overridden. redis-py also
+ignores a host before the path of a socket, reads port 0 as 6379, and reads a database that is not a
+number, or has thousands of digits, as 0. If a parameter is repeated, redis-py uses the first.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ return redis.call(unpack(ARGV))
 
 
 class Connection(AbstractConnection):
-    """A connection that connects once.
+    """A connection that never reconnects.
 
-    Commands may be sent before earlier ones are answered; answers come in order. Every exception
-    closes the connection, because an unread answer would be mistaken for the answer to a later
-    command. Only an answer that is itself an error leaves it open.
+    Commands may be sent before earlier commands are answered; the answers arrive in the same order.
+    Every exception closes the connection, because an unread answer would be mistaken for the answer
+    to a later command. Only an answer that is itself an error leaves the connection open.
 
     Attributes:
-        history: the history that the server continued when the connection was opened, where that
-            matters; see `server.history`.
+        history: the id of the history that the server continued when the connection was opened, if
+            that matters; see `server.history`.
 
     """
 
@@ -54,7 +55,7 @@ class Connection(AbstractConnection):
         """Connect; redis-py calls this again when it finds the connection closed.
 
         Raises:
-            RedisError: if it cannot connect, or has been connected before.
+            RedisError: if the server cannot be reached, or this object has been connected before.
 
         """
         if self._has_connected:
@@ -79,7 +80,7 @@ class Connection(AbstractConnection):
         """Return the next answer.
 
         Raises:
-            RedisError: if the answer is an error, or does not come in time.
+            RedisError: if the answer is an error, or does not arrive in time.
 
         """
         return self.read_response()
@@ -88,7 +89,8 @@ class Connection(AbstractConnection):
         """Return the next answer, even if it is an error that concerns only one command.
 
         Raises:
-            RedisError: if the answer concerns the server, or does not come in time.
+            RedisError: if the answer is an error that concerns the whole server, or does not arrive
+                in time.
 
         """
         try:
@@ -100,11 +102,11 @@ class Connection(AbstractConnection):
 
 
 class TcpConnection(Connection, redis.Connection):
-    """A connection by TCP."""
+    """A connection over TCP."""
 
 
 class TlsConnection(Connection, redis.SSLConnection):
-    """A connection by TLS."""
+    """A connection over TLS."""
 
 
 class UnixConnection(Connection, redis.UnixDomainSocketConnection):
@@ -116,14 +118,14 @@ CLASSES: Mapping[object, Any] = {
     redis.SSLConnection: TlsConnection,
     redis.UnixDomainSocketConnection: UnixConnection,
 }
-"""The connection class that replaces the one redis-py chooses for a URL."""
+"""The connection class that replaces each class that redis-py chooses for a URL."""
 
 
 def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[str | bytes | int, ...]:
-    """Return a command that is carried out even if the server's memory is full.
+    """Return a command in a form that the server executes even if its memory is full.
 
-    It is for commands that close a window or record a fact. With them a full store can still be
-    started, read, closed and cleared of old tallies.
+    This form is for commands that close a window or record a fact. It lets a full store still be
+    started and read, and lets its windows be closed and its old tallies deleted.
 
     Args:
         name: the command's name.
@@ -139,7 +141,7 @@ class PackedCommand(NamedTuple):
 
     Attributes:
         tag: determines the slot: a shard's prefix, or a key that belongs to no shard.
-        command: its bytes. Sending it twice must be safe.
+        command: the encoded command. Sending it twice must be safe.
 
     """
 
@@ -148,16 +150,16 @@ class PackedCommand(NamedTuple):
 
     @classmethod
     def packed(cls, tag: str, *command: str | bytes | int) -> PackedCommand:
-        """Pack a command that is given in words."""
+        """Encode a command that is given as a list of words."""
         return cls(tag, hiredis.pack_command(command))  # type: ignore[arg-type] # its stub takes one element
 
 
 class TooFewCopiesError(RedisError):
-    """A write was made, but too few replicas have it on disk yet."""
+    """The server made a write that too few replicas have on disk yet."""
 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
-    """Translate an error of a server into one of the collector's own."""
+    """Translate a server's error into one of the collector's own errors."""
     if isinstance(error, (ConfigError, TooFewCopiesError)):
         return StoreUnavailableError(str(error))
     if isinstance(error, OutOfMemoryError):
@@ -188,8 +190,9 @@ def require_url(url: str) -> None:
     """Refuse a URL if redis-py would misunderstand or ignore any part of it.
 
     Raises:
-        ConfigError: if it would. The message shows only the names of parameters, and only those
-            that no @ follows: a URL that was split in the wrong places may reveal a password.
+        ConfigError: if the URL is refused. The message shows only names of parameters, and none
+            that is followed by an @: a URL that was split in the wrong places may reveal a
+            password.
 
     """
     try:

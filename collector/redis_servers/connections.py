@@ -1,9 +1,9 @@
-"""Connections to the servers of a store, each checked for whether it keeps the promise.
+"""Connections to the servers of a store. Each server is checked: it must keep the promise.
 
-All settings of redis-py are here.
+This module contains all settings of redis-py.
 
-Each thread has its own connection to each server. Without a pool's bookkeeping, an upload takes
-about a third less of a worker's time.
+Each thread has its own connection to each server. This avoids the bookkeeping of a pool, so an
+upload takes about a third less of a worker's time.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ Answer = TypeVar("Answer")
 
 CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
-"""If a write is not on disk within five seconds, the disk is failing.
+"""Seconds within which a server must answer.
 
-A 503 and a retry are better.
+If a write takes longer, its disk is failing. A 503 and a retry are then better than a longer wait.
 """
 
 AVOIDED_S = 2.0
 """Seconds during which only one thread at a time tries a server that did not answer in time.
 
-The others fail at once.
+The other threads fail immediately.
 """
 
 Measured = TypeVar("Measured")
@@ -47,7 +47,7 @@ Measured = TypeVar("Measured")
 class _OfAThread(dict[Address, Connection]):
     """The connections of one thread.
 
-    They close when the thread ends, not whenever garbage collection runs.
+    They are closed when the thread ends, not later, when garbage collection runs.
     """
 
     def __del__(self) -> None:
@@ -74,8 +74,8 @@ class Connections:
                 and certificates.
             promise: the promise that every server must keep.
             is_cluster: whether the server is a node of a cluster.
-            set_up: prepares a connection that was just opened; the connection is closed if it
-                raises.
+            set_up: prepares a connection that was just opened; if this function raises, the
+                connection is closed.
 
         Raises:
             ConfigError: if the URL is not valid.
@@ -95,7 +95,7 @@ class Connections:
 
         Raises:
             RedisError: if the server does not answer.
-            ConfigError: if it would not keep the promise.
+            ConfigError: if the server would not keep the promise.
 
         """
         connections = self._own()
@@ -126,7 +126,7 @@ class Connections:
             self.drop(address)
 
     def avoid(self, address: Address) -> None:
-        """Let one thread at a time try a server that did not answer in time, until it answers."""
+        """Let one thread at a time try a server that timed out, until the server answers."""
         self._avoided_until[address] = time.monotonic() + AVOIDED_S
 
     def connect(self, address: Address) -> Connection:
@@ -137,11 +137,11 @@ class Connections:
         return connection
 
     def open(self, address: Address) -> Connection:
-        """Return a new connection, set up, to a server that keeps the promise.
+        """Return a new, prepared connection to a server that keeps the promise.
 
         Raises:
             RedisError: if the server does not answer.
-            ConfigError: if it would not keep the promise.
+            ConfigError: if the server would not keep the promise.
 
         """
         connection = self.connect(address)
@@ -159,18 +159,19 @@ class Connections:
 
     @property
     def is_replicated(self) -> bool:
-        """Whether data that was read must be on the replicas, because they may take over.
+        """Whether data that was read must also be on replicas, because a replica may take over.
 
-        Where nothing is promised, nobody relies on replicas.
+        If nothing is promised, nobody relies on replicas.
         """
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not None)
 
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
-        """Return the replicas that must have the data of a server's answer about a tag's shard.
+        """Return the replicas that must have the data that a server returned about a tag's shard.
 
-        These are all replicas that may take over, and at least the promised number. A promise of
-        copies does not wait for failed replicas as long as enough others have the answer: they may
-        lose it only where an acknowledgement may be lost, too.
+        These are all replicas that may take over, and at least the promised number. With a promise
+        of copies, failed replicas are not waited for while enough others have the data: a failed
+        replica could lose this data only in a case in which it could also lose an acknowledged
+        write.
         """
         if not self._is_cluster:
             return Replicas(self._promise.copies)
@@ -181,7 +182,7 @@ class Connections:
     def redirected(self, source: Address, error: AskError) -> Address:
         """Return the address to which a server redirects.
 
-        An empty host means that server's own host.
+        An empty host in the redirection means the host of the redirecting server.
         """
         host, port = error.node_addr
         return host or self._host_of(source), port
@@ -190,7 +191,7 @@ class Connections:
         """Return the addresses of all servers of the store, replicas included.
 
         Args:
-            known: nodes to ask, in this order; the server of the URL comes last.
+            known: the nodes to ask, in this order; the server of the URL is asked last.
 
         Raises:
             StoreUnavailableError: if none of them answers.
@@ -225,7 +226,7 @@ class Connections:
         """Make sure that every server keeps the promise.
 
         Returns:
-            The nodes of the cluster; none if it is a single server.
+            The nodes of the cluster; empty for a single server.
 
         Raises:
             ConfigError: if a server is too old or cannot keep the promise.
@@ -271,7 +272,7 @@ class Connections:
             return
         if time.monotonic() < until:
             raise RedisConnectionError("it recently did not answer in time") from TimeoutError()
-        self.avoid(address)  # keeps the other threads away while this one tries
+        self.avoid(address)  # keeps the other threads away while this thread tries
 
     def _require_copies(self, connection: Connection, address: Address) -> None:
         """Refuse a server with too few replicas, or with one that would not keep the promise."""
@@ -292,7 +293,7 @@ class Connections:
 
 
 def _pool_of(url: str) -> redis.ConnectionPool:
-    """Read a URL into a pool, used only for its connections' class and arguments.
+    """Read a URL into a pool, of which only the class and arguments of connections are used.
 
     Raises:
         ConfigError: if the URL is not valid.
@@ -312,15 +313,15 @@ def _pool_of(url: str) -> redis.ConnectionPool:
 
 
 def answers(url: str) -> bool:
-    """Return whether a server answers, regardless of its promise."""
+    """Return whether a server answers, whether or not it keeps the promise."""
     return before_an_answer(url, lambda: True) is not None
 
 
 def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
     """Measure something while the same server process answers before and afterwards.
 
-    The server has then completed every write that it made before the measurement, on disk if it
-    writes through.
+    If so, the server has completed every write that it made before the measurement; if it writes
+    through, these writes are on disk.
 
     Returns:
         The measurement, or None if the process did not answer both times.

@@ -1,4 +1,4 @@
-"""How full the memory of a store's servers is, and how much of it this machine allows.
+"""Measures how full the memory of a store's servers is, and how much this machine allows them.
 
 A watch warns when a server is nearly full.
 """
@@ -17,34 +17,34 @@ from collector.errors import StoreUnavailableError, in_units
 from collector.log import Event
 
 NEARLY_FULL = 0.75
-"""From this fraction on, a server counts as nearly full.
+"""The fraction of used memory from which a server counts as nearly full.
 
-There is still time to increase its memory.
+At this point there is still time to give it more memory.
 """
 
 FULL = 0.95
-"""From this fraction on, uploads will fail soon.
+"""The fraction of used memory from which uploads are expected to fail soon.
 
-A rewrite of the file and the clients need memory too.
+The rest is needed for the clients and for a rewrite of the append-only file.
 """
 
 ROOM = 0.70
-"""Below this fraction a server that was nearly full has room again.
+"""The fraction of used memory below which a server that was nearly full has room again.
 
 It is lower than NEARLY_FULL, so that a server near the limit does not log both messages in turn.
 """
 
 LOOK_INTERVAL_S = 10.0
-"""Seconds between two looks. In that time the fastest uploads take some megabytes."""
+"""Seconds between two looks. In that time, even the fastest uploads need only some megabytes."""
 
 _log = logging.getLogger(__name__)
 
 EMBEDDED_PART = 2
-"""The embedded store may use this fraction of the memory: one half.
+"""The divisor of the machine's memory that gives the embedded store's limit: it may use half.
 
-A rewrite of the store's file forks the server. At worst, if every page changes meanwhile, the copy
-needs as much memory again. At its limit the store accepts no uploads, so nothing changes then.
-Below the limit, the rest is for the copy, the workers and the system.
+A rewrite of the store's file forks the server. In the worst case, every page changes during the
+rewrite, and the copy needs as much memory as the store. At its limit the store accepts no uploads,
+so no page changes. Below the limit, the other half is for the copy, the workers and the system.
 """
 
 PROC, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -56,9 +56,9 @@ class Memory(NamedTuple):
     Attributes:
         used_bytes: the memory that it uses.
         most_bytes: the memory that it may use.
-        is_limited: whether `most_bytes` is its own limit (maxmemory), beyond which it refuses
-            uploads. If not, it is the machine's memory, and when that runs out the system kills
-            some program.
+        is_limited: whether `most_bytes` is the server's own limit (maxmemory), beyond which it
+            refuses uploads. If not, `most_bytes` is the machine's memory; when the machine runs out
+            of memory, the system kills some program.
 
     """
 
@@ -68,13 +68,13 @@ class Memory(NamedTuple):
 
     @classmethod
     def from_info(cls, facts: Mapping[str, str]) -> Memory:
-        """Read it from the answer to INFO memory."""
+        """Read the numbers from the answer to INFO memory."""
         limit = int(facts["maxmemory"])
         return cls(int(facts["used_memory"]), limit or int(facts["total_system_memory"]), limit > 0)
 
     @property
     def part(self) -> float:
-        """The fraction in use, from 0."""
+        """The fraction of the allowed memory that is in use."""
         return self.used_bytes / self.most_bytes
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class Memory(NamedTuple):
 class MemoryWatch:
     """Looks at the servers from time to time.
 
-    Logs once when one is nearly full, and once when all have room again.
+    Logs one line when a server is nearly full, and one when all servers have room again.
     """
 
     def __init__(self, look: Callable[[], Iterable[Memory]], clock: Callable[[], float] = time.monotonic) -> None:
@@ -104,7 +104,7 @@ class MemoryWatch:
         self._part = 0.0
 
     def __call__(self) -> float:
-        """Return the fraction of memory in use on the fullest server when last looked at."""
+        """Return the fraction of its memory that the fullest server used at the last look."""
         now_s = self._clock()
         if now_s >= self._next_s:
             self._next_s = now_s + LOOK_INTERVAL_S
@@ -139,8 +139,8 @@ def group_limits_bytes(own: Path, groups: Path) -> Iterator[int]:
     """Yield the memory limits of a program's control groups and their parents (Linux only).
 
     Args:
-        own: the file that names the program's groups, see cgroups(7). It has a line ``0::PATH`` for
-            version 2 or ``N:memory:PATH`` for version 1.
+        own: the file that names the program's groups; see cgroups(7). The file has a line
+            ``0::PATH`` for version 2 or ``N:memory:PATH`` for version 1.
         groups: where the groups' file system is mounted. In a container its root is often the
             container's own group.
 

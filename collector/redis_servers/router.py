@@ -1,8 +1,8 @@
 """Sends commands to the servers that have their keys: one server, or the nodes of a cluster.
 
 The router learns the location of keys from the cluster's redirections, and forgets it when a node
-is lost. While a slot moves, its commands are retried for about a second. After that, and while a
-node is down, only the commands for the affected keys fail.
+is lost. While a slot moves, commands for its keys are retried for about a second. If the move takes
+longer, or a node is down, only the commands for the affected keys fail.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ Each pause is twice as long as the one before; together they last about a second
 """
 
 TRIES = 2
-"""How often a server with a broken connection is tried: the connection may have been stale."""
+"""The number of attempts at a server whose connection breaks: the first may have been stale."""
 
 ASKING = PackedCommand.packed("", "ASKING").command
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
-"""The servers that answered, over which connection, and for which tags."""
+"""The servers that answered, each with the connection and the tags for which it answered."""
 
 
 class _Sent(NamedTuple):
     """A command in the batch for one server.
 
     Attributes:
-        place: index of the request in its call.
-        is_asking: whether its slot is still moving to that server.
+        place: the index of the request in its call.
+        is_asking: whether the command's slot is still moving to that server.
 
     """
 
@@ -76,7 +76,7 @@ class _Call:
     """
 
     def __init__(self, requests: Sequence[PackedCommand], answered: Answered) -> None:
-        """Begin with everything to be sent."""
+        """Begin with all requests pending."""
         self.requests = requests
         self.answered = answered
         self.answers: list[Any] = [None] * len(requests)
@@ -111,13 +111,14 @@ class Router:
         self._copies = copies
 
     def learn(self, nodes: tuple[Address, ...]) -> None:
-        """Remember nodes of the cluster. They locate keys when others are lost."""
+        """Remember nodes of the cluster, which can locate keys when other nodes are lost."""
         self._nodes = nodes
 
     def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the server decides
         """Send one command and return its answer.
 
-        This does the same as `ask_all`, in fewer steps as long as nothing has changed.
+        This does the same as `ask_all` for one command, in fewer steps unless something has
+        changed.
 
         Raises:
             StoreUnavailableError: if there is no answer.
@@ -129,7 +130,7 @@ class Router:
             try:
                 connection.send(request.command)
                 return connection.receive()
-            except RedisTimeoutError as error:  # the caller cannot wait that long again
+            except RedisTimeoutError as error:  # the caller cannot wait for another timeout
                 self._connections.drop(home)
                 self._connections.avoid(home)
                 raise unavailable(error) from error
@@ -152,8 +153,8 @@ class Router:
             answered: collects the servers that answered, for `confirm`.
 
         Returns:
-            For each request, in order, its answer or a StoreUnavailableError. The answer to a write
-            means that the write is on disk, on as many servers as promised.
+            For each request, in order, its answer or a StoreUnavailableError. If a write has an
+            answer, it is on disk, on as many servers as promised.
 
         """
         call = _Call(requests, {} if answered is None else answered)
@@ -170,14 +171,14 @@ class Router:
         return call.answers
 
     def confirm(self, answered: Answered, name: str) -> None:
-        """Wait until every replica that could take over from a server has the data of its answers.
+        """Wait until every replica that could take over from a server has the data it returned.
 
         Args:
             answered: the servers that answered, and the tags of the answers.
-            name: the name of the key to write for this purpose, without a shard's prefix.
+            name: the name of the key that is written for this purpose, without a shard's prefix.
 
         Raises:
-            StoreUnavailableError: if a connection is gone, or replicas do not have the data in
+            StoreUnavailableError: if a connection is closed, or replicas do not have the data in
                 time.
 
         """
@@ -227,7 +228,7 @@ class Router:
 
     @staticmethod
     def _note_answered(call: _Call, address: Address, connection: Connection, batch: list[_Sent]) -> None:
-        """Note which server answered for which shards, except where it redirected."""
+        """Record for which shards the server answered. Redirections do not count as answers."""
         tags = {call.requests[index].tag for index, _ in batch if not isinstance(call.answers[index], Exception)}
         if tags:
             call.answered.setdefault((address, connection), set()).update(tags)
@@ -243,14 +244,14 @@ class Router:
         return batches
 
     def _home(self, call: _Call, tag: str) -> Address:
-        """Return the server that has a tag's keys, or else a server that may know."""
+        """Return the server that has a tag's keys, or else one that may know where they are."""
         home = self._homes.get(tag)
         if home is not None:
             return home
         return min((*self._nodes, *self._homes.values(), None), key=call.lost.count)
 
     def _lose(self, call: _Call, address: Address, batch: list[_Sent], error: RedisError | ConfigError) -> None:
-        """Forget a server that failed, and retry its requests once, perhaps elsewhere."""
+        """Forget a server that failed, and retry its requests once, perhaps at another server."""
         self._forget(call, address)
         if isinstance(error, RedisTimeoutError):
             self._connections.avoid(address)
@@ -262,7 +263,7 @@ class Router:
                 call.pending.append(index)
 
     def _settle(self, call: _Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the server decides
-        """Record an answer, or put its request back among the pending ones."""
+        """Record an answer, or make its request pending again."""
         call.answers[index] = answer
         if not isinstance(answer, RedisError):
             return
@@ -285,13 +286,13 @@ class Router:
 
     def _forget(self, call: _Call, address: Address) -> None:
         self._connections.drop(address)
-        known = self._homes.copy()  # in one step: other threads learn homes meanwhile
+        known = self._homes.copy()  # copied in one step, because other threads may add homes meanwhile
         self._homes = {tag: home for tag, home in known.items() if home != address}
         call.lost.append(address)
 
 
 def _send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequence[_Sent]) -> None:
-    """Send a batch of commands in a row."""
+    """Send all commands of a batch without waiting for answers."""
     commands = []
     for place, is_asking in batch:
         commands += [ASKING] * is_asking
@@ -302,8 +303,8 @@ def _send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequ
 def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> list[Any]:
     """Return the answers to a batch. An error that concerns only one command is an answer too.
 
-    They wait until the promised copies are on disk. If the copies are late, an error replaces each
-    answer that is not already an error.
+    The answers are returned once the promised copies are on disk. If the copies are late, an error
+    replaces each answer that is not already an error.
 
     Args:
         connection: the connection over which the batch was sent.
@@ -329,12 +330,12 @@ def _write_after_reading(connection: Connection, tags: Sequence[str], name: str)
 
     Args:
         connection: the connection over which the server answered.
-        tags: prefixes of the shards that it answered for; slots of these may be moving to another
-            server.
+        tags: prefixes of the shards that the server answered for; their slots may be moving to
+            another server.
         name: the name of the key to write, without the prefix.
 
     Raises:
-        RedisError: if the server does not accept writes for any of them.
+        RedisError: if the server does not accept a write to any of these shards.
 
     """
     answer: Any = None

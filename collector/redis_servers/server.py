@@ -1,8 +1,8 @@
 """Queries to one server over one connection: its settings, its replicas, its cluster, its disks.
 
 With ``--copies``, no write is acknowledged before it is on the disks of the server and of its
-replicas. If replicas may take over (with ``--copies``, and on a cluster), the same applies to data
-that was read before it is returned.
+replicas. If replicas may take over (with ``--copies``, and on a cluster), data that was read is
+also not returned before it is on these disks.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ Address: TypeAlias = tuple[str, int] | None
 """Host and port of a server; None is the server of the URL."""
 
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
-"""The setting that determines which replicas a cluster votes for.
+"""The setting that determines which replicas a cluster accepts as new masters.
 
-It rejects one that was away from its master for long or never in step; with 0, it accepts any.
+Nodes do not vote for a replica that was away from its master for too long or was never in step. If
+the setting is 0, they vote for any replica.
 """
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
 """Milliseconds of the successive waits for copies, two seconds in all.
 
-A wait asks the replicas once how far they are. They report later writes to disk by themselves only
-once a second. So ask again, soon at first.
+Each wait asks the replicas once how much they have on disk. By themselves, replicas report their
+progress only once a second. The waits are therefore repeated, and the first ones are short.
 """
 
 REPLICATION = PackedCommand.packed("", "INFO", "replication").command
@@ -40,9 +41,9 @@ class Replicas(NamedTuple):
 
     Attributes:
         number: the number of these replicas.
-        failed: the cluster's names of the failed ones, each of which may come back.
-        away: how many of the failed ones are not connected to the server, and cannot take over
-            once they have been away for long.
+        failed: the cluster's names of the failed replicas, each of which may come back.
+        away: how many of the failed replicas are not connected to the server; these cannot take
+            over once they have been away for too long.
 
     """
 
@@ -70,8 +71,8 @@ def parse_info(answer: bytes) -> dict[str, str]:
 def history(facts: dict[str, str]) -> str:
     """Return the id of the history of writes that a master continues; empty for a replica.
 
-    A server that becomes a master begins a new history. If the id is unchanged, the server was the
-    master all the time, and still has all its data.
+    A server that becomes a master begins a new history. If the id is unchanged, the server has been
+    the master without interruption, and still has all its data.
 
     Args:
         facts: the section ``replication`` of INFO.
@@ -92,7 +93,7 @@ def setting(connection: Connection, name: str) -> str | None:
 
 
 def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) -> None:
-    """Refuse a server that would not keep a promise, or that unexpectedly is a cluster node.
+    """Refuse a server that would not keep a promise, or that is not of the expected kind.
 
     Raises:
         ConfigError: if the server is refused; the message names the setting to change.
@@ -110,7 +111,7 @@ def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) 
 
 
 def replicas(connection: Connection) -> list[Address] | None:
-    """Return the addresses of the replicas in step, or None if the server is itself a replica."""
+    """Return the addresses of the replicas in step, or None if this server is itself a replica."""
     facts = info(connection, "replication")
     if facts["role"] != "master":
         return None
@@ -118,7 +119,7 @@ def replicas(connection: Connection) -> list[Address] | None:
 
 
 def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Address]:
-    """Return the addresses of the cluster's nodes, replicas included, but not failed ones."""
+    """Return the addresses of the cluster's nodes, including replicas but not failed nodes."""
     port = b"tls-port" if by_tls else b"port"
     described = [_facts(node) for shard in ask(connection, "CLUSTER", "SHARDS") for node in _facts(shard)[b"nodes"]]
     return [
@@ -131,11 +132,12 @@ def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Addres
 def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     """Return the replicas of the connected master, which has the slot.
 
-    A failed replica is included: it may only have been cut off, come back, and take over. A failed
-    master that this one replaced is not: when it comes back, no node votes for it before it is in
-    step, unless the validity factor is 0. However, it counts as in step with the first copy that it
-    receives, so it may take over without later writes. It is therefore included as soon as it may
-    have asked for that copy, because the cluster lists it as a replica only later.
+    A failed replica is included: if it was only cut off, it may come back and take over. A failed
+    master that this server replaced is not included: when it comes back, no node votes for it
+    before it is in step, unless the validity factor is 0. However, it counts as in step once it has
+    received its first copy of the data, so it may take over without the writes after that copy.
+    Therefore a former master is included as soon as it may have asked for that copy: the cluster
+    lists it as a replica only later.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)
@@ -166,7 +168,7 @@ def _addresses(node: dict[bytes, Any]) -> list[tuple[str, int]]:
 
 
 def _attached(facts: dict[str, str]) -> list[dict[str, str]]:
-    """Return a server's facts about each connected replica, in step or not yet."""
+    """Return a server's facts about each connected replica, whether or not it is in step."""
     described = [value for name, value in facts.items() if name.startswith("slave") and name[5:].isdecimal()]
     return [dict(part.split("=", 1) for part in value.split(",")) for value in described]
 
@@ -181,7 +183,7 @@ def _facts(flat: list[Any]) -> dict[bytes, Any]:
 
 
 def require_copies(connection: Connection, replicas: Replicas) -> None:
-    """Wait until this connection's writes are on disk here and on that number of replicas.
+    """Wait until this connection's writes are on the disks of the server and these replicas.
 
     Raises:
         RedisError: if they are not on disk within two seconds.
@@ -200,14 +202,15 @@ def require_copies(connection: Connection, replicas: Replicas) -> None:
 
 
 def are_on_disk(connection: Connection, copies: int) -> bool:
-    """Wait until this connection's writes are on disk here and on enough replicas.
+    """Wait until this connection's writes are on the disks of the server and enough replicas.
 
-    Return whether they are, after two seconds at most.
+    Return whether the writes are on these disks, after two seconds at most.
 
     Raises:
-        TooFewCopiesError: if the server has been a replica since the connection was opened. It then
-            has another server's data, perhaps without those writes, and continues from an earlier
-            offset, so the replicas may have reached the old offset without those writes.
+        TooFewCopiesError: if the server has been a replica since the connection was opened. In that
+            case it has copied another server's data, perhaps without those writes, and continues
+            from an earlier offset. The replicas may then have reached the offset of the writes
+            without having them.
 
     """
     for wait_ms in COPIES_WAITS_MS:

@@ -1,14 +1,16 @@
-"""The relay over HTTP, as an ASGI application: it answers devices like a collector.
+"""The ASGI application of the relay, which answers devices as a collector does.
 
-Only the upload in the body of a request is used. It is encoded again, so that white space and the
-order of members reveal nothing about a device. No address or other header is read, kept or
-forwarded. Every answer lists the same stopped questions, which no upload changes.
+Only the upload in the body of a request is used. The upload is encoded anew, so that white space
+and the order of members reveal nothing about a device. No address or other header is read, kept or
+forwarded. Every answer contains the same list of stopped questions, and no upload can change this
+list.
 
 A device sends head and body together, so its body arrives within moments. A client that announces a
-body and withholds it costs a connection and up to the largest body, so time and the number of
-bodies are limited. If there is one body too many, the oldest wait ends, once it has lasted a
-moment. The oldest is more likely to be an attacker who blocks the others than a device. Many
-devices at once are not cut off: their bodies have arrived, only unread.
+body and withholds it occupies a connection, and memory for up to the largest body. Therefore the
+time for a body and the number of arriving bodies are limited. If there is one body too many, the
+oldest wait is ended once it has lasted MOMENT_S, because the oldest body more likely belongs to an
+attacker than to a device. Many simultaneous devices are not cut off: their bodies have already
+arrived and only need to be read.
 """
 
 from __future__ import annotations
@@ -33,10 +35,10 @@ from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 
 MAX_HELD_BYTES = 67_108_864
-"""Maximum bytes of all held uploads: a thousand of the largest, a hundred thousand usual ones."""
+"""Maximum bytes of all held uploads: a thousand of the largest, or 100,000 of usual size."""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
-"""Seconds to wait: until a service has restarted, or until the relay's key has a new quota."""
+"""Seconds for which a device should wait: long enough for a restart, or for a new quota."""
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -45,26 +47,26 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 BODY_DEADLINE_S = 15.0
-"""The maximum time for the body of an upload: 64 KiB over a very slow line."""
+"""The maximum seconds for the body of an upload: enough for 64 KiB over a very slow line."""
 
 MOMENT_S = 0.5
-"""The time that the oldest body may always take, however many others arrive."""
+"""The seconds that any body may take to arrive, however many others arrive."""
 
 TURN_S = 0.01
-"""The time that a body beyond the limit waits before it tries again."""
+"""The seconds for which a body beyond the limit waits before it tries again."""
 
 MAX_ARRIVING = 512
-"""Maximum number of bodies that arrive at once: 32 MiB of the largest.
+"""Maximum number of bodies that arrive at the same time: 32 MiB if all have the maximum size.
 
-This is half of the connections that a relay has besides those of held uploads, so there is always a
-connection left for the next client.
+This is half of the connections that a relay has in addition to those of held uploads, so a
+connection is always left for the next client.
 """
 
 
 class Room:
-    """Limits the uploads held at once, so that memory is bounded for any number of devices.
+    """Limits the held uploads, so that their memory is bounded for any number of devices.
 
-    Only complete uploads take room. Bodies that are still arriving have a limit of their own (see
+    Only complete uploads need room. Bodies that are still arriving have a limit of their own (see
     `Arrivals`).
     """
 
@@ -77,7 +79,7 @@ class Room:
         """Check that there is room for an upload.
 
         Raises:
-            ProblemError: 503 if there is not.
+            ProblemError: 503 if there is no room.
 
         """
         if self._uploads < 1 or self._bytes < size:
@@ -88,7 +90,7 @@ class Room:
         """Reserve room for an upload of a given size in bytes while the context is entered.
 
         Raises:
-            ProblemError: 503 if there is none.
+            ProblemError: 503 if there is no room.
 
         """
         self.require(size)
@@ -144,7 +146,8 @@ class RelayApp:
         except CollectorUnavailableError:
             response = self._problem(_retryable(Problem.COLLECTOR_UNAVAILABLE))
         except Exception as error:  # noqa: BLE001 whatever the error is, the device gets an answer
-            # The log line names our code. It never contains the request, its address or its body.
+            # The log line names places in our code. It never contains the request, its address or
+            # its body.
             _log.exception("a request failed: %s", type(error).__name__)
             response = self._problem(ProblemError(Problem.INTERNAL_ERROR))
         stopped = self._stopped()
@@ -193,7 +196,7 @@ class RelayApp:
 
 
 async def _read_body(receive: Receive, length: int | None) -> bytes:
-    """Return a whole body. It may be chunked: this server shows whether the last chunk arrived."""
+    """Return a whole body. It may be chunked, because this server shows whether it is complete."""
     body = bytearray()
     more = True
     while more:
@@ -218,21 +221,21 @@ def _retryable(problem: Problem) -> ProblemError:
 
 
 class Arrivals:
-    """Limits how many bodies may arrive at once, and how long each may take."""
+    """Limits how many bodies may arrive at the same time, and how long each may take."""
 
     def __init__(self, max_bodies: int = MAX_ARRIVING, deadline_s: float = BODY_DEADLINE_S) -> None:
-        """Take the limits: bodies at once, and seconds for each."""
+        """Set the limits: the number of bodies that arrive at a time, and the seconds for each."""
         self._max_bodies = max_bodies
         self._deadline_s = deadline_s
-        self._waits: dict[asyncio.Timeout, float] = {}  # the oldest first, and when each began
+        self._waits: dict[asyncio.Timeout, float] = {}  # by age, the oldest first; the value is the start time
 
     @asynccontextmanager
     async def receiving(self) -> AsyncIterator[None]:
         """Receive one body while the context is entered.
 
         Raises:
-            ProblemError: 408 if the body takes too long, or is the oldest when there is one too
-                many.
+            ProblemError: 408 if the body takes too long, or is the oldest one when there are too
+                many bodies.
 
         """
         clock_s = asyncio.get_running_loop().time

@@ -1,14 +1,15 @@
-"""A relay's exchanges with its collector. Only this module of the collector imports requests.
+"""A relay's exchanges with its collector. No other module in `collector` imports requests.
 
 An exchange has its own time limit. A socket's timeout starts again with every byte, so an answer
-that arrives byte by byte would never end. The SDK has the same limit; collector and SDK do not
-import each other.
+that arrives byte by byte would never end. The SDK implements the same limit separately, because
+collector and SDK do not import each other.
 
-aiohttp would need neither threads nor that limit, about 115 lines fewer. A batch of 900 uploads
-took a relay 0.28 ms of processor time with it, and 1.15 ms with requests (medians of three runs of
-nine rounds each): 1 us an upload, of about 190. But it takes 60 ms more to import, 3 MiB more
-memory and seven more packages, and a relay would no longer use the certificate authorities and
-proxies that requests reads from its environment.
+With aiohttp, neither threads nor this time limit would be needed, which would save about 115 lines.
+A batch of 900 uploads took a relay 0.28 ms of processor time with aiohttp, and 1.15 ms with
+requests (medians of three runs of nine rounds each). The difference is 1 us per upload, of about
+190 us in all. However, aiohttp takes 60 ms more to import, 3 MiB more memory and seven more
+packages, and a relay would no longer use the certificate authorities and proxies that requests
+reads from its environment.
 """
 
 from __future__ import annotations
@@ -35,25 +36,25 @@ UPLOADS_PATH = "/v1/uploads"
 REGISTRY_PATH = "/v1/registry"
 
 MAX_REGISTRY_BYTES = 4_194_304
-"""Far more than the size of a registry with a thousand questions."""
+"""The maximum bytes of a registry: far more than a registry with a thousand questions has."""
 
 CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 10.0
-"""Twice the time limit for the store's answer to the collector.
+"""Seconds to wait for the next byte: twice the collector's time limit for its store.
 
-A device waits half a minute altogether.
+A device waits half a minute in all.
 """
 
 DEADLINE_S = 14.0
 """Seconds for the whole exchange, including connecting.
 
-An answer that arrives slowly occupies a forwarder little longer than no answer.
+A slow answer can therefore occupy a forwarder for little longer than a missing answer.
 """
 
 _CHUNK_BYTES = 65_536
 
 REFUSING_STATUSES = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
-"""The key is wrong, or the server is not a collector: waiting does not help."""
+"""Statuses that waiting does not change: the key is wrong, or the server is not a collector."""
 
 
 class CollectorUnavailableError(HearsayError):
@@ -105,8 +106,8 @@ class Forwarder:
     ) -> bytes:
         """Send a request once and return the body of the answer.
 
-        Redirects are not followed, because the uploads are for this collector. For the same reason,
-        a collector on this machine is reached without a proxy. No cookie is kept.
+        Redirects are not followed, because the uploads are for this collector only. For the same
+        reason, no proxy is used for a collector on this machine. No cookie is kept.
         """
         session = self._session()
         try:
@@ -177,9 +178,9 @@ def _refused(status: int) -> CollectorUnavailableError:
 
 
 class ForwardDeadline:
-    """Cuts the connection of an exchange that takes too long.
+    """Closes the connection of an exchange that takes too long.
 
-    For one thread, and one connection at a time.
+    An object serves one thread, and one connection at a time.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -191,11 +192,11 @@ class ForwardDeadline:
 
     @contextlib.contextmanager
     def enforced(self) -> Iterator[None]:
-        """Limit the exchange inside the context. The connection may stay open for the next one.
+        """Limit the exchange inside the context. The connection may stay open afterwards.
 
         Raises:
-            TimeoutError: if it took longer, regardless of its result: an answer that was cut short
-                may look complete.
+            TimeoutError: if the exchange took longer, whatever its result: a truncated answer may
+                look complete.
 
         """
         self._is_over = False
@@ -212,7 +213,7 @@ class ForwardDeadline:
                 raise TimeoutError
 
     def watching(self, pool: Any) -> Any:  # noqa: ANN401 a pool of urllib3's, which is not imported here
-        """Return a pool of connections. The deadline applies to each of its new connections."""
+        """Return the pool of connections, with this deadline applied to each new connection."""
         if "ConnectionCls" in vars(pool):  # prepared for an earlier exchange
             return pool
         watch = self._watch

@@ -1,6 +1,6 @@
-"""Holds uploads until the batch in which they leave is answered.
+"""Holds uploads until the batch that contains them is answered.
 
-It runs in one event loop and writes nothing to disk. A batch itself is pure: times and randomness
+The mixer runs in one event loop and writes nothing to disk. A batch is pure: times and randomness
 are arguments.
 """
 
@@ -59,7 +59,7 @@ class HeldUpload(NamedTuple, Generic[Waiter]):
         upload: the upload's id.
         body: the encoded upload, in one line.
         waiters: the objects that wait for its answer; more than one if a device sent the upload
-            again meanwhile.
+            again while it was held.
 
     """
 
@@ -70,17 +70,18 @@ class HeldUpload(NamedTuple, Generic[Waiter]):
 
 @dataclass
 class Batch(Generic[Waiter]):
-    """Uploads that are gathering."""
+    """A batch that is still gathering uploads."""
 
     _uploads: dict[str, HeldUpload[Waiter]] = field(default_factory=dict)
     _bytes: int = 0
 
     def add(self, upload: str, body: bytes, waiter: Waiter) -> bool:
-        """Add an upload, or only a waiter if its id is in the batch already.
+        """Add an upload, or only a waiter if the batch already contains the upload's id.
 
-        Returns False if there is no room.
+        Return False if there is no room.
 
-        If two bodies have one id, the first is sent, because the collector would count it, too.
+        If two bodies have the same id, the first is sent, because the collector would also count
+        the first.
         """
         if upload in self._uploads:
             self._uploads[upload].waiters.append(waiter)
@@ -104,7 +105,7 @@ class Batch(Generic[Waiter]):
 
 
 def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
-    """Return the seconds from a batch's first upload until it leaves, unless it fills earlier."""
+    """Return how many seconds a batch gathers after its first upload, unless it is full earlier."""
     return uniform(SHORTEST * longest_s, longest_s)
 
 
@@ -113,7 +114,7 @@ class _Left(NamedTuple):
 
     Attributes:
         uploads: the number of its uploads.
-        at_ns: the monotonic clock in nanoseconds when it was sent.
+        at_ns: the time at which it was sent (monotonic clock, nanoseconds).
 
     """
 
@@ -136,7 +137,7 @@ class Mixer:
         permute: Permute,
         counters: WorkerCounters | None = None,
     ) -> None:
-        """Prepare; nothing is sent before the first upload.
+        """Prepare the mixer; nothing is sent before the first upload.
 
         Args:
             post: sends the body of a batch and returns the answer, or raises
@@ -188,7 +189,7 @@ class Mixer:
             raise CollectorUnavailableError("it does not answer in time") from None
 
     def _leave(self) -> None:
-        """Send the present batch, and begin another."""
+        """Send the current batch, and begin another."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -205,7 +206,7 @@ class Mixer:
         self._count_under_way()
 
     def _count_under_way(self) -> None:
-        """Note what waits for the collector. What is still gathering would reveal arrivals."""
+        """Count the uploads that wait for an answer. Gathering ones would reveal arrival times."""
         left = list(self._under_way.values())
         self._counters.put(HELD, sum(batch.uploads for batch in left))
         self._counters.put(OLDEST_NS, left[0].at_ns if left else 0)
@@ -216,11 +217,11 @@ class Mixer:
         self._counters.add(RELAYED, ANSWERED if outcome == ANSWERED else UNANSWERED, uploads)
 
     async def _send(self, uploads: list[_Held]) -> None:
-        """Send a batch when its turn comes, and pass the answers to all waiters.
+        """Send a batch once a thread is free for it, and pass the answers to all waiters.
 
-        Uploads whose devices have stopped waiting are left out: those devices were told to send
-        them again. Otherwise a collector that hangs would get older and older batches, and the
-        relay would keep more and more of them.
+        Uploads whose devices have stopped waiting are left out, because these devices were told to
+        send them again. Otherwise a collector that hangs would get older and older batches, and the
+        relay would hold more and more of them.
         """
         async with self._idle_threads:
             waited_for = [upload for upload in uploads if _waiters([upload])]

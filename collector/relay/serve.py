@@ -1,6 +1,6 @@
-"""Runs the relay with settings that are validated once: one process that mixes.
+"""Runs the relay with settings that are validated once.
 
-It is replaced if it dies.
+One worker process mixes the uploads. If it dies, another replaces it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from collector.workers import announce_when_ready, begin_worker, require_free_ad
 DEFAULT_GATHER_S = 5.0
 
 MAX_GATHER_S = 10.0
-"""A device waits half a minute for its answer.
+"""The maximum gathering time of a batch in seconds.
 
-The gathering time and the collector's response time together stay well below that.
+Together with the collector's response time, it is well below the half minute that a device waits.
 """
 
 DEFAULT_HELD = 4096
-"""Enough for about four hundred uploads a second, if each is held for ten seconds."""
+"""The default number of held uploads: enough for 400 a second, if each is held for 10 seconds."""
 
 MAX_HELD = 60_000
-"""Each held upload needs a connection, and an address has about this many ports."""
+"""The limit: each held upload needs a connection, and an address has about this many ports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class RelayConfig:
         host: the address to listen on.
         port: the TCP port to listen on, from 1 to 65535.
         gather_s: maximum number of seconds for which a batch gathers, above 0.
-        held: maximum number of uploads held at once.
+        held: maximum number of uploads that are held at the same time.
         log_format: the format of lines on standard error.
         metrics_bind: address and port to serve Prometheus metrics on, or None.
         allow_plain_http: whether the collector's URL may be an http URL of another machine.
@@ -76,7 +76,8 @@ class RelayConfig:
         """Refuse settings that cannot work.
 
         Raises:
-            ConfigError: if one cannot work, which it names; an OptionError unless it is the key.
+            ConfigError: if a setting cannot work; the message names it. For every setting except
+                the key, it is an OptionError.
 
         """
         if not is_base_url(self.collector):  # not shown: it may contain a password
@@ -101,18 +102,18 @@ class RelayConfig:
 _log = logging.getLogger(__name__)
 
 SPARE_CONNECTIONS = 1024
-"""Connections besides those of held uploads.
+"""The number of connections in addition to those of held uploads.
 
 They are for arriving bodies (see `Arrivals`), for answers that report a lack of room, and for
 health checks.
 """
 
 SPARE_FILES = 128
-"""Open files besides connections: the process's own, and its connections to the collector."""
+"""Other open files: those of the process itself, and its connections to the collector."""
 
 
 def serve(config: RelayConfig) -> None:
-    """Serve until a signal arrives. Held uploads are then sent and answered first.
+    """Serve until a signal arrives, then send and answer the held uploads before the end.
 
     Raises:
         ConfigError: if the address or the file of stops cannot be used, or the collector refuses
@@ -133,7 +134,7 @@ def serve(config: RelayConfig) -> None:
             address=address,
             port=config.port,
             interface=Interfaces.ASGINL,
-            workers=1,  # a batch gathers in one process: several would mix less
+            workers=1,  # each process would gather its own batches, so several processes would mix less
             backpressure=config.held + SPARE_CONNECTIONS,
             workers_kill_timeout=int(ANSWER_DEADLINE_S) + 1,
         )
@@ -154,7 +155,7 @@ def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
 
 
 def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> RelayApp:
-    """Return the application. Run in the worker."""
+    """Return the application. This runs in the worker."""
     begin_worker()
     counters = WorkerCounters(counts)
     system = SystemRandom()
@@ -172,7 +173,7 @@ def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> Rela
 
 
 def _allow_files(needed: int) -> None:
-    """Allow this process and its children to open enough files: a connection is a file, too."""
+    """Let this process and its children open enough files; every connection counts as a file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise ConfigError(
@@ -200,7 +201,7 @@ def _check_file(file: StopsFile) -> None:
 def _check_collector(config: RelayConfig) -> None:
     """Send an empty batch, which reveals a wrong key.
 
-    A collector that is down may come up later.
+    If the collector is down, only a warning is logged, because it may come up later.
     """
     try:
         Forwarder(config.collector, config.key).post(b"")

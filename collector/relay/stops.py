@@ -1,20 +1,22 @@
-"""The stopped questions that a relay hands out, since when, and how it learns about them.
+"""The stopped questions that a relay announces to devices, and how it learns about them.
 
-A device no longer asks a stopped question until its user opts out. If a collector could make a
-relay announce a stop to one device and not to the next, it could recognize that device by the
-missing reports. Therefore:
+Once a device knows that a question is stopped, it no longer asks the question until its user opts
+out. If a collector could make a relay announce a stop to one device and not to the next, it could
+recognize that device by the missing reports. Therefore:
 
-* The list that a relay hands out does not depend on any upload or on the answer to one. The relay
-  reads the collector's registry at random times of its own, and every device gets the same list.
-* A stop is handed out once the collector has listed it for a day, in every reading. Until then the
-  operator can take it back.
-* A stop that was handed out is handed out for good. It stays even if the collector no longer lists
-  it, so that every device has it after its next upload. The question's own ``expires`` does not end
-  it either, because the collector would control that date.
-* Only editions that the same document defines count, and the list is as long as a device reads.
+* The list that a relay hands out does not depend on any upload or on the answer to an upload. The
+  relay reads the collector's registry at random times that it chooses itself, and every device gets
+  the same list.
+* A stop is handed out once every reading of a whole day has listed it. Until then, the operator can
+  take the stop back.
+* A stop that was handed out once is handed out for good, even if the collector no longer lists it,
+  so that every device has it after its next upload. The question's ``expires`` does not end the
+  stop either, because the collector controls that date.
+* Only stops of editions that the same registry document defines count, and the list is never longer
+  than a device reads.
 
-A file stores the stops. It names questions, and contains nothing about any device. Several relays
-on one machine may share it.
+The stops are stored in a file, which contains names of questions and nothing about any device.
+Several relays on one machine may share the file.
 """
 
 from __future__ import annotations
@@ -49,10 +51,10 @@ LISTED_FOR_S: Final = 86_400
 """Seconds for which the collector must have listed a stop before it is handed out."""
 
 MAX_FILE_BYTES: Final = 65_536
-"""Far more than the size of two lists of maximum length."""
+"""The maximum bytes of the file: far more than two lists of maximum length need."""
 
 LONGEST_WAIT_S: Final = 7200.0
-"""The longest time between two readings; each is a random part of it, so an hour on average."""
+"""The maximum seconds between two readings; the actual time is random, and an hour on average."""
 
 _log = logging.getLogger(__name__)
 
@@ -63,8 +65,8 @@ class Stops:
 
     Attributes:
         handed_out: the stops that every device receives, the earliest first.
-        listed_since: for each stop that is not handed out yet, Unix seconds of the first reading
-            since which every reading has listed it.
+        listed_since: for each stop that is not handed out yet, the time (Unix seconds) since which
+            every reading has listed it.
 
     """
 
@@ -72,11 +74,12 @@ class Stops:
     listed_since: Mapping[MetricEdition, int] = field(default_factory=dict)
 
     def after(self, listed: Iterable[MetricEdition], now_s: int) -> Stops:
-        """Return the knowledge after a reading of the registry.
+        """Return the updated knowledge after a reading of the registry.
 
         Args:
             listed: the stops that the collector lists.
-            now_s: Unix seconds of the reading. If the clock was set back, the day begins again.
+            now_s: Unix seconds of the reading. If the clock was set back, the day of waiting begins
+                again.
 
         """
         since = {stop: min(self.listed_since.get(stop, now_s), now_s) for stop in listed if stop not in self.handed_out}
@@ -98,7 +101,7 @@ class Stops:
         return [stop for stop, since_s in self.listed_since.items() if now_s - since_s >= LISTED_FOR_S]
 
     def encode(self) -> bytes:
-        """Return the file's bytes."""
+        """Return the content of the stops file."""
         document = {
             "handed_out": [stopped_entry(stop) for stop in self.handed_out],
             "listed_since": {stopped_entry(stop): since_s for stop, since_s in self.listed_since.items()},
@@ -107,10 +110,10 @@ class Stops:
 
     @classmethod
     def decode(cls, content: bytes) -> Stops:
-        """Read the file's bytes.
+        """Read the content of the stops file.
 
         Raises:
-            ValueError: if they are not what `encode` returns.
+            ValueError: if `encode` could not have returned this content.
 
         """
         if len(content) > MAX_FILE_BYTES:
@@ -181,7 +184,8 @@ class StopsFile:
     """A file that is read and replaced as a whole.
 
     Attributes:
-        path: its path. Beside it lies an empty file whose name ends in ``.lock``.
+        path: the path of the file. An empty file beside it has the same name with ``.lock`` at the
+            end.
 
     """
 
@@ -193,7 +197,7 @@ class StopsFile:
     def locked(self) -> Iterator[None]:
         """Prevent other relays from using the file while the context is entered.
 
-        Otherwise a relay could undo what another has just written.
+        Otherwise a relay could overwrite another relay's latest change.
 
         Raises:
             ConfigError: if the lock cannot be created.
@@ -213,10 +217,10 @@ class StopsFile:
             os.close(lock)
 
     def read(self) -> Stops:
-        """Return the content of the file. Without a file, nothing is known.
+        """Return the content of the file. If there is no file, no stops are known.
 
         Raises:
-            ConfigError: if it is damaged or cannot be read; the message says what to do.
+            ConfigError: if the file is damaged or cannot be read; the message says what to do.
 
         """
         try:
@@ -236,10 +240,10 @@ class StopsFile:
             ) from None
 
     def write(self, stops: Stops) -> None:
-        """Replace the file; it is on disk when this returns.
+        """Replace the file. The new content is on disk when this method returns.
 
         Raises:
-            ConfigError: if it cannot be written.
+            ConfigError: if the file cannot be written.
 
         """
         with whole_file(self.path) as file:
@@ -247,7 +251,7 @@ class StopsFile:
 
 
 class StopsReader:
-    """Keeps the list of stops up to date, in a thread.
+    """A thread that keeps the list of stops up to date.
 
     Attributes:
         handed_out: the stops that every device receives.
@@ -265,7 +269,7 @@ class StopsReader:
         """Read the file. The registry is not requested yet.
 
         Args:
-            file: where the stops are kept.
+            file: the file that stores the stops.
             get_registry: returns the collector's registry, or raises CollectorUnavailableError.
             clock: Unix seconds.
             uniform: the source of random times: returns a float between two others.
@@ -282,7 +286,7 @@ class StopsReader:
         self.handed_out: tuple[MetricEdition, ...] = file.read().handed_out
 
     def start(self, wait: Callable[[float], object]) -> None:
-        """Read the registry from now on.
+        """Start the thread that reads the registry from now on.
 
         Args:
             wait: waits for a number of seconds.
@@ -296,7 +300,7 @@ class StopsReader:
             self.read()
 
     def read(self) -> None:
-        """Read the registry once. If reading or writing fails, log that and change nothing."""
+        """Read the registry once. If reading or writing fails, only log the failure."""
         try:
             listed = listed_in(self._get_registry())
             self._take(listed)
@@ -311,7 +315,7 @@ class StopsReader:
         now_s = int(self._clock())
         with self._file.locked():
             kept = self._file.read()
-            # stops that were handed out stay so, whatever has happened to the file
+            # stops that were handed out remain so, whatever has happened to the file
             stops = Stops(listed_since=kept.listed_since).handing_out((*self.handed_out, *kept.handed_out))
             stops = stops.after(listed, now_s)
             if stops != kept:

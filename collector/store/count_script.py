@@ -1,14 +1,15 @@
 """The script that counts an upload in one atomic step.
 
-It looks up the upload id. If the id is new, it counts the reports and remembers the id, or does
-neither.
+The script looks up the upload id. If the id is new, the script counts the reports and remembers the
+id, or does neither.
 
 An id is remembered only if a report is counted, and only while a window of the counted reports can
 be open. The data that an upload leaves behind is therefore bounded by its additions to tallies,
 regardless of its other content.
 
-With the id it remembers which reports were counted: in at most MOST_BYTES, and in one byte if all
-were. The reasons for refusing the others are not stored but judged again.
+Together with the id, the script remembers which reports were counted: in one byte if all were,
+otherwise in at most MOST_BYTES. The reasons for refusing the other reports are not stored, but
+determined again.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ from collector.store.store_protocol import CountedUpload
 BITMAP_BYTES = MAX_REPORTS // 8
 
 MOST_BYTES = 1 + BITMAP_BYTES
-"""Less than 64 bytes together with the id.
+"""The maximum bytes that are remembered with an id.
 
-Beyond that, a bucket would cost four times as much (see BUCKET_ENTRIES).
+Together with the id they are less than 64 bytes. With more, a bucket would cost four times as much
+(see BUCKET_ENTRIES).
 """
 
 UNKNOWN = "not a record of an upload"
@@ -41,7 +43,7 @@ class Remembered(NamedTuple):
     """The remembered facts about an upload with a counted report.
 
     Attributes:
-        reports: how many reports it had.
+        reports: the number of its reports.
         counted: indexes of the reports that were counted.
 
     """
@@ -51,10 +53,11 @@ class Remembered(NamedTuple):
 
 
 def pack(reports: int, counted: Sequence[int]) -> bytes:
-    """Return the bytes for an upload.
+    """Return the bytes that record which reports of an upload were counted.
 
-    The first byte is the number of reports, minus one. Nothing follows if all were counted.
-    Otherwise the indexes of the counted reports follow, or a bitmap of them, whichever is shorter.
+    The first byte is the number of reports, minus one. If all reports were counted, nothing
+    follows. Otherwise the indexes of the counted reports follow, or a bitmap of these indexes,
+    whichever is shorter.
 
     Args:
         reports: the number of reports in the upload, from 1 to 256.
@@ -94,15 +97,16 @@ def _counted(reports: int, rest: bytes) -> frozenset[int]:
 
 
 BUCKET_ENTRIES = 128
-"""Entries of a small sorted set, at 22 to 25 bytes for each upload id.
+"""The maximum number of entries in a small sorted set, which needs 22 to 25 bytes for each.
 
-In a larger set, each entry would need four times as much.
+In a larger set, each entry would need four times as much memory.
 """
 
 BUCKET_LEVELS = 8
-"""Levels of the tree of buckets.
+"""The number of levels in the tree of buckets.
 
-Each has 8 branches: room for 128 * 8**8 = 2 * 10**9 ids before a bucket grows too large.
+Every bucket has 8 branches. The tree has room for 128 * 8**8 = 2 * 10**9 ids before a bucket grows
+too large.
 """
 
 ID_BYTES = 16
@@ -114,7 +118,7 @@ The store's clock may be less than a day ahead of the collector's.
 """
 
 FIRST_ADDITION = 11
-"""Index in the script's arguments of the first tally that gets reports."""
+"""The index, in the script's arguments, of the first tally that gets reports."""
 
 ARGUMENTS_AN_ADDITION = 3
 
@@ -124,20 +128,21 @@ NOT_THE_STORE = "a shard does not belong to the store that this collector starte
 COUNTED, DUPLICATE, OVER_QUOTA, LATE = b"cdql"
 """First byte of the script's answer.
 
-DUPLICATE is followed by the remembered facts, LATE by the names of closed windows.
+After DUPLICATE, the remembered facts follow; after LATE, the names of closed windows.
 """
 
 COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
-"""The refusal of a report that was refused when its upload was counted, but would not be now.
+"""The reason for refusing a report that would be accepted now, after its upload was counted.
 
-It may be acceptable now because a new registry was deployed, for example. Because the upload's id
-is remembered, the report needs another upload. This refusal makes a device send it again.
+The report was refused when its upload was counted, but a new registry, for example, would accept it
+now. Because the upload's id is remembered, the report must be sent in another upload. This reason
+makes a device do so.
 """
 
 PATH = f"""
 -- The path of an id through a tree of buckets: one octal digit for each level. A sender chooses its
--- upload ids but does not know the store's name. So nobody can send many ids down one path or
--- create many buckets that are nearly empty.
+-- upload ids, but does not know the store's name. Therefore nobody can send many ids down one path,
+-- or create many buckets that are nearly empty.
 local function path_of(name, id)
   return string.format('%0{BUCKET_LEVELS}o', tonumber(string.sub(redis.sha1hex(name .. id), 1, 6), 16))
 end
@@ -145,21 +150,22 @@ end
 
 COUNT_UPLOAD = f"""
 -- KEYS: the shard's prefix, which is not a key itself; the key of the name that the shard carries.
---       While a cluster moves the slot key by key, a script whose keys are not all there gets
---       TRYAGAIN. As the first key never exists, no upload is judged by half of what the store
---       remembers.
--- ARGV: the store's name; the upload id; what to remember with it; the ends of the upload's
---       windows, the latest first; the end under which to put the id, and when it expires (Unix
---       seconds; 0 if nothing counts, for then the id is put nowhere); name and end (Unix
---       seconds) of the allowance, its size, and the upload's charge, all four empty if there is no
---       allowance; then for each tally that gets reports: its name, its number of symbols, and the
---       symbol of each report by its index in the upload, such as {{0: 3, 4: 1}}
+--       While a cluster moves the slot key by key, a script whose keys have not all arrived gets
+--       TRYAGAIN. As the first key never exists, no upload is judged while only a part of the
+--       remembered ids has arrived.
+-- ARGV: the store's name; the upload id; the bytes to remember with the id; the ends of the
+--       upload's windows, the latest first; the end under which to store the id, and the time when
+--       the id expires (Unix seconds; both are 0 if no report counts, because the id is then not
+--       stored); the name, the end (Unix seconds) and the size of the allowance, and the upload's
+--       charge, all four empty if there is no allowance; then for each tally that gets reports: its
+--       name, its number of symbols, and the symbol of each report by the report's index in the
+--       upload, such as {{0: 3, 4: 1}}
 local shard = KEYS[1]
 local name, id, remembered, ends, place, expiry, allowance, allowance_end, allowed, charge =
   unpack(ARGV, 1, {FIRST_ADDITION - 1})
 {PATH}
--- A shard that was lost has forgotten what it counted. It must not start again while anybody relies
--- on what it held.
+-- A shard that was lost has forgotten which uploads it counted. It must not start again as an empty
+-- shard while anybody relies on its data.
 if redis.call('GET', KEYS[2]) ~= name then
   return redis.error_reply('{NOT_THE_STORE}: nothing was counted')
 end
@@ -172,12 +178,13 @@ for i = {FIRST_ADDITION}, #ARGV, {ARGUMENTS_AN_ADDITION} do
     if is_closed[window] then table.insert(closed, window) end
   end
 end
-if #closed > 0 then return '{chr(LATE)}' .. table.concat(closed, ' ') end  -- the collector judges it again with these
+-- with these windows, the collector judges the upload again
+if #closed > 0 then return '{chr(LATE)}' .. table.concat(closed, ' ') end
 
--- A full bucket passes ids on to one of eight buckets below it. So no bucket outgrows a small set,
--- and few buckets are nearly empty, whether there are a hundred ids or a billion. A member is an id
--- with what is remembered of it. Members are sorted by their bytes: a hash would keep the order in
--- which they came.
+-- A full bucket passes ids on to one of eight buckets below it. Therefore no bucket outgrows a small
+-- set, and few buckets are nearly empty, whether there are a hundred ids or a billion. A member is
+-- an id followed by the bytes to remember with it. Members are sorted by their bytes: a hash would
+-- keep their order of arrival.
 local path, bucket, level
 for latest in string.gmatch(ends, '%d+') do
   local base = shard .. '{keys.IDS}:' .. latest .. ':'
@@ -197,7 +204,7 @@ for latest in string.gmatch(ends, '%d+') do
 end
 if place == '0' then return '{chr(COUNTED)}' end
 
--- If the server's clock were days ahead of the collector's, the id would expire at once, and its
+-- If the server's clock were days ahead of the collector's, the id would expire immediately, and its
 -- upload could count again.
 if tonumber(expiry) <= tonumber(redis.call('TIME')[1]) then
   return redis.error_reply('the clocks of store and collector are days apart: nothing was counted')
@@ -222,8 +229,8 @@ for i = {FIRST_ADDITION}, #ARGV, {ARGUMENTS_AN_ADDITION} do
 end
 
 redis.call('ZADD', bucket, 0, id .. remembered)
--- A bucket must outlive those below it, or the path to them is lost. So all buckets on the path
--- live at least as long.
+-- A bucket must outlive the buckets below it, or the path to them is lost. Therefore all buckets on
+-- the path get at least the same expiry.
 for above = 0, level do
   local key = shard .. '{keys.IDS}:' .. place .. ':' .. string.sub(path or '', 1, above)
   redis.call('EXPIREAT', key, expiry, 'NX')
@@ -236,7 +243,7 @@ COUNT_UPLOAD_SHA = sha1(COUNT_UPLOAD.encode()).hexdigest()  # noqa: S324 the pro
 
 
 def count_command(judgement: Judgement, shards: int, name: str) -> PackedCommand:
-    """Return the command that counts an upload, if its shard carries the store's name."""
+    """Return the command that counts an upload, provided that its shard has the store's name."""
     number = keys.shard_of(judgement.upload, shards)
     shard, arguments = keys.prefix(number), count_arguments(judgement, shards, name)
     return PackedCommand.packed(
@@ -272,11 +279,11 @@ def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExc
 
 
 def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) -> Verdict:
-    """Return the verdict on an upload that was sent again.
+    """Return the verdict on an upload that was already counted.
 
     Args:
-        judgement: the present judgement of the upload.
-        reports: how many reports it had when it was counted.
+        judgement: the current judgement of the upload.
+        reports: the number of its reports when it was counted.
         counted: indexes of the reports that were counted.
 
     """
@@ -298,8 +305,9 @@ def _remembered(judgement: Judgement) -> bytes:
 def _allowance(judgement: Judgement, shards: int) -> tuple[str | int, ...]:
     """Return the script's four arguments on the allowance.
 
-    Uploads are distributed evenly over the shards, so each shard allows its part. It never allows
-    less than the largest upload needs, because an upload belongs to one shard.
+    Uploads are distributed evenly over the shards, so each shard gets an equal part of the
+    allowance. The part is never smaller than the largest upload needs, because all of an upload
+    belongs to one shard.
     """
     allowance = judgement.allowance
     if allowance is None:

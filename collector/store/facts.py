@@ -1,11 +1,12 @@
 """The facts of a store, and whether they permit its use. Pure: facts in, refusal out.
 
-The facts name the schema, which changes when an older version would misread what is stored. New
-keys that older versions do not look for change nothing.
+The facts contain the number of the schema, which changes when an older version would misread the
+stored data. New keys that older versions do not look for do not change the schema.
 
-They name the store as well, and every shard carries its name. This reveals a shard that was emptied
-or replaced, on any server. The names are written once. As soon as the facts record that all shards
-have the name, a shard without it is lost.
+The facts also contain the store's name, and every shard has a copy of the name. A shard that was
+emptied or replaced, on any server, is recognized because it lacks the name. The names are written
+once. As soon as the facts record that all shards have the name, a shard without it is considered
+lost.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ GRACE_FIELD, COPIES_FIELD = "grace", "copies"
 """Fields with the settings of the collector that started last."""
 
 APP_FIELD = "app"
-"""The field of the facts with the name of the app whose registry the store is served under."""
+"""The field with the name of the app whose registry the store is served under."""
 
 NAMED_FIELD, NAMED = "named", "1"
-"""The field and its value that record that every shard carries the store's name.
+"""The field, and its value, that record that every shard has the store's name.
 
-From then on, a shard without it is lost.
+From then on, a shard without the name is considered lost.
 """
 
 IMPORTING, IMPORTED = "importing", "imported"
-"""The fields with the digests of the backup being imported, and of the imported one."""
+"""The fields with the digests of a backup that is being imported, and of an imported backup."""
 
 WAY_OUT = (
     "bring back its servers with their files, and start the collector again; or, to continue with what is "
@@ -53,7 +54,7 @@ class Purpose(Enum):
 
 
 def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> None:
-    """Refuse a store that has another schema, or only part of a backup.
+    """Refuse a store that has another schema, or contains only part of a backup.
 
     Args:
         facts: the store's facts.
@@ -80,7 +81,7 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
 
 def promise_of(facts: Mapping[str, str]) -> Promise:
-    """Return the promise of acknowledgements; for a store never served, a write to disk."""
+    """Return the promise that the store recorded; if none is recorded, a write to disk."""
     copies = int(facts.get(COPIES_FIELD, 0))
     return Promise(Durability.REPLICATED if copies else Durability.FSYNC, copies)
 
@@ -88,7 +89,7 @@ def promise_of(facts: Mapping[str, str]) -> Promise:
 def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> list[int]:
     """Return the shards that do not have the store's name yet.
 
-    There are some if the store is new, or was last used by a version without names.
+    There are such shards if the store is new, or was last used by a version without names.
 
     Args:
         facts: the store's facts.
@@ -111,11 +112,12 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
     """Refuse a store that has shards but no facts.
 
     Args:
-        facts: the store's facts, read after the names because they are written before the names.
+        facts: the store's facts, which must be read after the names because they are written before
+            the names.
         shard_names: the name that each shard carries, or None.
 
     Raises:
-        ConfigError: if it does; the message also says which shards are lost.
+        ConfigError: if the facts are missing; the message also says which shards are lost.
 
     """
     if facts or not any(shard_names):
@@ -125,10 +127,10 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
 
 
 def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
-    """Return the name of the store of which parts are left, or None if no shard ever had a name.
+    """Return the name of the store whose parts are left, or None if no shard ever had a name.
 
-    Facts that no shard confirms come from a collector that mistook the emptied servers for a new
-    store.
+    If no shard has the name in the facts, a collector wrote these facts when it mistook the emptied
+    servers for a new store.
 
     Raises:
         ConfigError: if parts of several stores are left.
@@ -138,7 +140,7 @@ def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | Non
     if NAMED_FIELD in facts:
         left.add(facts[NAME_FIELD])
     if len(left) > 1:
-        raise ConfigError("the servers hold parts of several stores: only you can tell which one to continue with")
+        raise ConfigError("the servers contain parts of several stores: only you can tell which store to continue with")
     return next(iter(left), None)
 
 

@@ -4,11 +4,11 @@ Keys of a shard share the hash tag ``{shard}``, so that a cluster keeps them on 
 is a function of the upload id.
 
 ==========================================  ======================================================
-``hearsay:store``                           hash, the facts: schema, shards, grace, copies, a name,
-                                            whether shards carry it, the app's name, imports;
+``hearsay:store``                           hash, the facts: schema, shards, grace, copies, name,
+                                            whether shards have the name, the app, imports;
                                             written at first use
-``hearsay:editions``                        hash: METRIC:EDITION of a stratum -> the question's own
-                                            edition, of all that were ever served (see strata)
+``hearsay:editions``                        hash: METRIC:EDITION -> the question's own edition, for
+                                            all editions that were ever served (see strata)
 ``{shard}:name``                            the store's name; the shard belongs to the store
 ``{shard}:seen:END:PATH``                   sorted set, a bucket: raw upload ids, each with its
                                             counted reports (see count_script)
@@ -17,16 +17,16 @@ is a function of the upload id.
 ``{shard}:windows``                         set: names of windows with a tally
 ``{shard}:closed``                          set: names of closed windows
 ``{shard}:going``                           set: names of tallies that are being retired
-``{shard}:duplicates``                      integer: how often an upload came again
+``{shard}:duplicates``                      integer: how often an upload was sent again
 ``{shard}:never``                           never exists
-``{shard}:read``                            empty: written after a read, for replicas to have
-``{shard}:check``                           empty: written by a check, and removed at once
+``{shard}:read``                            empty: written after a read, to wait for replicas
+``{shard}:check``                           empty: written by a check, and then removed
 ``{shard}:quota:NAME:END``                  integer: reports charged to an allowance until END;
                                             expires a day later
-``{0}:look``                                JSON: the last look at open windows, and its time
+``{0}:look``                                JSON: the last look at open windows, with its time
 ==========================================  ===============================================
-No key contains an address or a receive time. The only trace of an order is the depth of an id in
-its tree of buckets.
+No key contains an address or an arrival time. The only trace of the order of uploads is the depth
+of an id in its tree of buckets.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ CHECK = "check"
 
 
 def shard_of(upload_id: str, shards: int) -> int:
-    """Return the shard of an upload: its last 32 bits."""
+    """Return the shard of an upload, which is determined by the last 32 bits of its id."""
     return int(upload_id[-8:], 16) % shards
 
 
 def prefix(shard: int) -> str:
     """Return the prefix of all keys of a shard.
 
-    It must never be a key itself (see count_script).
+    The prefix must never be a key itself (see count_script).
     """
     return f"{{{shard}}}:"
 

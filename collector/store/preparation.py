@@ -33,7 +33,7 @@ NAME_BYTES = 8
 
 
 def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
-    """Agree on schema and shards, and make sure that every server keeps the promise.
+    """Settle the schema and shards of a store, and check that every server keeps the promise.
 
     A store that is opened only for reading is left unchanged.
 
@@ -65,7 +65,7 @@ def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
 
 
 def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
-    """Write the store's name to every shard, unless a shard has lost it.
+    """Write the store's name to every shard, unless a shard is lost.
 
     Another collector may do the same at the same time: both write the same name.
     """
@@ -92,8 +92,8 @@ def require_app(owner: str | None, app: str) -> None:
     """
     if owner not in (None, app):
         raise ConfigError(
-            f"the store belongs to the app {owner}, but the registry to {app}, whose reports would be counted "
-            f"among the others: name the registry of {owner}, or another store. If the app was renamed, start "
+            f"the store belongs to the app {owner}, but the registry to {app}, whose reports would be "
+            f"added to the same tallies: give the registry of {owner}, or another store. If the app was renamed, start "
             "once with --rename-app"
         )
 
@@ -110,10 +110,10 @@ def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
 
 
 def accept_lost_shards(store: Shards) -> list[str]:
-    """Turn lost shards into empty shards of the store again.
+    """Make lost shards empty shards of the store again.
 
-    Their names are written last, and nothing is counted there before that. Running collectors
-    continue by themselves.
+    The name is written to them last; until then, nothing is counted on them. Running collectors
+    then continue by themselves.
 
     Returns:
         Descriptions of the permanently lost data, for people.
@@ -146,9 +146,9 @@ def accept_lost_shards(store: Shards) -> list[str]:
 
 
 def _close_where_lost(store: Shards, lost: list[int], left: list[int]) -> None:
-    """Close the windows on lost shards that the other shards have closed.
+    """Close, on the lost shards, the windows that the other shards have closed.
 
-    Otherwise windows closed early would accept reports again.
+    Otherwise windows that were closed early would accept reports again.
     """
     closed = [store.run(shard, "SMEMBERS", keys.of_shard(shard, keys.CLOSED)) for shard in left]
     windows = set.intersection(*map(set, closed)) if closed else set()

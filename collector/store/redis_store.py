@@ -1,8 +1,8 @@
 """The tally store on a Redis or Valkey server, or on a cluster of them.
 
-One upload is one script on one hash slot. The script looks up the upload id, counts every report
-and remembers which ones counted, or does none of this. `keys` lists the stored data, `shards` sends
-the commands, and `redis_servers.router` finds the server.
+One upload is one script on one hash slot. The script looks up the upload id, counts the reports and
+remembers which reports it counted, or does none of this. `keys` lists the stored data, `shards`
+sends the commands, and `redis_servers.router` finds the server.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class RedisStore:
         self.shards.disconnect()
 
     def prepare(self, purpose: Purpose = Purpose.USE) -> None:
-        """Make the store ready; see `preparation.prepare`."""
+        """Make the store ready for use; see `preparation.prepare`."""
         prepare(self.shards, purpose)
 
     def count(self, judgement: Judgement) -> CountedUpload:
@@ -69,7 +69,7 @@ class RedisStore:
                 raise outcome
             if isinstance(outcome, CountedUpload):
                 return outcome
-            # fewer windows each time, because a closed window never reopens
+            # this loop ends, because each round leaves fewer windows: a closed window never reopens
             judgement = judgement.without(outcome)
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
@@ -93,9 +93,10 @@ class RedisStore:
     def close(self, window: Window) -> None:
         """See TallyStore.
 
-        If a shard cannot be reached, the other shards close the window; as a whole it stays open.
+        If a shard cannot be reached, the other shards close the window, but the window as a whole
+        stays open.
         """
-        # anyone who closed it earlier may not have waited for the replicas
+        # a process that closed it earlier may not have waited for the replicas
         answered: Answered = {}
         self.shards.ask_own(
             lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text), answered
@@ -107,7 +108,7 @@ class RedisStore:
         return frozenset.intersection(*self._members(keys.CLOSED))
 
     def half_closed_windows(self) -> frozenset[str]:
-        """See TallyStore. A window may just be in the process of closing."""
+        """See TallyStore. The windows include any that are being closed at this moment."""
         closed = list(self._members(keys.CLOSED))
         return frozenset().union(*closed) - frozenset.intersection(*closed)
 
@@ -117,21 +118,21 @@ class RedisStore:
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """See TallyStore."""
-        # a master that has been lost since may have reported them as closed
+        # the answer that they are closed may have come from a master that has since been lost
         answered: Answered = {}
         still_closed = closed.intersection(*self._members(keys.CLOSED, answered))
         yield from self._tallies(answered, lambda window: window in still_closed, closed=True)
 
     def open_tallies(self, left_out: frozenset[str]) -> Iterator[StoredTally]:
-        """Yield the present tallies of all windows but some, each marked as open.
+        """Yield the current tallies of all windows except `left_out`, each marked as open.
 
-        They are complete only if the iterator reaches its end. Nobody who sees them may also see an
-        earlier or a later state of them; `open_snapshot` ensures that.
+        The tallies are complete only if the iterator reaches its end. Nobody who sees them may also
+        see an earlier or a later state of the same tallies; `open_snapshot` ensures this.
         """
         return self._tallies({}, lambda window: window not in left_out, closed=False)
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
-        """See TallyStore. All collectors on a store share one look."""
+        """See TallyStore. All collectors on a store share the same look."""
         answered: Answered = {}
         kept = self._look(answered)
         if kept is None:
@@ -151,7 +152,7 @@ class RedisStore:
         return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
 
     def own_editions(self) -> OwnEditions:
-        """See TallyStore. Tallies whose editions a failover lost are hidden, not shown unfolded."""
+        """See TallyStore. If a failover lost an edition, its tallies are hidden, not unfolded."""
         return self.shards.own_editions()
 
     def remember_editions(self, editions: OwnEditions) -> None:
@@ -173,10 +174,11 @@ class RedisStore:
     ) -> Iterator[StoredTally]:
         """Yield tallies, and confirm the answers at the end.
 
-        A tally that is being retired may be incomplete. It is left out together with the rest of
-        its question in that window: if the others were shown without a small stratum, comparing
-        them with an earlier reading would reveal it. Names that left the index before it was read
-        here are still listed as being retired, unless the whole question has left it.
+        A tally that is being retired may be incomplete. It is left out together with the other
+        tallies of its question in that window: if they were shown without a small stratum, a
+        comparison with an earlier reading would reveal that stratum. Names that were removed from
+        the index before it is read here are still listed as being retired, unless all tallies of
+        the question were removed.
         """
         index = self.shards.index(answered)
         going = {_asked(name) for names in self._members(keys.GOING, answered) for name in names}
@@ -187,8 +189,9 @@ class RedisStore:
                 if all(map(self.shards.is_indexed, names)):
                     for name, each in zip(names, counts, strict=True):
                         yield StoredTally(metric, name.split(":")[1], window, closed, each)
-        # Only a reader who reaches the end knows that everything was complete and will stay so: a
-        # shard may have been lost meanwhile, or a replica may lack what its master answered.
+        # Only a reader who reaches the end knows that the tallies were complete and will remain so:
+        # a shard may have been lost during the reading, or a replica may lack data that its master
+        # returned.
         self.shards.require_own(answered)
         self.shards.confirm(answered)
 
@@ -208,19 +211,19 @@ class RedisStore:
 
 
 def _asked(name: str) -> tuple[str, str]:
-    """Return the metric and the window of a tally, METRIC:EDITION:WINDOW."""
+    """Return the metric and the window of a tally named METRIC:EDITION:WINDOW."""
     metric, _, window = name.split(":")
     return metric, window
 
 
 def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> None:
-    """Refuse a grace period, in seconds, that is longer than before while windows are open.
+    """Refuse to lengthen the grace period (seconds) while windows are open.
 
-    The store would forget their ids before they close, so an upload that is sent again could be
-    counted twice.
+    The store would forget upload ids of these windows before they close, so an upload that is sent
+    again could be counted twice.
 
     Raises:
-        ConfigError: if it is longer and a window is open.
+        ConfigError: if the new grace period is longer and a window is open.
 
     """
     before = int(facts.get(GRACE_FIELD, grace_s))
@@ -237,7 +240,7 @@ def agree_on_settings(store: RedisStore, grace_s: int, copies: int) -> None:
 
     Args:
         store: the store.
-        grace_s: seconds after its end during which a window still accepts reports.
+        grace_s: seconds for which a window still accepts reports after its end.
         copies: how many replicas have acknowledged reports on disk.
 
     Raises:

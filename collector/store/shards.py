@@ -27,8 +27,8 @@ from collector.store.store_protocol import OwnEditions
 class Logs:
     """The append-only files of all servers, replicas included.
 
-    They contain uploads in order until they are rewritten. A server that is unavailable is asked
-    the next time.
+    The files contain uploads in order of arrival until they are rewritten. If a server is
+    unavailable, it is asked again the next time.
     """
 
     def __init__(self, connections: Connections, nodes: Sequence[Address]) -> None:
@@ -41,8 +41,8 @@ class Logs:
         """Ask every server to rewrite its file.
 
         Returns:
-            Whether every server with a file has begun. If not, call this again; it then asks only
-            the servers that had to wait.
+            Whether every server with such a file has begun. If not, call this method again: it then
+            asks only the remaining servers.
 
         """
         servers = self._connections.servers(self._nodes)
@@ -80,29 +80,29 @@ Command: TypeAlias = Callable[[int], tuple[str | bytes | int, ...]]
 """A function that returns the command for a shard, given the shard's number."""
 
 SHARDS = 1
-"""Shards of a new store on a single server.
+"""The number of shards of a new store on a single server.
 
 An existing store keeps the number that it was created with.
 """
 
 CLUSTER_SHARDS = 64
-"""Shards of a new store on a cluster.
+"""The number of shards of a new store on a cluster.
 
-The cluster can grow to this many nodes; reading a tally adds up this many parts.
+The cluster can grow to this many nodes. To read a tally, this many parts are added up.
 """
 
 EDITIONS_A_COMMAND = 1000
-"""Editions per script: it accepts some thousands of arguments, and a registry may have more."""
+"""Editions per script, which accepts some thousands of arguments; a registry may have more."""
 
 
 class Layout(NamedTuple):
-    """The facts that `prepare` learned about a store. Workers start with them.
+    """The facts that `prepare` learned about a store and passes on to the workers.
 
     Attributes:
         shards: the number of shards that the store was created with.
         nodes: the addresses of the cluster's nodes.
-        name: the store's name, drawn at random when it was first used. It is empty if it is
-            unknown, or if shards do not carry it yet.
+        name: the store's name, which was chosen at random when the store was first used. Empty if
+            the name is unknown, or if the shards do not have it yet.
 
     """
 
@@ -117,20 +117,21 @@ ONE_SERVER = Layout()
 class Shards:
     """Sends commands to one store.
 
-    Every method that sends a command raises StoreUnavailableError if there is no answer, or the
-    answer is an error. Data read with an `Answered` is valid only once `confirm` has returned.
+    Every method that sends a command raises StoreUnavailableError if there is no answer or the
+    answer is an error. Data that was read with an `Answered` is valid only once `confirm` has
+    returned.
 
     Attributes:
         layout: the known layout of the store.
         router: finds the server that has a key.
-        number_of_new: the number of shards of a new store here.
+        number_of_new: the number of shards that a new store on these servers would get.
 
     """
 
     def __init__(
         self, url: str, promise: Promise = ON_DISK, *, is_cluster: bool = False, layout: Layout = ONE_SERVER
     ) -> None:
-        """Name the server; nothing is sent before the first use.
+        """Store the server's URL. Nothing is sent before the first use.
 
         Args:
             url: the URL of the server, or of any node of the cluster.
@@ -188,9 +189,9 @@ class Shards:
         return self.router.ask(PackedCommand.packed(keys.STORE, *command))
 
     def ask(self, shards: Iterable[int], command: Command, answered: Answered | None = None) -> list[Any]:
-        """Return the answers of shards, even of shards that do not belong to the store.
+        """Return the answers of shards, even of those that do not belong to the store.
 
-        All are asked, even if one does not answer.
+        All shards are asked, even if one of them does not answer.
         """
         return self._answers([PackedCommand.packed(keys.prefix(shard), *command(shard)) for shard in shards], answered)
 
@@ -198,31 +199,31 @@ class Shards:
         """Return every shard's answer.
 
         Raises:
-            StoreUnavailableError: also if a shard no longer belongs to the store.
+            StoreUnavailableError: if a shard does not answer, or no longer belongs to the store.
 
         """
         answers = self._answers(self._with_names(command), answered)
-        # a shard that has its name now also had it when it answered before
+        # a shard that has the name now also had it when it answered before
         self._require_named(answers[1::2])
         return answers[::2]
 
     def confirm(self, answered: Answered) -> None:
         """Make sure that no failover can undo the answers.
 
-        A master that was cut off keeps answering for a while, and a master on its own may have data
-        that no replica has. That data may be lost with it. A reader therefore has the same servers
-        make a write, over the same connections, and waits until their replicas have it. They then
-        also have everything that came before it, including the data that was read.
+        A master that was cut off keeps answering for a while, and may have data that no replica
+        has. If it is lost, that data is lost too. A reader therefore makes a write on the same
+        servers, over the same connections, and waits until their replicas have it. The replicas
+        then also have everything that was written before, including the data that was read.
 
         Raises:
-            StoreUnavailableError: if a connection over which a server answered is gone, or its
-                replicas do not have the answer in time.
+            StoreUnavailableError: if the connection to a server that answered was closed, or its
+                replicas do not have the data in time.
 
         """
         self.router.confirm(answered, keys.READ)
 
     def require_own(self, answered: Answered | None = None) -> None:
-        """Make sure that all shards still belong to the store; earlier reads were then complete."""
+        """Make sure that all shards still belong to the store. Earlier reads are then complete."""
         self._require_named(self.ask(range(self.number), _name_of, answered))
 
     def require_any_writable(self) -> None:
@@ -240,15 +241,15 @@ class Shards:
         self._require_named(answers[1::2])
 
     def names(self, shards: int) -> list[str | None]:
-        """Return the store name that each shard carries, or None for a shard without a name."""
+        """Return the store name that each shard has, or None for a shard without a name."""
         return [None if name is None else name.decode() for name in self.ask(range(shards), _name_of)]
 
     def name(self, shards: Sequence[int], name: str) -> None:
-        """Write the store's name to those of the given shards that carry none."""
+        """Write the store's name to those of the given shards that have no name."""
         self.ask(shards, lambda shard: even_when_full("SET", keys.of_shard(shard, keys.NAME), name, "NX"))
 
     def facts(self) -> dict[str, str]:
-        """Return the store's facts (see `keys.STORE`). They are empty if it was never used."""
+        """Return the store's facts (see `keys.STORE`), or no facts if it was never used."""
         return _decoded(self.run_on_facts("HGETALL", keys.STORE))
 
     def own_editions(self) -> dict[str, str]:
@@ -272,7 +273,7 @@ class Shards:
     def is_indexed(self, name: str) -> bool:
         """Return whether a tally, METRIC:EDITION:WINDOW, is in the index.
 
-        If it is, counts of it that were read before this call were complete.
+        If so, its counts that were read before this call are complete.
         """
         return any(self.ask(range(self.number), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name)))
 
@@ -285,7 +286,7 @@ class Shards:
         return Logs(self._connections, self.layout.nodes)
 
     def _set_up(self, connection: Connection) -> None:
-        """Prepare a fresh connection: check the store's name, load the counting script.
+        """Prepare a fresh connection: check the store's name, and load the counting script.
 
         Raises:
             ConfigError: if the server has another store, or an empty one.
@@ -341,10 +342,10 @@ def _decoded(flat: Sequence[bytes]) -> dict[str, str]:
 
 
 def _may_have_name(connection: Connection, name: str) -> bool:
-    """Check the store's name if this server has it. On other nodes, the shards carry it."""
+    """Check the store's name if this server has it. On other nodes, only the shards have it."""
     try:
         found: object = ask(connection, "HGET", keys.STORE, NAME_FIELD)
     except (AskError, ClusterDownError):
-        # another node has the key, or the node that had it is lost
+        # another node has the key, or the node that had the key is lost
         return True
     return found == name.encode()

@@ -1,6 +1,6 @@
-"""The port: the collector's requirements of a store, and how it closes windows and looks at them.
+"""The interface of a store (a port), and how the collector closes windows and looks at them.
 
-`redis_store` is its adapter.
+`redis_store` implements the interface.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from collector.judge import Judgement, is_due_to_close
 
 
 class CountedUpload(NamedTuple):
-    """An upload that has its verdict, whether it was counted now or before.
+    """An upload that has its verdict, whether it was counted now or earlier.
 
     Attributes:
         verdict: the verdict on each report. The same reports are accepted every time the upload is
             sent.
-        is_duplicate: whether its id was remembered, so that nothing was counted this time. An
-            upload that the collector itself sent to the store twice, because a connection broke, is
-            a duplicate too.
+        is_duplicate: whether the id of the upload was remembered, so that nothing was counted this
+            time. This is also true if the collector itself sent the upload to the store twice,
+            because a connection broke.
 
     """
 
@@ -36,9 +36,10 @@ Outcome: TypeAlias = CountedUpload | QuotaExceededError | StoreUnavailableError
 
 
 OwnEditions: TypeAlias = Mapping[str, str]
-"""The question's own edition, which is that of its others, for METRIC:EDITION of each stratum.
+"""For each edition (METRIC:EDITION), the own edition of its question.
 
-The own edition maps to itself, even if the question has no strata.
+A stratum maps to the own edition of its question, which is also that of the question's others (see
+`strata`). An own edition maps to itself, even if the question has no strata.
 """
 
 
@@ -51,7 +52,7 @@ class StoredTally:
         edition: the metric's edition, which determines what the reports mean.
         window: the window's name.
         closed: whether the tally can no longer change.
-        counts: how often each symbol was reported: m integers.
+        counts: the number of reports of each symbol: m integers, for an alphabet of m symbols.
 
     """
 
@@ -67,7 +68,7 @@ class Snapshot:
     """The tallies of open windows at one time.
 
     Attributes:
-        taken_s: Unix seconds.
+        taken_s: the time of the snapshot (Unix seconds).
         tallies: the tallies, sorted by metric, edition and window.
 
     """
@@ -80,7 +81,7 @@ class Snapshot:
         return iter(self.tallies)
 
     def without(self, left_out: frozenset[str]) -> Snapshot:
-        """Return the snapshot without the given windows, such as those that were closed since."""
+        """Return the snapshot without the given windows, such as windows that have closed since."""
         return Snapshot(self.taken_s, tuple(tally for tally in self.tallies if tally.window not in left_out))
 
 
@@ -95,13 +96,14 @@ class TallyStore(Protocol):
 
         The store remembers the id if a report was counted. However often that upload is sent again,
         the reports that were counted are accepted, the others are refused, and no allowance is
-        charged. The reason for a refusal comes from the judgement. If the judgement no longer
-        refuses a report, the reason is one that makes the device send the report in another upload.
-        An upload without a counted report leaves nothing behind and is judged again. Reports of a
-        window that was closed early are refused in the same step.
+        charged. The reason for a refusal comes from the judgement. If the judgement would now
+        accept a report that was refused, the reason is one that makes the device send the report in
+        another upload. An upload without a counted report leaves nothing behind and is judged
+        again. Reports of a window that was closed early are refused in the same step.
 
         Raises:
-            QuotaExceededError: if the allowance has too little left for the reports that count.
+            QuotaExceededError: if the rest of the allowance is too small for the reports that
+                count.
 
         """
 
@@ -113,12 +115,13 @@ class TallyStore(Protocol):
         """
 
     def close(self, window: Window) -> None:
-        """Close a window for good. From now on it accepts no reports, and its tallies are final."""
+        """Close a window for good. After that, it accepts no reports, and its tallies are final."""
 
     def closed_windows(self) -> frozenset[str]:
         """Return the names of the closed windows.
 
-        This is asked every second and is not confirmed by replicas; ``closed_tallies`` is.
+        This method is called every second, and its answer is not confirmed by replicas; the answer
+        of ``closed_tallies`` is.
         """
 
     def half_closed_windows(self) -> frozenset[str]:
@@ -133,33 +136,33 @@ class TallyStore(Protocol):
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the tallies of closed windows, sorted by metric, edition and window.
 
-        They are complete and final only if the iterator reaches its end. The error that the store
-        has lost a part of them may come last.
+        The tallies are complete and final only if the iterator reaches its end: the error that the
+        store has lost a part of them may be raised last.
         """
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
-        """Return the latest look at open windows; a new one is taken every ``interval_s``.
+        """Return the latest look at open windows, which is renewed after ``interval_s``.
 
         If looks were more frequent, a reader could subtract two of them and see single reports
         (differencing).
 
         Args:
-            interval_s: seconds until the next look may be taken; 0 in a trial, which has nothing to
-                hide.
+            interval_s: minimum number of seconds between two looks; 0 in a trial, which has nothing
+                to hide.
             left_out: the windows to leave out: all closed windows, and any others.
-            now_s: Unix seconds, the time of a look that is taken now.
+            now_s: the current time (Unix seconds).
 
         """
 
     def own_editions(self) -> OwnEditions:
         """Return the store's record of all editions that were ever served; see `strata`.
 
-        A caller that asks after reading tallies gets the editions of all tallies counted since the
-        store began to remember them.
+        A caller that first reads tallies, and then calls this method, gets the editions of all
+        these tallies, except of tallies from before the store began to remember editions.
         """
 
     def remember_editions(self, editions: OwnEditions) -> None:
-        """Remember editions for good, before the first report of them is counted."""
+        """Remember editions for good, before any of their reports is counted."""
 
     def require_writable(self) -> None:
         """Make sure that at least one server can count uploads now, without changing anything."""
@@ -178,7 +181,7 @@ def due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> list[Window
     Args:
         store: the store of the windows.
         now_s: Unix seconds.
-        grace_s: seconds after its end during which a window still accepts reports.
+        grace_s: seconds for which a window still accepts reports after its end.
 
     """
     not_closed = map(Window.parse, sorted(store.tallied_windows() - store.closed_windows()))
@@ -188,10 +191,10 @@ def due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> list[Window
 def look_at_open_windows(
     store: TallyStore, closed: frozenset[str], *, now_s: float, interval_s: int, grace_s: int
 ) -> Snapshot:
-    """Return the last look at open windows; take a new one if it is old enough.
+    """Return the last look at open windows, or take a new look if the last one is old enough.
 
     Windows that close before the next look is allowed are left out. A closed tally is a look as
-    well. If it came too soon after a look at the same window, the difference would reveal the
+    well: if it were shown too soon after a look at the open window, the difference would reveal the
     reports that arrived in between.
 
     Args:
@@ -199,7 +202,7 @@ def look_at_open_windows(
         closed: the names of the closed windows.
         now_s: Unix seconds.
         interval_s: minimum number of seconds between two looks.
-        grace_s: seconds after its end during which a window still accepts reports.
+        grace_s: seconds for which a window still accepts reports after its end.
 
     """
     closing = due_windows(store, now_s=now_s + interval_s, grace_s=grace_s)

@@ -1,17 +1,19 @@
 """Small strata are folded into the others before anybody reads tallies. Pure.
 
+The others of a question are the reports of its own edition, and all strata that are folded into it.
 Nobody sees a stratum of fewer than `LEAST_REPORTS` reports, neither by itself nor as the difference
 of two readings:
 
-* While a window is open, all its strata are one tally. A look before and a look after a small
-  stratum grows beyond the minimum therefore do not reveal its reports.
+* While a window is open, all its strata are one tally. Therefore no reports are revealed by two
+  looks, one before and one after a small stratum grows beyond the minimum.
 * When a window has closed, its tallies no longer change, so they are always folded the same way.
-* The folded reports reach the minimum, unless the whole question has fewer: the next smallest
-  strata join them. The others are therefore never a single small stratum.
-* The store remembers which editions are strata of one question, from before the first report on.
-  They are folded even if the registry no longer lists them.
-* An unknown edition may be a small stratum, and the tallies beside it may be other strata, or the
-  others. Nothing of the question is therefore shown for that window.
+* If the folded reports are fewer than the minimum, the next smallest strata are folded too, unless
+  the whole question has fewer. The tally of the others is therefore never that of a single small
+  stratum.
+* Before the first report is counted, the store remembers which editions are strata of one question.
+  These editions are folded even if the registry no longer lists them.
+* An edition that the store does not know may be a small stratum of the question. If a window has
+  such a tally, no tally of the question is shown for that window.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def own_editions(registry: Registry) -> OwnEditions:
 
 
 def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_s: int) -> list[str]:
-    """Return, as METRIC:EDITION, reported editions in open windows that a registry does not count.
+    """Return the editions (METRIC:EDITION) reported in open windows that a registry does not count.
 
     Raises:
         StoreUnavailableError: if the store does not answer.
@@ -62,7 +64,7 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
 
 
 def lost_words(lost: Iterable[str]) -> str:
-    """Return the error text if devices report editions that are not counted, with what to do."""
+    """Return the error text, with a remedy, for reported editions that are not counted."""
     return (
         f"devices report {', '.join(lost)} (METRIC:EDITION), in neither the registry nor its history: their "
         "reports would be refused. Add the registry that they were released with to the history: "
@@ -71,10 +73,10 @@ def lost_words(lost: Iterable[str]) -> str:
 
 
 def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Yield tallies in the form in which they may be read.
+    """Yield tallies as they may be read: with small strata folded.
 
     Args:
-        tallies: in any order, each once.
+        tallies: the tallies, in any order, each once.
         known: the editions that the store remembers, and those of the registry.
 
     """
@@ -87,7 +89,7 @@ def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[Store
 
 
 def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Yield a window's tallies of one name, which several questions may have shared."""
+    """Yield a window's tallies of one metric name, which several questions may have used."""
     metrics: dict[str, list[StoredTally]] = defaultdict(list)
     for tally in tallies:
         metrics[known[f"{tally.metric}:{tally.edition}"]].append(tally)
@@ -96,7 +98,7 @@ def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterato
 
 
 def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTally]:
-    """Yield a question's others in a window, then its large enough strata, by their editions."""
+    """Yield the tally of a question's others in a window, then its large strata, by edition."""
     others = [tally for tally in tallies if tally.edition == own_edition]
     strata = sorted((tally for tally in tallies if tally.edition != own_edition), key=_size)
     while strata and not (_is_shown(strata[0]) and _are_enough(others)):
@@ -107,12 +109,12 @@ def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTall
 
 
 def _is_shown(stratum: StoredTally) -> bool:
-    """Whether a stratum may be shown, unless it must join others that are too few."""
+    """Whether a stratum is large enough to be shown, unless the others need its reports."""
     return stratum.closed and _reports(stratum) >= LEAST_REPORTS
 
 
 def _are_enough(others: list[StoredTally]) -> bool:
-    """Whether there are no others, or enough reports to hide each stratum among them."""
+    """Whether the others are none, or have enough reports to hide each folded stratum."""
     reports = sum(map(_reports, others))
     return reports == 0 or reports >= LEAST_REPORTS
 

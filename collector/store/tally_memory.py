@@ -1,4 +1,4 @@
-"""Whether the tallies of a registry fit into the memory of a store's servers."""
+"""Checks whether the tallies of a registry fit into the memory of a store's servers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collector.redis_servers.server import info, memory_of
 from collector.store.shards import Shards
 
 COUNTER_BYTES = 8
-"""The memory of each symbol, in each shard and window."""
+"""The memory (bytes) of each symbol, in each shard and window."""
 
 
 class TallyMemory(NamedTuple):
@@ -22,7 +22,7 @@ class TallyMemory(NamedTuple):
         shards: the number of the store's shards; each has a part of every tally.
         needed_bytes: the memory in all shards.
         largest: the metric with the largest tally.
-        is_new: whether the number of shards is that of a new store, because there is no store yet.
+        is_new: whether there is no store yet, so that `shards` is the number for a new store.
 
     """
 
@@ -53,17 +53,19 @@ class TallyMemory(NamedTuple):
         """
         return (
             f"{self}, but {in_units(room_bytes)} {what}: give the servers more memory, or make the tally of "
-            f"metric.{self.largest} smaller (of texts, by cells)"
+            f"metric.{self.largest} smaller (for texts, with fewer cells)"
         )
 
 
 def require_memory(store: Shards, registry: Registry) -> None:
-    """Refuse a registry if even a single window would not fit into an otherwise empty store.
+    """Refuse a registry if not even one window would fit into an otherwise empty store.
 
-    The memory free now does not matter: a restarted collector finds the window that it began.
+    The memory that is free now does not matter: after a restart, the window that the collector
+    began is already stored.
 
     Raises:
-        ConfigError: if it would not; the message says how much is missing, and what to do.
+        ConfigError: if the window would not fit; the message says how much memory is missing, and
+            what to do.
         StoreUnavailableError: if a server does not answer.
 
     """
@@ -83,5 +85,5 @@ def _most_bytes(connection: Connection) -> int:
 
 
 def _memory_for_tallies(connection: Connection) -> Memory | None:
-    """Return the memory of a server, or None if it is a replica, which only has copies."""
+    """Return the memory of a server, or None for a replica, which only has copies."""
     return memory_of(connection) if info(connection, "replication")["role"] == "master" else None

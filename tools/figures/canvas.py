@@ -50,7 +50,7 @@ COLUMNS: Final = 40
 """The number of columns in a grid of people."""
 
 STEP: Final = 6.5
-"""Pixels from one of them to the next."""
+"""Pixels from one person in the grid to the next."""
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class Canvas:
     parts: list[str] = field(default_factory=list)
 
     def box(self, place: tuple[int, int, int, int], lines: tuple[str, ...], kind: str = "") -> None:
-        """Draw a box at (left, top, width, height) with lines of words: the first is its name."""
+        """Draw a box at (left, top, width, height) with lines of text, its name first."""
         left, top, width, height = place
         named = f' class="{kind}"' if kind else ""
         self.parts.append(f'<rect{named} x="{left}" y="{top}" width="{width}" height="{height}" rx="8"/>')
@@ -97,9 +97,9 @@ class Canvas:
         self.parts.append(f'<rect class="bar" x="{left}" y="{top}" width="{width}" height="{height}"/>')
 
     def people(self, place: tuple[int, int], answers: Sequence[int], one: int) -> tuple[float, float]:
-        """Draw a dot for each person's yes (1) or no (0), starting at a left and a top.
+        """Draw a dot for each person's yes (1) or no (0), starting at (left, top).
 
-        Return the center of the ring around one of them.
+        Return the center of the ring around the dot of person `one`.
         """
         dots: dict[int, str] = {0: "", 1: ""}
         centers = [

@@ -1,4 +1,4 @@
-"""The numbers of the plots: exact variances of our channels, others' closed forms, measurements."""
+"""The data of the plots: exact variances of our channels, closed forms of others, measurements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EPSILONS: Final = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 SIZES: Final = (2, 32, 1024)
 COUNTS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 FINE: Final = 1001
-"""Answers from one end of the range to the other."""
+"""The number of answers, evenly spaced over the range."""
 
 DEVICES: Final = (300, 1_000, 10_000, 100_000, 1_000_000)
 COUNTED_PLAINLY: Final = 0.25
@@ -45,7 +45,10 @@ OTHERS_OF_MEANS: Final = {"piecewise": piecewise, "hybrid": hybrid}
 
 Row = tuple[str, ...]
 Supported = Callable[[int, float], tuple[float, float]]
-"""From the number of values and epsilon to the chances of supporting one's own and another."""
+"""A function of the number of values and epsilon.
+
+It returns the probabilities that a report supports the device's own value, and another value.
+"""
 
 
 def k_ary(values: int, epsilon: float) -> tuple[float, float]:
@@ -87,7 +90,7 @@ def share_variance(values: int, chances: tuple[float, float]) -> float:
 
 
 def our_share_variance(values: int, epsilon: float) -> float:
-    """Return the same for the channel that ``auto`` selects, from its exact integers."""
+    """Return this variance for the channel that ``auto`` selects, from its exact integers."""
     domain = Category(tuple(map(str, range(values))))
     channel = channel_for(domain, RequestedEpsilon.parse(epsilon), "auto")
     squares = inverse_of(channel).squares(channel.inputs)
@@ -105,7 +108,7 @@ def shares(values: int, epsilon: float) -> Row:
 def means(epsilon: float) -> Row:
     """Return a row of standard errors of a mean, as shares of the range.
 
-    They are due to noise alone, for the worst answers.
+    The errors are those due to noise alone, for the worst answers.
     """
     variances = [_of_mean(name, epsilon) for name in OF_MEANS]
     variances += [of_others(epsilon) / 4 for of_others in OTHERS_OF_MEANS.values()]
@@ -143,7 +146,7 @@ def measured() -> list[Row]:
 
 
 def tables() -> dict[str, list[Row]]:
-    """Return every table by the name of its file: a head, and rows."""
+    """Return every table (a head and rows), by the name of its file."""
     head = ("values", "epsilon", "ours", *CLOSED_FORMS)
     return {
         "shares_by_epsilon.csv": [head, *(shares(size, epsilon) for size in SIZES for epsilon in EPSILONS)],
@@ -154,7 +157,7 @@ def tables() -> dict[str, list[Row]]:
 
 
 def excess() -> str:
-    """Return a sentence on our largest excess over the smallest variance in the table of shares."""
+    """Return a sentence on our largest excess over the smallest error in the table of shares."""
     rows = [row for row in tables()["shares_by_epsilon.csv"][1:] if row[0] != "2"]
     values, epsilon, ours, least = max(rows, key=lambda row: float(row[2]) / float(row[3]))[:4]
     above = float(ours) / float(least) - 1
@@ -165,7 +168,7 @@ def excess() -> str:
 
 
 def devices_table() -> str:
-    """Return how far 95% intervals reach, by question and number of devices, in points."""
+    """Return the half-width of 95% intervals in points, by question and number of devices."""
     rows = {
         "yes or no, epsilon 1": our_share_variance(2, 1.0),
         "yes or no, epsilon 2": our_share_variance(2, 2.0),
@@ -212,10 +215,10 @@ def two_digits(count: float) -> str:
 
 
 def spent_table() -> str:
-    """Return the half-width of an interval if a budget is spent on a few answers, or on many.
+    """Return the half-width of an interval if a budget is spent on few answers, or on many.
 
-    The same devices answer each time, half of them with yes. Noise averages out, and the choice of
-    the devices does not.
+    The same devices answer each time, half of them with yes. The noise averages out, but the chance
+    in the choice of the devices does not.
     """
     lines = []
     for answers in ANSWERS:

@@ -32,7 +32,7 @@ YES: Final = 300
 """The number of people who would say yes."""
 
 LAST_ROW: Final = range(PEOPLE - COLUMNS, PEOPLE)
-"""The indexes of people who are easy to point at."""
+"""The indexes of the people in the last row, to whom an arrow can easily lead."""
 
 PERCENT: Final = 4
 """Pixels."""
@@ -44,10 +44,10 @@ class Asked(NamedTuple):
     Attributes:
         answers: each person's answer, 1 for yes.
         sent: the symbol that the person's device reports.
-        keep: the probability that a device reports the answer as it is.
+        keep: the probability that a device reports the true answer.
         estimate: the share of yes in the report.
         low: the lower end of its 95% interval.
-        high: its upper end.
+        high: the upper end of this interval.
 
     """
 
@@ -77,7 +77,7 @@ def asked() -> Asked:
 
 
 def overview() -> str:
-    """Return the drawing of one answer's way, and of a thousand's, from devices to the report."""
+    """Return the drawing of the way of one answer, and of 1,000, from devices to the report."""
     drawn = Canvas(920, 320, "One person's yes becomes no; a thousand of them become a bar with an interval")
     known = asked()
     shown = percent(known.estimate, known.low, known.high, figures=1)

@@ -26,7 +26,7 @@ LOOKS: Final = (
     {"color": "#cc79a7", "marker": "^", "linestyle": "-.", "linewidth": 1.8},
     {"color": "#e69f00", "marker": "D", "linestyle": (0, (5, 1, 1, 1, 1, 1)), "linewidth": 1.8},
 )
-"""Colors of Okabe & Ito (2008), each with its own marker and dashes."""
+"""The looks of lines: colors of Okabe & Ito (2008), each with its own marker and dashes."""
 
 DARK: Final = f"""\
 <style>
@@ -136,9 +136,10 @@ def _drawn(draw: Callable[[Sequence[Axes]], None], panels: int) -> str:
 
 
 def _numbered(svg: str) -> str:
-    """Return a plot whose marks and clips are numbered.
+    """Return an SVG plot whose marks and clips have numbers as names.
 
-    Matplotlib names them by a hash of floats, whose last bits depend on the processor.
+    Matplotlib names them by a hash of floats, and the last bits of these floats depend on the
+    processor.
     """
     names = list(dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', svg)))
     numbers = {name: f"{name[0]}{number}" for number, name in enumerate(names)}

@@ -36,7 +36,7 @@ def modules(folders: Iterable[str]) -> Iterator[Path]:
 
 
 def code_lines(path: Path) -> int:
-    """Return how many lines of a file contain code: no comment, docstring or white space."""
+    """Return how many lines of a file contain code, not only comments and docstrings."""
     text = path.read_text(encoding="utf-8")
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     used = {line for token in tokens if token.type not in WHITE for line in range(token.start[0], token.end[0] + 1)}
@@ -48,7 +48,7 @@ def code_lines(path: Path) -> int:
 
 
 def tests_in(folder: str) -> int:
-    """Return how many test functions a folder of tests has; one may run over a whole table."""
+    """Return the number of test functions in a folder; one function may test a whole table."""
     trees = (ast.parse(path.read_text(encoding="utf-8")) for path in modules([f"tests/{folder}"]))
     named = (node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     return sum(name.startswith("test_") for name in named)
@@ -75,7 +75,7 @@ def vectors() -> int:
 
 
 def tested_table() -> str:
-    """Return the contents of the tree in two significant digits, so that it rarely changes."""
+    """Return the table, with two significant digits, so that it rarely changes."""
     product, tests = (sum(map(code_lines, modules(folders))) for folders in (PRODUCT, ["tests"]))
     rows = [
         (product, "lines of code in the three Python packages, without comments and docstrings"),

@@ -1,1 +1,1 @@
-"""The mutation score: how many small faults the tests refuse."""
+"""The mutation score: the share of small faults in the code that the tests detect."""

@@ -17,11 +17,11 @@ from tools.mutants.trial import Results, Trial
 from tools.trusted_core import ROOT
 
 SUITES: Final = ("tests/contract", "tests/exact", "tests/unit/client_sdk", "tests/unit/collector")
-"""The folders of the quick tests to run: those of the measured packages."""
+"""The folders of the quick tests to run, which are the tests of the measured packages."""
 
 
 CONTROL_S: Final = 1800.0
-"""The time limit for all tests that refused a mutant, run on the right product."""
+"""Time limit in seconds for a run on the right product of all tests that refused a mutant."""
 
 
 def measured_commit() -> str:

@@ -1,4 +1,4 @@
-"""Which tests run which line: a pytest plugin that records this, and its record."""
+"""A pytest plugin that records which tests run which line, and the record that it makes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LINES, DURATIONS = "lines", "durations.jsonl"
 QUICK: Final = "not slow and not long and not system"
 
 MOST_SECONDS, MOST_FILES = 30.0, 12
-"""Limits on the tests to run: their files must be imported, too."""
+"""The limits on the tests to run; files are limited because they must be imported, too."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Trace in every process that runs tests."""
+    """Add the tracer in every process that runs tests."""
     if hasattr(config, "workerinput") or not config.getoption("numprocesses"):
         config.pluginmanager.register(Tracer(config.getoption(FOLDER)))
     if not hasattr(config, "workerinput"):
@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Tracer:
-    """Traces the lines of the packages, with the running test as coverage's context."""
+    """Traces the lines of the packages, and uses the running test as coverage's context."""
 
     def __init__(self, folder: Path) -> None:
         """Start."""
@@ -48,13 +48,13 @@ class Tracer:
             source_pkgs=["client_sdk", "collector"],
             config_file=False,
         )
-        # tests that do their own tracing are not traced meanwhile
+        # tests that do their own tracing are not traced during that time
         self._coverage.set_option("run:disable_warnings", ["trace-changed", "module-not-imported", "no-data-collected"])
         self._coverage.start()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Record the name of the test whose lines follow."""
+        """Record the name of the test that runs the next lines."""
         self._coverage.switch_context(item.nodeid)
         done = yield
         self._coverage.switch_context("")
@@ -88,11 +88,11 @@ class Durations:
 
 
 class Record:
-    """Which tests run which line of the product, and how long they take."""
+    """The record of which tests run which line of the product, and how long the tests take."""
 
     @classmethod
     def made(cls, root: Path, folder: Path, suites: Sequence[str]) -> Record:
-        """Read the record of a folder; without one, run the quick tests once, in two processes."""
+        """Read a folder's record. Without one, run the quick tests once, in two processes."""
         if not (folder / LINES).exists():
             folder.mkdir(parents=True, exist_ok=True)
             plugin = ("-p", "tools.mutants.covering", FOLDER, str(folder), "-p", "no:cacheprovider")
@@ -112,7 +112,7 @@ class Record:
         self._texts = {file: Path(file).read_text("utf-8").splitlines() for file in files}
 
     def tests(self, file: str, line: int) -> list[str]:
-        """Return tests that run a line, the fastest first, then others of its module.
+        """Return tests that run a line, the fastest first, and then other tests of its module.
 
         For a line that runs on import, these are the tests that run a line with its name.
         """

@@ -1,4 +1,4 @@
-"""The mutants: lines of the measured modules, each with a small fault of cosmic-ray's or ours."""
+"""The mutants: lines of the measured modules, each with a small fault by cosmic-ray or by us."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ IN_TEXT: Final = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "~=", "~=": "==", "+": "-", "DESC": "ASC",
     "AND": "OR", "OR": "AND", "and": "or", "or": "and", "NOT": "", "not": "", "0": "1", "1": "0",
 }  # fmt: skip
-"""The replacements for words by the operator for SQL and Lua."""
+"""The words of SQL and Lua that the operator replaces, with their replacements."""
 
 STRUCTURE: Final = re.compile(
     "name|newline|endmarker|file_input|suite|funcdef|classdef|parameters|param|simple_stmt|expr_stmt|import_from|"
@@ -54,7 +54,7 @@ STATEMENT: Final = re.compile(r"^[rbfRBF]*\"+\s*(?:SELECT|INSERT|UPDATE|DELETE|A
 
 
 class TextReplacer(Operator):  # type: ignore[misc] # cosmic-ray has no types
-    """Replaces a word of SQL, or of the script in Lua, which Python sees as text."""
+    """Replaces a word of SQL, or of the Lua script, both of which are text to Python."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
         """Yield the position of each word."""
@@ -79,7 +79,7 @@ class TextReplacer(Operator):  # type: ignore[misc] # cosmic-ray has no types
 
     @classmethod
     def examples(cls) -> Sequence[object]:
-        """Return none: tests have them."""
+        """Return no examples: the tests have some."""
         return ()
 
 
@@ -123,7 +123,7 @@ def files() -> list[str]:
 
 
 def draw(seed: int, number: int, root: Path, names: Sequence[str]) -> Iterator[Mutant]:
-    """Yield mutants of a number of lines; a larger number begins with the same ones."""
+    """Yield mutants of a number of lines. A larger number begins with the same mutants."""
     sources = {name: (root / name).read_text("utf-8") for name in names}
     lines = [(name, line) for name, source in sources.items() for line in range(1, source.count("\n") + 1)]
     Random(seed).shuffle(lines)  # noqa: S311 a sample
@@ -165,14 +165,14 @@ def _faults(source: str, line: int) -> Iterator[Fault]:
 
 
 def _occurrence(source: str, fault: Fault) -> int:
-    """Return how often the operator can be applied before it, as cosmic-ray identifies a fault."""
+    """Return the fault's number among those of its operator, by which cosmic-ray identifies it."""
     positions = OPERATORS[fault.operator].mutation_positions
     before = takewhile(lambda node: node is not fault.node, _nodes(source))
     return fault.place + sum(len([*positions(node)]) for node in before)
 
 
 def _may_change(node: NodeOrLeaf) -> bool:
-    """Return whether some operator may apply, because asking all of them takes long."""
+    """Return whether any operator may apply to a node; asking all operators would take long."""
     return not STRUCTURE.fullmatch(node.type) and getattr(node, "value", "") not in PUNCTUATION
 
 

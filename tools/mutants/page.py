@@ -35,7 +35,7 @@ def wilson(killed: int, number: int) -> tuple[float, float]:
 
 
 def package(file: str) -> str:
-    """Return the package of a file, which is its row."""
+    """Return the package of a file, which is its row in the table."""
     parts = Path(file).parts
     return "/".join(parts[:2] if parts[1] in {"protocol", "ledger", "store"} or "." not in parts[1] else parts[:1])
 
@@ -47,7 +47,7 @@ def explained() -> Mapping[str, str]:
 
 
 def also_run() -> Mapping[str, list[str]]:
-    """Return tests that are missing from the record and run first, by the key of a mutant."""
+    """Return, by the key of a mutant, the tests to run first because the record lacks them."""
     tests: dict[str, list[str]] = tomllib.loads(SURVIVORS.read_text("utf-8"))["also_run"]
     return tests
 
@@ -83,7 +83,7 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
 
 
 def difference(right: str, wrong: str) -> tuple[str, str]:
-    """Return the words that differ, one more on either side, and the whole start if it is short.
+    """Return the words that differ, one more on either side, and the start if it is short.
 
     Example:
         >>> difference("if a < b and c:", "if a < b or c:")

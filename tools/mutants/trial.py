@@ -1,4 +1,4 @@
-"""The trial of a mutant: tests of its line run in a copy of the product with the fault."""
+"""The trial of a mutant: the tests of its line run in a copy of the product that has the fault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tools.mutants.covering import Record
 from tools.mutants.mutant import Mutant
 
 PRELOADED: Final = ("flask", "hypothesis", "msgspec", "numpy", "redis", "requests", "xdist")
-"""Libraries that tests import. A copy of this process has them already loaded."""
+"""Libraries that tests import, loaded once: every copy of this process then has them."""
 
 TIMEOUT: Final = "timeout"
 
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
     KILLED = "killed"
     SURVIVED = "survived"
     UNDECIDED = "undecided"
-    """The right product fails, too."""
+    """The right product fails these tests, too."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Result:
         outcome: the verdict of the tests.
         by: the test that failed, or a note that time ran out; empty if neither happened.
         tests: how many tests were chosen.
-        seconds: how long they took.
+        seconds: how long the tests took.
 
     """
 
@@ -60,7 +60,7 @@ class Trial:
     """Runs mutants of the product below a folder."""
 
     def __init__(self, root: Path, record: Record, seconds: float) -> None:
-        """Store the record of which tests run which line, and the maximum seconds for a mutant."""
+        """Store the record of tests and lines, and the maximum seconds for a mutant."""
         self._root = root
         self._record = record
         self._seconds = seconds
@@ -68,7 +68,7 @@ class Trial:
             import_module(name)
 
     def run(self, mutant: Mutant, also: Sequence[str] = ()) -> Result:
-        """Run the tests of its line. A timeout counts if the right product does not time out."""
+        """Run the tests of its line. A timeout counts unless the right product times out, too."""
         began = time.monotonic()
         tests = [*also, *self._record.tests(mutant.file, mutant.line)]
         by = self._failures(mutant.file, mutant.source, tests, self._seconds, "-x")[:1]
@@ -78,11 +78,11 @@ class Trial:
         return Result(outcome, "".join(by), len(tests), round(time.monotonic() - began, 1))
 
     def refused(self, file: str, tests: Sequence[str], seconds: float) -> list[str]:
-        """Return the tests that the right product fails if it is set up like the mutants."""
+        """Return the tests that the right product fails if it is set up as the mutants are."""
         return self._failures(file, (self._root / file).read_text("utf-8"), tests, seconds)
 
     def _failures(self, file: str, source: str, tests: Sequence[str], seconds: float, *options: str) -> list[str]:
-        """Return the tests that fail, or another reason for the end of the run."""
+        """Return the tests that fail, or the reason why the run ended otherwise."""
         right = (self._root / file).read_text("utf-8")
         if not tests:
             return []
@@ -113,7 +113,7 @@ def _end(process: int) -> None:
 
 
 def _play(product: Path, said: Path, *arguments: str) -> None:
-    """Run tests in a tree, silently, and record which failed first."""
+    """Run tests in a copy of the product, without output, and record the first that fails."""
     os.setsid()
     os.chdir(product)
     silence = os.open(os.devnull, os.O_RDWR)
@@ -131,7 +131,7 @@ class Failed:
     """Writes the names of the tests and files that fail."""
 
     def __init__(self, said: Path) -> None:
-        """Take the file that the names go to."""
+        """Set the file to which the names are written."""
         self._said = said
 
     def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -144,10 +144,10 @@ class Failed:
 
 
 class Results:
-    """A file of results, one a line; the last one of a mutant counts."""
+    """A file of results, one per line. The last result of a mutant counts."""
 
     def __init__(self, path: Path) -> None:
-        """Read the present results."""
+        """Read the results that the file already has."""
         self._path = path
         lines = path.read_text("utf-8").splitlines() if path.exists() else []
         self._rows = {row["key"]: row for row in map(json.loads, lines)}
@@ -173,7 +173,7 @@ class Results:
         return sorted({by for mutant in mutants if "::" in (by := self._rows[mutant.key]["by"])})
 
     def doubt(self, mutants: Iterable[Mutant], failing: AbstractSet[str]) -> None:
-        """Withdraw results based on tests that the right product fails, too."""
+        """Withdraw results that rely on tests that the right product fails, too."""
         for mutant in mutants:
             by = self._rows[mutant.key]["by"]
             if by in failing:

@@ -1,1 +1,1 @@
-"""Derives the tables of ``optimal-mean``, and measures them against the linear program."""
+"""Derives the tables of ``optimal-mean``, and compares them with a linear program."""

@@ -1,4 +1,4 @@
-"""Derives the tables: as few as needed for a worst variance near the minimum at every epsilon."""
+"""Derives the tables: as few as keep the worst variance near its minimum at every epsilon."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from tools.optimal_mean.shapes import Shape
 T = TypeVar("T")
 
 ONE_BIT_UP_TO: Final = 0.18
-"""Up to this epsilon one-bit, with 1 + epsilon**2 / 6 of the optimum, is within .6% of it."""
+"""Up to this epsilon, one-bit is within .6% of the optimum (1 + epsilon**2 / 6 times it)."""
 
 GREATEST: Final = 8.0
 """The largest epsilon with a table."""
 
 LOSS: Final = ((6.5, 1.007), (7.25, 1.006), (GREATEST, 1.0025))
-"""The maximum ratio of the worst variance to the minimum of sliding bands, up to an epsilon. The
-linear program is below that by one to seven parts in 1,000.
+"""Up to an epsilon, the maximum ratio of the worst variance to the minimum of sliding bands.
+
+The optimum of the linear program is below that minimum by one to seven parts in 1,000.
 """
 
 WIDTHS: Final = ((0.5, 0.5), (1.0, 0.49), (1.5, 0.424), (2.0, 0.394), (3.0, 0.333), (4.0, 0.266), (5.0, 0.207))
@@ -45,7 +46,7 @@ SYMBOLS: Final = (
     (7.32, (128, 160)),
     (GREATEST, (192, 224)),
 )
-"""The numbers of symbols to try up to an epsilon."""
+"""Up to an epsilon, the numbers of symbols to try."""
 
 FACTORS: Final = (
     3.0,
@@ -68,17 +69,17 @@ FACTORS: Final = (
     1.008,
     1.006,
 )
-"""The factors of epsilon up to which a table is tried, in turn."""
+"""The factors by which epsilon may grow until the next table, in the order of trying."""
 
 REFERENCE_SYMBOLS: Final = ((5.0, (48, 64)), (GREATEST, (64, 128)))
-"""The number of symbols of the reference band, up to an epsilon."""
+"""Up to an epsilon, the numbers of symbols of the reference bands."""
 
 CURVE_POINTS: Final = 61
-"""Epsilons with a computed minimum variance; a spline between them is within 1 in 10,000."""
+"""The number of epsilons with a computed minimum. A spline between them is within 1 in 10,000."""
 
 
 def tables() -> Iterator[Table]:
-    """Yield the tables by rising epsilon: those of other epsilons lie between two of one shape."""
+    """Yield the tables by rising epsilon. Other epsilons lie between two tables of one shape."""
     lowest, first = ONE_BIT_UP_TO, 0
     latest = Table(_milliodds(lowest), 1, (), 1)
     yield latest
@@ -95,7 +96,7 @@ def table_at(epsilon: float, symbols: int, width: int) -> Table:
     """Return the table with the best bands for an epsilon.
 
     Args:
-        epsilon: the epsilon for which they are best.
+        epsilon: the epsilon for which the bands are best.
         symbols: the number of symbols.
         width: the width of a band.
 
@@ -110,7 +111,7 @@ def table_at(epsilon: float, symbols: int, width: int) -> Table:
 
 
 def variance_between(below: Table, above: Table, epsilon: float) -> float:
-    """Return the worst variance between two tables, on a range from -1 to 1."""
+    """Return the worst variance, on a range from -1 to 1, of the channel between two tables."""
     odds = Fraction(math.exp(epsilon))
     channel = OptimalMean.of_total(steps_between(below, above, 1000 * odds), above.width, odds)
     squares: Floats = optimal_mean.decoder(channel).squares
@@ -138,9 +139,9 @@ def _up_to(epsilon: float, rows: Sequence[tuple[float, T]]) -> T:
 
 
 def _next(lowest: float, first: int) -> tuple[float, int, tuple[Table, Table]]:
-    """Return the next two tables' reach, the first factor to try after them, and the tables.
+    """Return the largest epsilon of the next two tables, the next factor to try, and the tables.
 
-    Factors become smaller, so those much larger than the last one are not tried again.
+    Factors become smaller, so factors much larger than the last one are not tried again.
     """
     for index, factor in enumerate(FACTORS[first:], first):
         greatest = min(lowest * factor, GREATEST)

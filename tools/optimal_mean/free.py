@@ -11,14 +11,14 @@ from estimator.statistics.arrays import Floats
 from tools.optimal_mean.shapes import Shape, worst_variance
 
 ROUNDS: Final = 300
-"""The maximum rounds of the search; about fifty are usual."""
+"""The maximum number of rounds of the search, which usually needs about 50."""
 
 
 def best_scores(shape: Shape) -> tuple[float, Floats]:
     """Return the worst variance on a range from -1 to 1, and the rising scores, shape (symbols,).
 
-    The scores are antisymmetric, and scaled so that the last band is at 1. The worst variance of an
-    answer between two bands is nearly that at their middle.
+    The scores are antisymmetric, and scaled so that the last band is at 1. Between two bands, the
+    worst variance of an answer is nearly the variance at their middle.
     """
     half = shape.symbols // 2
     mirror = np.zeros((shape.symbols, half))

@@ -12,14 +12,14 @@ from scipy.sparse import block_array, eye_array, hstack, kron, vstack
 from estimator.statistics.arrays import Floats
 
 ANSWERS: Final = 17
-"""Answers from 0 to 1, for which the variance is bounded; those below 0 are their mirrors."""
+"""The number of answers from 0 to 1 with a bounded variance; answers below 0 mirror them."""
 
 
 def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> float:
     """Return the minimum worst variance on a range from -1 to 1 of channels with given scores.
 
-    Answers between those of the grid are left out, which never puts the program above the optimum;
-    it is above it by the gain from other scores.
+    Answers between those of the grid have no bound, which can only lower the result. Channels with
+    other scores are excluded, which can only raise it.
 
     Args:
         epsilon: the epsilon of the channel.

@@ -31,7 +31,7 @@ class Shape:
 
     @property
     def surplus(self) -> float:
-        """The excess probability of a symbol in the band over one outside it."""
+        """The probability of a symbol in the band minus that of a symbol outside the band."""
         return (self.odds - 1) / (self.symbols + (self.odds - 1) * self.width)
 
     def law(self) -> Floats:

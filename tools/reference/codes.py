@@ -13,7 +13,7 @@ from collector.api.problem import Problem
 from tools.reference.markdown import table
 
 OUTCOMES: Final = Path(__file__).parents[2] / "tests" / "vectors" / "outcomes.json"
-"""The names that all SDKs share."""
+"""The test vectors with the names of outcomes that all SDKs share."""
 
 SDKS: Final[Mapping[tuple[str, ...], str]] = {
     ("python", "typescript"): "both",

@@ -16,7 +16,7 @@ WIDTH: Final = 80
 
 
 def helps() -> dict[str, str]:
-    """Return the help of each program and each of its commands, by their words."""
+    """Return the help of each program and command, by the words of its command line."""
     programs = {"hearsay-collector": collector, "hearsay-estimator": estimator}
     of_click = [context for program, group in programs.items() for context in contexts(program, group)]
     return dict(_of_client()) | {context.command_path: context.command.get_help(context) for context in of_click}

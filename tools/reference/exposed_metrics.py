@@ -1,4 +1,4 @@
-"""The tables of Prometheus metrics, from those that a collector and a relay expose."""
+"""The tables of the Prometheus metrics that a collector and a relay expose."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.reference.markdown import table
 HEALTH: Final = Health(
     is_up=True, is_noted=True, open_windows=1, closed_windows=0, open_reports={("dark_mode", "2026-11-20"): 1}
 )
-"""The health of a store that has every metric."""
+"""The health of a store for which a collector exposes every metric."""
 
 
 def collector() -> str:
@@ -33,7 +33,7 @@ def _table(exposed: Iterable[Metric]) -> str:
 
 
 def _name(family: Metric) -> str:
-    """Return the name of a family as queries write it, with its labels."""
+    """Return the name of a metric family as queries write it, with its labels."""
     labels = {name: None for sample in family.samples for name in sample.labels if name != "le"}
     name = f"{family.name}_total" if family.type == "counter" else family.name
     return f"{name}{{{','.join(labels)}}}" if labels else name

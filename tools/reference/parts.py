@@ -1,4 +1,4 @@
-"""The parts of reference pages that come from the code, by their marks."""
+"""The parts of reference pages that come from the code, by the names in their markers."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "statistics": schema_page.statistics,
     "other documents": schema_page.others,
 }
-"""A page has a comment in place of each: ``<!-- make docs: commands -->``."""
+"""Pages have a comment in place of each part: ``<!-- make docs: commands -->``."""

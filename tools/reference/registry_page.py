@@ -1,6 +1,7 @@
 """Every key, kind and mechanism of a registry.
 
-Ranges come from the schema, and relations from the code; defaults, examples and words are here.
+Ranges come from the schema, and relations from the code. This module adds defaults, examples and
+words.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ class Key(NamedTuple):
     """The facts about a key that the schema lacks.
 
     Attributes:
-        default: the value if the key is left out, as written; or a word in parentheses.
+        default: the value if the key is left out, as TOML; or words in parentheses.
         example: a line of TOML.
-        beside: the other lines that its table needs, in addition to ``COMMON``.
-        values: the allowed values in Markdown, if the schema's words are too long.
+        beside: the other lines that the example's table needs, in addition to ``COMMON``.
+        values: the allowed values in Markdown, if the schema's own description is too long.
 
     """
 
@@ -182,7 +183,7 @@ def budget() -> str:
 
 
 def kinds() -> str:
-    """Return the keys of each kind, and those that it refuses."""
+    """Return the table of the keys that each kind accepts, and of those that it refuses."""
     rows = [(f"`{kind.name}`", f"`{kind.call}`", *map(_listed, _keys(kind))) for kind in KIND_CLASSES]
     return table(("kind", "method", "required", "optional", "refused"), rows)
 
@@ -213,7 +214,7 @@ def _is_open(mechanism: Mechanism, kind: type[Kind]) -> bool:
 
 
 def _shapes(kind: type[Kind]) -> Iterator[str]:
-    """Yield the shapes of a kind and its variants; those of counts depend on the statistic."""
+    """Yield the shapes of a kind and its variants. That of a count depends on the statistic."""
     waiting: list[type[Kind]] = Kind.__subclasses__()
     while waiting:
         each = waiting.pop()
@@ -223,7 +224,7 @@ def _shapes(kind: type[Kind]) -> Iterator[str]:
 
 
 def _keys(kind: type[Kind]) -> tuple[list[str], list[str], list[str]]:
-    """Return the keys that a kind requires, takes and refuses, without those of other kinds."""
+    """Return the keys that a kind requires, accepts and refuses, without keys of other kinds."""
     either = [name for choice in kind.rule.get("oneOf", []) for name in choice["required"]]
     own = {key.name: key.required for key in kind.keys if key.name not in either}
     required = [" or ".join(either)] if either else []

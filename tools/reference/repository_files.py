@@ -1,4 +1,4 @@
-"""Pages of the site for files of the repository, which pages link to.
+"""Pages of the site for files of the repository to which other pages link.
 
 Markdown and notebooks are rendered, folders are listed, all other files are shown with colors.
 """
@@ -37,7 +37,7 @@ class Page(NamedTuple):
     """A page for a file.
 
     Attributes:
-        name: its name on the site, without the ending .html.
+        name: the name of the page on the site, without the ending .html.
         title: the file's path in the repository.
         body: HTML.
 
@@ -54,12 +54,12 @@ def page_name(file: Path) -> str:
 
 
 def has_page(target: Path) -> bool:
-    """Whether a link's target gets a page here: a file or folder without its own page."""
+    """Whether a link's target, a file or folder, gets a page here because it has no other."""
     return target.exists() and target.is_relative_to(ROOT) and not _is_page(target)
 
 
 def pages() -> Iterator[Page]:
-    """Yield a page for each file that is linked from pages or, in turn, from these files."""
+    """Yield a page for each file that a page links to, directly or through other such files."""
     waiting, known = [*_linked(DOCS.rglob("*.md"))], set[Path]()
     while waiting:
         file = waiting.pop()
