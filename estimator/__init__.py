@@ -1,4 +1,4 @@
-"""The reporting job: from tallies to estimates with their uncertainty.
+"""The reporting job, which turns tallies into estimates with their uncertainty.
 
 ```python
 import estimator

@@ -7,8 +7,8 @@ import os
 import sys
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
-"""The variables that numpy reads when it is imported. On matrices as small as a report's, threads
-only wait for each other.
+"""The environment variable that limits numpy to one thread, and its value. numpy reads the variable
+on import. On matrices as small as a report's, several threads would only wait for each other.
 """
 
 
@@ -18,12 +18,12 @@ def main() -> None:
 
 
 def conformance() -> None:
-    """Run ``hearsay-estimator conformance``, under a name of its own."""
+    """Run ``hearsay-estimator conformance`` as a separate command."""
     _run(["conformance", *sys.argv[1:]])
 
 
 def _run(arguments: list[str]) -> None:
-    """Run a command line, or say how to install what it needs."""
+    """Run a command line, or exit with instructions for installing the missing packages."""
     missing = [package for package in ("client_sdk", "click", "numpy") if importlib.util.find_spec(package) is None]
     if missing:
         sys.exit(
@@ -31,7 +31,7 @@ def _run(arguments: list[str]) -> None:
             " (from a checkout: pip install ./client_sdk '.[estimator]')"
         )
     os.environ.setdefault(*ONE_THREAD)
-    from estimator.commands.cli import command  # noqa: PLC0415 it needs the packages that were just looked for
+    from estimator.commands.cli import command  # noqa: PLC0415 it imports the packages checked above
 
     command(arguments, prog_name="hearsay-estimator")
 

@@ -1,4 +1,4 @@
-"""The reporting job for programs: tallies in, a report as typed objects or a model's file out."""
+"""The reporting job for programs: turns tallies into a report of typed objects or a model file."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     from estimator.scikit_learn import LearnedClassifier, LearnedRegressor
 
 RANGE_PARTS: Final = 3
-"""A metric, and the two ends of a range of its answers."""
+"""The number of elements of a range: a metric's name, and the two ends of the range."""
 
 
 def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegressor:
     """Read the file of a model as an already fitted scikit-learn estimator.
 
-    Its ``X`` has a column for each feature, in the order of ``feature_names_in_``.
+    Pass its methods an ``X`` with one column for each feature, in the order of
+    ``feature_names_in_``.
 
     Args:
         path: the path of a file that ``report --format model`` wrote.
@@ -61,7 +62,7 @@ def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegresso
     return fitted
 
 
-def estimate(  # noqa: PLR0913 one argument an option of the command
+def estimate(  # noqa: PLR0913 one argument for each option of the command
     registry: Registry | str | PathLike[str],
     tallies: str | PathLike[str] | Iterable[Tally] | None = None,
     *,
@@ -83,50 +84,54 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     installs: int | None = None,
     asked: float | None = None,
 ) -> ShownReport:
-    """Estimate everything that tallies allow, as ``hearsay-estimator report`` does.
+    """Estimate all metrics that have tallies, as ``hearsay-estimator report`` does.
 
     Args:
         registry: the definitions shipped with the app, or the path of their file.
-        tallies: the path of an NDJSON file, the body of ``/v1/tallies``; or tallies in memory. None
-            to fetch them from a collector.
-        collector: the URL of a collector, instead of tallies: ``https://``, or ``http://`` on this
-            machine.
-        token: the secret of a read key of that collector. None to take it from the environment's
-            ``HEARSAY_READ_TOKEN`` or ``HEARSAY_READ_TOKEN_FILE``, as the command does.
-        allow_plain_http: allow ``http://`` for other machines too, although anybody on the way can
-            read the token and change the tallies.
+        tallies: the path of an NDJSON file with the body of a ``/v1/tallies`` response; or tallies
+            in memory. None to fetch them from a collector.
+        collector: the URL of a collector from which to fetch the tallies. It must be ``https://``
+            unless the collector runs on this machine.
+        token: the secret of a read key of that collector. None to read it from the environment
+            variable ``HEARSAY_READ_TOKEN`` or ``HEARSAY_READ_TOKEN_FILE``, as the command does.
+        allow_plain_http: allow ``http://`` for other machines too, although anybody on the network
+            path can read the token and change the tallies.
         first: the first window, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``; or a day.
-        last: the last window, included; or a day.
-        since: compare the windows from this one on with those before it, instead of searching for
-            any change; a window or a day.
-        preliminary: also estimate windows that are still open; ``closed`` marks them.
+        last: the last window, which is included; or a day.
+        since: compare the windows from this one on with the earlier windows, instead of searching
+            for any change; a window or a day.
+        preliminary: also estimate windows that are still open; their estimates have
+            ``closed=False``.
         simultaneous: use simultaneous intervals for all figures of a tally.
         covariance: also estimate the covariance of all shares of a metric.
         pooled: also pool all windows of a metric.
-        central: the delta of each closed tally's central epsilon, above 0 and below 1; or None.
+        central: the delta at which to compute the central epsilon of each closed tally, above 0 and
+            below 1; or None.
         poisoning: the assumed fraction of fabricated reports, above 0 and below 1; or None.
-        clusters: also find clusters of numbers, scales and pairs.
-        ranges: also estimate the share of answers between two numbers, both included: the metric,
-            the start and the end of each.
-        candidates: also estimate the share of each of these texts, for questions about texts.
-        installs: the number of all installations, to also bound their figures; or None.
-        asked: the share of devices asked in a window, above 0, if the schedule does not determine
-            it; or None.
+        clusters: also find clusters in the answers to metrics of numbers, scales and pairs.
+        ranges: also estimate the share of answers in each of these ranges. A range is the name of a
+            metric and two numbers, the start and the end, which are both included.
+        candidates: also estimate the share of each of these texts, for metrics of texts.
+        installs: the number of all installations, to also bound the figures for all of them; or
+            None.
+        asked: the share of devices asked in a window, above 0 and at most 1, if the schedule does
+            not determine this share; or None.
 
     Raises:
         CollectorDownError: if the collector cannot be reached or cannot answer now.
         RegistryError: if the registry's file cannot be used.
-        RequestError: if a metric has no shares of a range, if no question is about texts with a
-            candidate's letters, or if ``installs`` needs ``asked``.
+        RequestError: if a metric cannot estimate the share of a range, if no metric of texts allows
+            a candidate's letters, or if ``installs`` needs ``asked``.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
-        TypeError: if ``candidates`` is a single text, or a range is not a name and two numbers, or
-            ``first``, ``last`` or ``since`` neither a text nor a date.
-        UnknownMetricError: if a range is of a metric that the registry does not define.
+        TypeError: if ``candidates`` is a single text, if a range is not a name and two numbers, or
+            if ``first``, ``last`` or ``since`` is neither a text nor a date.
+        UnknownMetricError: if a range names a metric that the registry does not define.
         ValueError: if ``central`` or ``poisoning`` is not between 0 and 1, if ``installs`` or
-            ``asked`` is out of range, if there are not either tallies or a collector with its
-            token, or if the collector has an ``http://`` URL of another machine.
-        WindowError: if ``first``, ``last`` or ``since`` is not a window, or ``first`` begins after
-            ``last`` has ended.
+            ``asked`` is out of range, if neither or both of ``tallies`` and ``collector`` are
+            given, if the collector's token is missing or invalid, or if an ``http://`` URL of
+            another machine is not allowed.
+        WindowError: if ``first``, ``last`` or ``since`` is not a window, or if ``first`` begins
+            after ``last`` has ended.
 
     """
     for name, fraction in (("central", central), ("poisoning", poisoning)):
@@ -167,7 +172,7 @@ def _read(
     *,
     preliminary: bool,
 ) -> Fetched:
-    """Return the tallies of a file, of a collector with its token, or those already read."""
+    """Return tallies from a file, from a collector (its URL and token), or from memory."""
     if source is not None:
         collector, token = source
         return fetch(collector, token, preliminary=preliminary, bounds=bounds)
@@ -189,10 +194,10 @@ def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
 
 
 def _check_lists(ranges: Sequence[object], candidates: object) -> None:
-    """Refuse a text where a list of ranges or texts is needed: a text is a list of its letters.
+    """Refuse a single text in place of a list. Python would iterate over the text's letters.
 
     Raises:
-        TypeError: if it is refused; the message says what to write.
+        TypeError: if an argument is refused; the message shows a valid one.
 
     """
     if isinstance(candidates, str):
@@ -224,31 +229,31 @@ def _window(name: str, window: str | date | None) -> Window | None:
 
 
 LABELS: Final = ("boolean", "number")
-"""The kinds of labels."""
+"""The possible kinds of a model's label."""
 
 
 def check_model(registry: Registry, name: str) -> None:
-    """Refuse a metric that is not a model, before anything is estimated.
+    """Refuse a metric that is not a model. This check comes before any estimation.
 
     Raises:
         RequestError: if the metric is of another kind.
-        UnknownMetricError: if the registry does not define it.
+        UnknownMetricError: if the registry does not define the metric.
 
     """
     if analysis_of(metric_named(registry, name)).observation is None:
-        raise RequestError(f'{name} is no model; name a metric with kind = "model"')
+        raise RequestError(f'{name} is not a model; name a metric with kind = "model"')
 
 
 def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
-    """Return the model of the last window of a report, as JSON.
+    """Return the learned model of the last window that has one, as JSON.
 
     Args:
         report: the report with estimates of the metric.
         registry: the definitions.
-        name: the name of the metric, which is a model.
+        name: the name of the metric, which must be a model.
 
     Raises:
-        RequestError: if no window has a model.
+        RequestError: if no window has enough reports to learn from.
 
     """
     learned = [each for each in report.metrics if each.metric == name and each.learned is not None]
@@ -256,15 +261,15 @@ def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
         raise RequestError(f"no window of {name} has enough reports to learn from; wait for more, or choose others")
     observation = analysis_of(registry.metric(name)).observation
     last = max(learned, key=lambda each: each.span.starts_at)
-    assert observation is not None  # noqa: S101 `check_model` refuses others
-    assert last.learned is not None  # noqa: S101 chosen so
+    assert observation is not None  # noqa: S101 `check_model` refuses metrics without one
+    assert last.learned is not None  # noqa: S101 `learned` contains no others
     file = ModelFile(
         schema=MODEL_SCHEMA,
         model=name,
         edition=last.edition,
         window=last.window,
         reports=last.reports,
-        label=observation.definition["label"],  # type: ignore[arg-type] # of texts alone
+        label=observation.definition["label"],  # type: ignore[arg-type] # it contains only texts
         learned=last.learned,
     )
     return json_text(builtins_of(file))
@@ -274,7 +279,7 @@ def read_model_file(path: str | PathLike[str]) -> ModelFile:
     """Read the file of a model.
 
     Raises:
-        ReportError: if it cannot be read, or is not a model of this schema.
+        ReportError: if the file cannot be read, or is not a model of this schema.
 
     """
     try:
@@ -301,7 +306,7 @@ def _is_complete(learned: LearnedModel) -> bool:
 
 
 def _has_weights(each: ModelInput, *, has_norm: bool) -> bool:
-    """Whether a feature has values or ends, and as many weights as coordinates or cells."""
+    """Return whether a feature has values or two ends, and a weight per coordinate or cell."""
     if each.values:
         has_ends = (each.low, each.high) != (None, None)
         weights = max(1, len(each.values) - 1) if has_norm else len(each.values)

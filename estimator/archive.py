@@ -1,16 +1,16 @@
-"""The archive of a running collection: a report of each closed window, and of all together.
+"""The archive of a running collection: one report for each closed window, and an overview.
 
 ```
-DIR/index.html  index.json      all windows, and how every question stands after them
-DIR/digest.txt  digest.html     the same in a few lines, for mail or chat
-DIR/2026-11-20/report.json …    one window, in every form
-DIR/.lock                       held while a run is at work
-DIR/.part-…                     what a run is writing; if interrupted, the next run removes it
+DIR/index.html  index.json      all windows, and the present result of every question
+DIR/digest.txt  digest.html     a summary of the overview in a few lines, for mail or chat
+DIR/2026-11-20/report.json …    the report of one window, in every format
+DIR/.lock                       locked while a run is writing
+DIR/.part-…                     an unfinished folder; after an interruption, the next run removes it
 ```
 
-A folder appears complete, because it is renamed into place, and is never written to again: a closed
-window does not change. Changes over the windows are in the files on all windows, which each run
-generates from the reports.
+A window's folder appears complete, because it is renamed into place. It is never written to again,
+because a closed window does not change. The overview also shows changes between windows; each run
+generates the overview from the reports.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ from estimator.results.standing import INDEX, INDEX_SCHEMA, PAGE, ArchivedWindow
 from estimator.tallies import Tally
 
 OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.mark")
-"""The files in the data directory of a collector's embedded store. A job must not write to such a
-directory.
+"""Files found in the data directory of a collector's embedded store. The archive must not be
+written to a directory that contains one of them.
 """
 
 DIGEST: Final = "digest.txt"
@@ -63,15 +63,15 @@ ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
-"""Every finished window has this file. A folder without it belongs to somebody else."""
+"""The file that every finished window has. A folder without it was not written by this module."""
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The folder of all windows.
+    """The archive's folder, which contains the folders of all windows.
 
     Attributes:
-        folder: its path. It may not exist yet.
+        folder: the path of the archive's folder, which may not exist yet.
 
     """
 
@@ -82,8 +82,8 @@ class Archive:
         """Keep other runs out, and remove the remains of an interrupted run.
 
         Raises:
-            BusyError: if another run is at work.
-            OutputError: if the folder cannot be created or written to, or is a collector's.
+            BusyError: if another run is writing to the archive.
+            OutputError: if the folder cannot be created or written to, or belongs to a collector.
 
         """
         try:
@@ -105,9 +105,9 @@ class Archive:
             ) from error
 
     def _require_no_other_index(self) -> None:
-        """Refuse an unused folder with the index of something else, such as a website.
+        """Refuse a folder that is not an archive but has an index file, such as that of a website.
 
-        In an archive, a damaged index is rewritten.
+        A damaged index of an archive is not refused, but rewritten.
         """
         foreign = next(filter(is_not_ours, (self.folder / name for name in ON_ALL_WINDOWS)), None)
         if foreign is not None and not (self.folder / LOCK).exists():
@@ -116,18 +116,18 @@ class Archive:
             )
 
     def require_app(self, app: str) -> None:
-        """Refuse the folder of another app, to keep its windows separate from these.
+        """Refuse the archive of another app, so that the windows of two apps are never mixed.
 
         Raises:
-            OutputError: if it belongs to another app; the message names it.
+            OutputError: if the archive belongs to another app; the message names that app.
 
         """
-        with suppress(OSError, ValueError, TypeError, KeyError):  # there is no index yet, or it is rewritten
+        with suppress(OSError, ValueError, TypeError, KeyError):  # the index is missing, or damaged and rewritten later
             other = json.loads((self.folder / INDEX).read_bytes())["app"]
             if other != app:
                 raise OutputError(
-                    f"{self.folder} has the reports of {other}, and the registry is of {app}; name another folder, or "
-                    f"remove {self.folder / INDEX} if the app was renamed"
+                    f"{self.folder} contains the reports of {other}, but the registry is for {app}; name another "
+                    f"folder, or remove {self.folder / INDEX} if the app was renamed"
                 )
 
     def windows(self) -> list[Window]:
@@ -136,11 +136,11 @@ class Archive:
         return sorted(windows, key=lambda window: (window.ends_at, window.starts_at), reverse=True)
 
     def has_windows(self) -> bool:
-        """Return whether there are any windows. The folder may be missing."""
+        """Return whether the archive has any windows; False if its folder is missing."""
         return self.folder.is_dir() and bool(self.windows())
 
     def has(self, window: Window) -> bool:
-        """Return whether a window has been written."""
+        """Return whether the archive has the report of a window."""
         return _window_of(self.folder / window.text) is not None
 
     def path(self, window: Window) -> Path:
@@ -148,18 +148,18 @@ class Archive:
         return self.folder / window.text
 
     def write(self, window: Window, files: Mapping[str, bytes]) -> None:
-        """Write a missing window. All of its files appear at once, or none of them.
+        """Write the folder of a window that is not archived. All of its files appear together.
 
         Args:
-            window: which one.
-            files: the content of each file by its name.
+            window: the window.
+            files: the content of each file, by file name.
 
         Raises:
-            OutputError: if it cannot be written, or the folder already exists.
+            OutputError: if the folder cannot be written, or already exists.
 
         """
         if self.path(window).exists():
-            raise OutputError(f"{self.path(window)} is there already, without {REPORT}; move it away")
+            raise OutputError(f"{self.path(window)} already exists, but has no {REPORT}; move it away")
         part = self.folder / f"{PART}{window.text}-{secrets.token_hex(4)}"
         try:
             part.mkdir()
@@ -185,15 +185,15 @@ def _window_of(path: Path) -> Window | None:
 
 
 def _lock(descriptor: int, folder: Path) -> None:
-    """Take the lock. The system releases it when this process ends, however it ends."""
+    """Take the lock. The system releases it when this process exits or is killed."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise BusyError(f"another run is writing to {folder}; this one leaves it to that") from None
+        raise BusyError(f"another run is writing to {folder}, so this run does nothing") from None
 
 
 def _sync(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
+    """Wait until a folder's entries are on the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -202,17 +202,19 @@ def _sync(folder: Path) -> None:
 
 
 MOST_BYTES: Final = 2**26
-"""The number of recent reports of each kind of window that are read for that page. A question of a
-million values has one of this size.
+"""The maximum number of bytes of recent reports that are read for the overview, for each kind of
+window. A single report on a question with a million values has about this size.
 """
 
 Estimates = Mapping[Window, Sequence[MetricEstimate]]
 """The estimates of each window."""
 
 ALERTS: Final = "alerts.ndjson"
-"""The file of a window's alerts, kept with it because later runs do not judge them again."""
+"""The file of a window's alerts. It is kept with the window because later runs do not repeat its
+alerts.
+"""
 
-NOT_BEGUN: Final = "it has not begun; see whether the clocks of this machine and of the collector are right"
+NOT_BEGUN: Final = "it has not begun; check that the clocks of this machine and of the collector are right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +222,10 @@ class ArchiveRun:
     """The result of one run.
 
     Attributes:
-        written: the windows that it wrote.
-        failed: the windows that it could not write, with the reason.
-        alerts: the alerts of the windows that it wrote.
-        skipped: the tallies that it left out of them.
+        written: the windows that the run wrote.
+        failed: the windows that the run could not write, each with the reason.
+        alerts: the alerts of the written windows.
+        skipped: the tallies that were left out of the written windows.
 
     """
 
@@ -234,7 +236,7 @@ class ArchiveRun:
 
 
 def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selection) -> dict[Window, list[Tally]]:
-    """Return the tallies of each requested closed window that is missing, the oldest first."""
+    """Return the tallies of each selected closed window that is not archived, the oldest first."""
     windows: dict[Window, list[Tally]] = {}
     for tally in tallies:
         if tally.closed and selection.spans(tally.window):
@@ -246,7 +248,7 @@ def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selec
     }
 
 
-def write_windows(  # noqa: PLR0913 what of, where to, and when
+def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
     archive: Archive,
     registry: Registry,
     windows: dict[Window, list[Tally]],
@@ -256,20 +258,20 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
     alerts: Sequence[Alert] = (),
     advance: Callable[[int], object] = lambda _: None,
 ) -> ArchiveRun:
-    """Write the report of each of these windows.
+    """Write a report for each of the given windows.
 
-    A failed report does not prevent the others from being written.
+    If one report fails, the other reports are still written.
 
-    Devices cannot have reported in a window that has not begun. It is not written, because its
-    folder would stay and block the true report.
+    A window that has not begun is not written: devices cannot have reported in it yet, and its
+    folder would later block the true report.
 
     Args:
-        archive: the archive to write to. It must be locked.
+        archive: the archive to write to, which must be locked.
         registry: the definitions.
         windows: the tallies of each window.
         request: the figures requested for each tally.
         now_s: the present time in Unix seconds.
-        alerts: the alerts to judge in each window; alerts of changes include the windows before it.
+        alerts: the alerts to check in each window. Alerts about changes also use earlier windows.
         advance: called with the number of tallies just estimated.
 
     """
@@ -307,7 +309,7 @@ def _report_of(
 ) -> EstimateReport:
     shown = replace(request, highlights=True)  # the window's page needs them
     report = make_report(registry, tallies, request=shown, advance=advance)
-    if not report.metrics:  # a written window stays; the right registry can still estimate this one
+    if not report.metrics:  # written windows are final, and another registry may still fit this one
         raise UnfitTallyError(_why_nothing(report))
     return report
 
@@ -317,14 +319,14 @@ def _is_before(earlier: Window, window: Window) -> bool:
 
 
 def _changes_until(window: Window, estimates: Estimates, registry: Registry) -> list[Changes]:
-    """Return the changes between windows of the archive and a later one, which is not in it yet."""
+    """Return the changes from archived windows to a later window that is not in the archive yet."""
     metrics = apart(registry).metrics
     changes = changes_of(in_order(chain.from_iterable(estimates.values()), metrics), metrics)
     return [each for each in changes if each.last == window.text]
 
 
 def _files_of(registry: Registry, report: EstimateReport, alerts: Sequence[JudgedAlert]) -> dict[str, bytes]:
-    """Return the files of a window."""
+    """Return the files of a window's folder: the content of each by its name."""
     files = {
         REPORT: as_json(report).encode(),
         "report.csv": as_csv(report).encode(),
@@ -346,17 +348,17 @@ def _why_nothing(report: EstimateReport) -> str:
 def write_standing(
     archive: Archive, registry: Registry, is_damaged: Callable[[Window], object] = lambda _: None
 ) -> None:
-    """Write those files on all windows that differ from the present ones.
+    """Write the overview files whose content has changed.
 
-    Each is replaced as a whole. An interrupted run leaves files of the previous run.
+    Each file is replaced in one step. After an interruption, some files may still be the old ones.
 
     Args:
-        archive: the archive. It must be locked.
+        archive: the archive, which must be locked.
         registry: the definitions.
         is_damaged: called with each window that is left out because its report cannot be read.
 
     Raises:
-        OutputError: if they cannot be written.
+        OutputError: if a file cannot be written.
 
     """
     known = _known(archive.folder / INDEX)
@@ -382,10 +384,10 @@ def recent_estimates(
     is_damaged: Callable[[Window], object] = lambda _: None,
     known: Estimates = MappingProxyType({}),
 ) -> Estimates:
-    """Return the estimates of known editions in the newest windows of each kind.
+    """Return the estimates for known editions in the newest windows of each kind.
 
-    An unreadable report, perhaps of another version, is left out, and `is_damaged` gets its window.
-    Reports of known windows are not read again.
+    If a report cannot be read, perhaps because another version wrote it, its window is left out and
+    passed to `is_damaged`. Reports of windows in `known` are not read again.
     """
     estimates: dict[Window, Sequence[MetricEstimate]] = {}
     left = dict.fromkeys(WindowKind, MOST_BYTES)
@@ -401,7 +403,7 @@ def recent_estimates(
 
 
 def _known(path: Path) -> dict[str, ArchivedWindow]:
-    """Return the windows of an index by name. Empty where the file is missing or is no index."""
+    """Return the windows of an index by name; empty if the file is missing or not an index."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         document = json.loads(path.read_bytes())
         if document["schema"] == INDEX_SCHEMA:
@@ -413,7 +415,7 @@ def _entry(window: Window, folder: Path) -> ArchivedWindow:
     files = tuple(sorted(path.name for path in folder.iterdir()))
     try:
         report = read_report(folder / REPORT)
-    except ReportError:  # perhaps of another version; the index still links it
+    except ReportError:  # perhaps written by another version; the index still links to it
         return ArchivedWindow(window.text, window.kind, None, None, None, files)
     reports = sum(estimated.reports for estimated in report.metrics)
     return ArchivedWindow(window.text, window.kind, len(report.metrics), reports, len(report.skipped), files)

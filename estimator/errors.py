@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class TalliesError(HearsayError):
-    """Tallies cannot be fetched or read. The message says which, where, and what to do."""
+    """Tallies cannot be fetched or read. The message names them, and says where and what to do."""
 
 
 class CollectorDownError(TalliesError):
-    """A collector does not respond, or responds that it cannot serve now. Trying later may help."""
+    """A collector does not respond, or says that it cannot answer now. Try again later."""
 
 
 class AnswersError(HearsayError):
@@ -29,19 +29,19 @@ class UnfitTallyError(HearsayError):
 
 
 class RequestError(HearsayError):
-    """A metric does not have a requested figure. The message says why, and what to do."""
+    """A requested figure cannot be estimated for a metric. The message says why, and what to do."""
 
 
 class ReportError(HearsayError):
-    """A report's JSON cannot be read. The message says where it is wrong, and what to do."""
+    """A report's or model's JSON cannot be read. The message says what is wrong, and what to do."""
 
 
 class MissingLibraryError(HearsayError, ImportError):
-    """A library that a format needs is missing. The message has the command that installs it."""
+    """An optional library is not installed. The message contains the command that installs it."""
 
 
 class OutputError(HearsayError):
-    """A file or folder cannot be written. The message says which, why, and what to do."""
+    """A file or folder cannot be written. The message names it, and says why and what to do."""
 
 
 class BusyError(HearsayError):
@@ -64,7 +64,7 @@ def metric_named(registry: Registry, name: str) -> Metric:
     """Return the metric with a given name.
 
     Raises:
-        UnknownMetricError: if there is none. The message suggests a similar name.
+        UnknownMetricError: if the registry has no such metric. The message suggests a similar name.
 
     """
     try:

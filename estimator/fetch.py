@@ -1,7 +1,7 @@
 """Tallies over HTTP. Only this module imports urllib.
 
-The secret of a read key comes from the environment or a file. Everybody on the machine could read
-it on a command line.
+The secret of a read key comes from the environment or a file, never from the command line, because
+every user of the machine can read command lines.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def token_of_environment() -> str:
     """Return the secret from the environment.
 
     Raises:
-        ValueError: if there is no secret, if there are two, or if a header cannot contain it. The
-            message never contains it.
+        ValueError: if no secret is set, if both variables are set, or if an HTTP header cannot
+            contain the secret. The message never contains the secret.
 
     """
     token, file = os.environ.get(TOKEN_VARIABLE), os.environ.get(FILE_VARIABLE)
@@ -54,10 +54,10 @@ def checked_token(token: str, problem: str) -> str:
 
     Args:
         token: the secret.
-        problem: the error text if a header cannot contain it.
+        problem: the error message if an HTTP header cannot contain the secret.
 
     Raises:
-        ValueError: if a header cannot contain the secret.
+        ValueError: if an HTTP header cannot contain the secret.
 
     """
     secret = token.rstrip("\r\n")
@@ -67,13 +67,13 @@ def checked_token(token: str, problem: str) -> str:
 
 
 TIMEOUT_S = 60.0
-"""Seconds without a byte. A collector sums the shards of every tally before it sends the first
-line.
+"""The maximum number of seconds to wait for the next byte. The first byte is the slowest, because a
+collector sums the shards of every tally before it sends the first line.
 """
 
 LIMIT_S = 900.0
-"""Seconds for the whole response: hundreds of megabytes over a slow line. Without this limit, each
-byte could take a minute.
+"""The maximum number of seconds for the whole response, enough for hundreds of megabytes over a
+slow connection. Without this limit, a collector could send one byte a minute forever.
 """
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
@@ -81,12 +81,12 @@ SNAPSHOT_TAKEN = "Hearsay-Snapshot"
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Follows no redirect. urllib would send the read token to whatever host a redirect names."""
+    """A handler that follows no redirects. urllib would send the read token to the new host."""
 
     def redirect_request(  # noqa: PLR0913, PLR0917 the overridden signature
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> None:
-        """Refuse, so that the redirect becomes an error with its status."""
+        """Return None, so that the redirect becomes an error with its status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class Fetched:
 
     Attributes:
         tallies: the selected tallies, in the collector's order.
-        snapshot_at: when the collector read the open windows, in UTC. None if they were not
-            requested, or the response does not say.
+        snapshot_at: when the collector read the open windows, in UTC. None if open windows were not
+            requested, or if the response does not contain the time.
 
     """
 
@@ -125,9 +125,10 @@ def fetch(
         timeout_s: seconds without a byte after which the collector counts as down.
 
     Raises:
-        CollectorDownError: if it cannot be reached, disconnects, is too slow, or cannot answer now.
-        TalliesError: if it refuses, if the response is not NDJSON of tallies, or if there are too
-            many.
+        CollectorDownError: if the collector cannot be reached, disconnects, is too slow, or says
+            that it cannot answer now.
+        TalliesError: if the collector refuses the request, if the response is not NDJSON of
+            tallies, or if there are too many tallies.
 
     """
     if not is_collector(collector):
@@ -140,7 +141,7 @@ def fetch(
         except BaseException as error:  # noqa: BLE001 the waiting thread raises it
             answer.set_exception(error)
 
-    # abandoned if too slow: no socket timeout limits a whole response head
+    # the thread is abandoned if too slow: no socket timeout limits the whole head of a response
     Thread(target=ask, daemon=True).start()
     try:
         return answer.result(LIMIT_S)
@@ -151,7 +152,7 @@ def fetch(
 def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, timeout_s: float) -> Fetched:
     url = f"{collector.rstrip('/')}/v1/tallies{'?preliminary=1' if preliminary else ''}"
     request = Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 the scheme was checked above
-    # without a proxy if it is on this machine
+    # a collector on this machine is reached without a proxy
     opener = build_opener(_NoRedirect, ProxyHandler({} if is_on_this_machine(collector) else None))
     try:
         with opener.open(request, timeout=timeout_s) as response:
@@ -172,7 +173,7 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
 
 
 def _pieces(response: HTTPResponse, collector: str, until: float) -> Iterator[bytes]:
-    """Yield a body in pieces as they arrive, until ``until`` on the monotonic clock."""
+    """Yield a body in pieces as they arrive, up to the time ``until`` on the monotonic clock."""
     while piece := response.read1(PIECE_BYTES):
         if time.monotonic() > until:
             raise _too_slow(collector)
@@ -189,7 +190,7 @@ def _too_slow(collector: str) -> CollectorDownError:
 
 
 def _instant(text: str | None) -> datetime | None:
-    """Return an instant with its zone (RFC 3339). None if there is none, or it cannot be read."""
+    """Parse an instant with a time zone (RFC 3339). Return None if it is missing or invalid."""
     try:
         instant = None if text is None else datetime.fromisoformat(text)
         return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)

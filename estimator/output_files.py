@@ -1,6 +1,6 @@
-"""The files that a command writes: replaced as a whole, so that nobody ever reads half a report.
+"""The files that a command writes. Each is replaced in one step, so nobody reads half a report.
 
-A file that was not written as a report is never replaced.
+A file that is not a report is never replaced.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _HEADS: Final = re.compile(
 
 
 PART: Final = ".part"
-"""The suffix of a file that is being written."""
+"""The suffix of an unfinished file."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file in one step, or create it. Symbolic links are followed.
 
     Raises:
-        OutputError: if the file cannot be written; the old file is then unchanged.
+        OutputError: if the file cannot be written. An old file then remains unchanged.
 
     """
     try:
@@ -57,7 +57,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, text: str) -> bool:
-    """Write a whole file, unless it already contains this text; return whether it was written."""
+    """Write a file in one step unless it already has this text; return whether it was written."""
     content = text.encode()
     with suppress(OSError):
         if path.read_bytes() == content:
@@ -67,10 +67,10 @@ def replace_file(path: Path, text: str) -> bool:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove the partial files of killed runs; no other run may be writing to the folder.
+    """Remove the unfinished files of killed runs. No other run may be writing to the folder.
 
     Raises:
-        OSError: if they cannot be removed.
+        OSError: if a file cannot be removed.
 
     """
     for left in folder.glob(f".*{PART}"):

@@ -1,16 +1,17 @@
-"""A folder for the public: the questions that may be published, for any server of static files.
+"""A folder that publishes the results of public questions through any static file server.
 
 ```
-PUBLIC/index.html  index.json       how every public question stands; each is at index.html#q-NAME
-PUBLIC/metrics/NAME.json            a report: all windows of a question, with its strata and former
-                                    editions, as load_report reads it
-PUBLIC/.lock                        held while a run is at work
+PUBLIC/index.html  index.json       the present result of every public question; link to a question
+                                    as index.html#q-NAME
+PUBLIC/metrics/NAME.json            a report on all windows of a question, with its strata and its
+                                    former editions, which load_report reads
+PUBLIC/.lock                        locked while a run is writing
 ```
 
-It contains the data that `estimator.report.publishing` allows, estimated from the tallies of this
-run. Windows of earlier runs come from the questions' files, and do not change. Each file is
-replaced as a whole, the questions' files before the index; files of questions that are no longer
-public are removed last.
+The folder contains only data that `estimator.report.publishing` allows. Each run estimates new
+windows from its tallies; windows that an earlier run published stay as they are in the questions'
+files. Each file is replaced in one step: first the questions' files, then the index. At the end,
+the run removes the files of questions that are no longer public.
 """
 
 from __future__ import annotations
@@ -38,26 +39,27 @@ from estimator.results.standing import INDEX, PAGE
 from estimator.tallies import Tally
 
 METRICS: Final = "metrics"
-"""The folder of the questions' files."""
+"""The subfolder that contains a file for each question."""
 
 SUFFIX: Final = ".json"
 
 NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
-"""Replaces the answer to a question of which everything is withheld."""
+"""The text shown in place of an answer if all windows of a question are withheld."""
 
 PLAIN: Final = Request(highlights=False)
-"""The figures requested for a tally. Any others that the operator wants are not public."""
+"""The figures requested for each tally. Other figures that the operator requests are not published.
+"""
 
 
 def publish(
     folder: Path, registry: Registry, tallies: Iterable[Tally], advance: Callable[[int], object] = lambda _: None
 ) -> tuple[bool, bool]:
-    """Bring a public folder up to date.
+    """Update a public folder.
 
-    Return whether any file changed, and whether no window is published.
+    Return whether any file changed, and whether the folder contains no published window.
 
     Args:
-        folder: the public folder. It must be locked.
+        folder: the public folder, which must be locked.
         registry: the definitions of all questions.
         tallies: the tallies of the windows that may be published.
         advance: called with the number of tallies just estimated.
@@ -80,8 +82,8 @@ def publish(
 
 
 def known_estimates(folder: Path, name: str, public: Registry) -> list[MetricEstimate]:
-    """Return the earlier published estimates of a question that may still be published."""
-    with suppress(ReportError):  # there is no file yet, or it has another version
+    """Return those published estimates of a question that may still be published."""
+    with suppress(ReportError):  # the file is missing, or another version wrote it
         return _published(read_report(_path(folder, name)).metrics, public)
     return []
 
@@ -93,7 +95,7 @@ def _published(estimates: Iterable[MetricEstimate], public: Registry) -> list[Me
 
 
 def _metric(estimated: MetricEstimate) -> str:
-    """Return the question to which a stratum or a former edition belongs."""
+    """Return the name of the question to which an estimate, perhaps of a stratum, belongs."""
     return estimated.metric.partition("[")[0]
 
 

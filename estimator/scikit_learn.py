@@ -1,4 +1,4 @@
-"""A learned model as an estimator of scikit-learn, which the extra ``sklearn`` installs."""
+"""Learned models as scikit-learn estimators. The extra ``sklearn`` installs scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from estimator.statistics.arrays import Floats
 
 
 class _Learned(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """The base of both kinds: a model that is already fitted.
+    """The base class of classifiers and regressors that are already fitted.
 
     Attributes:
         file: the model.
@@ -29,7 +29,7 @@ class _Learned(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         self.n_features_in_ = len(self.feature_names_in_)
 
     def fit(self, X: object, y: object = None) -> _Learned:  # noqa: ARG002, N803 as everywhere in scikit-learn
-        """Return itself, because the model was already learned from reports."""
+        """Do nothing and return the object itself: the model was already learned from reports."""
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -44,15 +44,15 @@ class _Learned(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
 
 class LearnedClassifier(ClassifierMixin, _Learned):  # type: ignore[misc] # scikit-learn has no types
-    """Predicts yes and no.
+    """A classifier that predicts yes or no.
 
     Attributes:
-        classes_: no and yes.
+        classes_: the two classes, False for no and True for yes.
 
     """
 
     def __init__(self, file: ModelFile) -> None:
-        """Take a model with a label of yes or no."""
+        """Take a model whose label is a boolean."""
         super().__init__(file)
         self.classes_ = np.array([False, True])
 
@@ -71,7 +71,7 @@ class LearnedClassifier(ClassifierMixin, _Learned):  # type: ignore[misc] # scik
 
 
 class LearnedRegressor(RegressorMixin, _Learned):  # type: ignore[misc] # scikit-learn has no types
-    """Predicts a number in its units."""
+    """A regressor that predicts the label, a number in the label's unit."""
 
     def predict(self, X: object) -> Floats:  # noqa: N803 as everywhere in scikit-learn
         """Return the predictions, shape (rows,)."""

@@ -1,6 +1,6 @@
-"""A report that shows itself, in a notebook and as a text.
+"""A report with methods to show it, in a notebook and as a text.
 
-Reports are data, and do not know their renderers. This module uses both.
+Reports are plain data and do not import the code that renders them. This module joins the two.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ NOTHING = "There is nothing to report."
 
 
 class ShownReport(EstimateReport, frozen=True):
-    """An `EstimateReport` that programs and notebooks can show."""
+    """An `EstimateReport` that can be printed as a summary and shown in a notebook."""
 
     @classmethod
     def from_report(cls, report: EstimateReport) -> Self:
-        """Return a report with the same figures."""
+        """Return a report that can be shown, with the figures of the given one."""
         return cls(**asdict(report))
 
     def summary(self) -> str:
-        """Return the answers, one line per question, with intervals and numbers of reports."""
+        """Return one line per question: the answer with its interval, and the number of reports."""
         answers, participation = _answers(self)
         lines = [f"{each.metric}, {each.window}: {each.answer} ({each.reports})" for each in answers]
         return "\n".join([*lines, participation] if lines else [NOTHING])
 
     def _repr_html_(self) -> str:
-        """Return the same as a table, which notebooks show."""
+        """Return the summary as an HTML table, which notebooks show."""
         answers, participation = _answers(self)
         head = Markup().join(Markup("<th>{}</th>").format(name) for name in ("question", *_Answer._fields[1:]))
         rows = Markup().join(
@@ -53,10 +53,10 @@ class _Answer(NamedTuple):
     """The summary of one question, in words.
 
     Attributes:
-        metric: its name.
-        window: the window of the answer, with a remark if it is still open.
-        answer: a sentence or two.
-        reports: the number of reports.
+        metric: the question's name.
+        window: the window of the answer, marked as preliminary if it is still open.
+        answer: the answer, in a sentence or two.
+        reports: the number of reports, with its noun.
 
     """
 
@@ -67,7 +67,7 @@ class _Answer(NamedTuple):
 
 
 def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
-    """Return the answers to all questions in their last closed windows, and the participation."""
+    """Return each question's answer in its last closed window, and a sentence on participation."""
     from estimator.render.words import answer_of, participation_of, titled  # noqa: PLC0415 90 ms
     from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
 

@@ -1,8 +1,9 @@
-"""Tallies: how often each symbol was reported in one window, read strictly from NDJSON.
+"""Tallies of reports, and a strict reader of tallies.
 
-A file has one line for each metric, edition and window. Limits on the input protect the job's
-memory from a malicious collector, or a machine that poses as it. Honest collections stay far below
-each limit. If a limit is reached nevertheless, read fewer windows.
+A tally counts how often each symbol was reported in a window.
+A file has one NDJSON line for each metric, edition and window. Limits on the input protect the
+job's memory from a malicious collector, or from a machine that impersonates the collector. Real
+collections stay far below each limit. If a collection reaches one, read fewer windows.
 """
 
 from __future__ import annotations
@@ -30,49 +31,57 @@ from estimator.errors import TalliesError, UnfitTallyError
 from estimator.statistics.arrays import Counts
 
 INT64: Final = "q"
-"""The type code of arrays of counts: a large tally needs eight bytes for each count, instead of an
-object.
+"""The type code of arrays of counts. An array takes eight bytes for each count, whereas a list
+would take a Python object for each.
 """
 
 MOST_BYTES: Final = 2**32
-"""Maximum bytes of a response or a file. It is read line by line, so this costs only time, about a
-minute.
+"""The maximum number of bytes of a response or a file. Reading so many bytes takes about a minute,
+but not more memory than a small file, because only one line is in memory at a time.
 """
 
 MOST_TALLIES: Final = 10**5
-"""Maximum selected tallies: fifty questions on each day of five years. Each needs kilobytes, and
-milliseconds to estimate.
+"""The maximum number of selected tallies, enough for fifty questions on each day of five years. A
+tally takes some kilobytes of memory and some milliseconds to estimate.
 """
 
 MOST_COUNTS: Final = 2**26
-"""Maximum counts and symbols of all selected tallies together: half a gigabyte in memory."""
+"""The maximum number of counts and symbols in all selected tallies together: half a gigabyte of
+memory.
+"""
 
 MOST_REPORTS: Final = 2**53 - 1
-"""Maximum reports of all selected tallies together. Up to this number every sum of counts is exact
-as a float, which shares, browsers and many JSON readers use. It is a million reports from everybody
-on earth.
+"""The maximum number of reports in all selected tallies together. Up to this number, every sum of
+counts is exact as a float, the type that shares, browsers and many JSON readers use. The limit
+equals about a million reports from every person on earth.
 """
 
 LEAST_LINE_BYTES: Final = 2**22
-"""Bytes allowed in a line under any registry: an older edition may have had more symbols."""
+"""The number of bytes that any line may have. The registry may need fewer, but an older edition may
+have had more symbols.
+"""
 
 BYTES_A_SYMBOL: Final = 28
-"""Bytes of a symbol and its count in a line: 8 and 16 digits, with separators."""
+"""The maximum number of bytes of a symbol and its count in a line: 8 and 16 digits, plus
+separators.
+"""
 
 FEWER: Final = "read fewer windows, with --from and --to"
 
 PIECE_BYTES: Final = 65_536
 
 MOST_LISTS: Final = 2
-"""The lists in a tally's line: counts and symbols."""
+"""The maximum number of lists in a tally's line: the counts and the symbols."""
 
 MOST_OTHER_BYTES: Final = 2**16
-"""Maximum bytes of a line without its lists, and of a list in an unusual form. Honest lines have a
-few hundred.
+"""The maximum number of bytes in a line outside its lists. A list that contains anything but plain
+numbers counts as outside. Valid lines have a few hundred bytes there.
 """
 
 POWERS: Final = 10 ** np.arange(1, 19)
-"""The numbers from which on one more digit is needed."""
+"""The powers of ten from 10 on: a whole number has one digit more than the number of powers up to
+it.
+"""
 
 STDIN = Path("-")
 
@@ -87,12 +96,12 @@ class Tally:
 
     Attributes:
         metric: the metric's name.
-        edition: 12 hex digits that identify what the reports mean.
+        edition: the 12 hex digits of the edition, which identify the meaning of the reports.
         window: the window of the answers.
         closed: whether the tally can no longer change.
         reports: n, the sum of the counts.
-        counts: the count of each symbol from 0, or of each of ``symbols``.
-        symbols: the counted symbols, rising, if the alphabet is sparse; otherwise None.
+        counts: the count of each symbol 0, 1, …, or, if ``symbols`` is given, of each of these.
+        symbols: the counted symbols in rising order, if the alphabet is sparse; otherwise None.
 
     """
 
@@ -108,7 +117,7 @@ class Tally:
         """Return the count of each of the symbols 0..symbols-1, shape (symbols,).
 
         Raises:
-            UnfitTallyError: if the tally has another alphabet.
+            UnfitTallyError: if the tally does not have exactly this alphabet.
 
         """
         self.check(symbols)
@@ -120,15 +129,15 @@ class Tally:
         return dense
 
     def counted(self) -> tuple[Counts, Counts]:
-        """Return the counted symbols, rising, and their counts."""
+        """Return the counted symbols in rising order, and their counts."""
         counts = np.array(self.counts, dtype=np.int64)
         return np.arange(counts.size) if self.symbols is None else np.array(self.symbols, dtype=np.int64), counts
 
     def check(self, symbols: int) -> None:
-        """Refuse a tally of another alphabet than 0..symbols-1.
+        """Refuse a tally whose alphabet is not 0..symbols-1.
 
         Raises:
-            UnfitTallyError: saying how it differs.
+            UnfitTallyError: if the alphabet differs; the message says how.
 
         """
         if self.symbols is None and len(self.counts) != symbols:
@@ -156,20 +165,20 @@ class Bounds:
 
     @classmethod
     def from_metrics(cls, metrics: Iterable[Metric], spans: Callable[[Window], bool] = _every) -> Bounds:
-        """Return the limits for tallies of metrics.
+        """Return the limits for tallies of the given metrics.
 
-        Lines may be as long as the largest alphabet needs.
+        The maximum line length follows from the largest alphabet.
         """
         symbols = max((metric.channel.symbols for metric in metrics), default=0)
         return cls(max(LEAST_LINE_BYTES, BYTES_A_SYMBOL * symbols), spans)
 
     def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes | bytearray]:
-        """Yield the lines of a text that arrives in pieces, without line ends.
+        """Yield the lines, without line ends, of a text that arrives in pieces.
 
-        Only one line is in memory at a time, and only once.
+        Only one line is in memory at a time, in a single copy.
 
         Raises:
-            TalliesError: if a line is longer than any tally, or the text is longer than allowed.
+            TalliesError: if a line or the text is longer than allowed.
 
         """
         begun, number, of_all = bytearray(), 1, 0
@@ -198,15 +207,15 @@ class Extent:
     """The size of the selected tallies that have been read."""
 
     def __init__(self) -> None:
-        """Start without tallies."""
+        """Begin with no tallies."""
         self._tallies = self._counts = self._reports = 0
 
     def add(self, counts: int, reports: int) -> None:
         """Add a tally.
 
         Args:
-            counts: the number of its counts and symbols.
-            reports: the number of its reports.
+            counts: how many counts and symbols the tally has.
+            reports: how many reports the tally has.
 
         Raises:
             TalliesError: if a limit is exceeded; the message says which.
@@ -265,8 +274,8 @@ def decode(lines: Iterable[bytes | bytearray], bounds: Bounds = EVERYTHING) -> l
     """Read the selected tallies from NDJSON lines, in their order.
 
     Raises:
-        TalliesError: naming the first line that is not a tally or repeats one, or the exceeded
-            limit.
+        TalliesError: if a line is not a tally or repeats an earlier one, or if a limit is exceeded.
+            The message gives the number of the line, or the limit.
 
     """
     tallies: list[Tally] = []
@@ -290,7 +299,7 @@ def decode(lines: Iterable[bytes | bytearray], bounds: Bounds = EVERYTHING) -> l
     return tallies
 
 
-def _tally(raw: Any) -> Tally:  # noqa: ANN401 what JSON holds
+def _tally(raw: Any) -> Tally:  # noqa: ANN401 any JSON value
     if type(raw) is not dict or raw.keys() not in (_FIELDS, _SPARSE_FIELDS):
         raise ValueError(f"it must be an object with exactly: {', '.join(sorted(_FIELDS))} (and symbols, if sparse)")
     metric, edition, window, closed = raw["metric"], raw["edition"], raw["window"], raw["closed"]
@@ -325,13 +334,14 @@ def _integers(raw: object, field: str, most: int) -> array[int]:
     return array(INT64, raw)
 
 
-def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 what JSON holds
+def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
     """Return the document of a line, with arrays in place of lists of whole numbers.
 
-    JSON would create an object for each number: half a gigabyte for a large tally. These lists are
-    therefore read separately. An object replaces them, because the line has no other one.
+    The JSON reader would create an object for each number, half a gigabyte for a large tally. Lists
+    of whole numbers are therefore read separately, and a JSON object takes the place of each list.
+    It cannot be confused with anything else, because a tally's line contains no other objects.
     """
-    if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # few bytes, but large objects or deep nesting
+    if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # even few bytes could make large objects or nest deeply
         raise ValueError("it must be one object that contains names, numbers and at most two lists")
     rest, arrays, end = b"", list[Counts](), 0
     while (start := line.find(b"[", end)) >= 0 and (stop := line.find(b"]", start)) >= 0:
@@ -352,11 +362,11 @@ def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 what JSON holds
 
 
 def _numbers(text: bytes) -> Counts | None:
-    """Return the whole numbers of a list; None if there is anything else between its brackets."""
+    """Parse the numbers between a list's brackets; return None if they contain anything else."""
     digits = text.replace(b", ", b",")
     if digits.translate(None, b"0123456789,") or b",," in digits or digits[:1] == b"," or digits[-1:] == b",":
         return None
     numbers = np.fromstring(digits, np.int64, sep=",")
     needed = numbers.size + int(np.searchsorted(POWERS, numbers, side="right").sum())
-    # JSON has no zeros before a number
+    # JSON allows no leading zeros, so the length must match the digits exactly
     return numbers if needed + max(0, numbers.size - 1) == len(digits) else None

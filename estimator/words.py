@@ -1,4 +1,4 @@
-"""How people read values and numbers of things, in every form of a report."""
+"""Values and numbers of things as text for people, used in every format of a report."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def plural(number: int, singular: str, many: str | None = None) -> str:
 
 
 EMPTY_TEXT: Final = "(empty text)"
-"""Replaces the empty text where it would be mistaken for a gap."""
+"""The text shown for an empty answer, which would otherwise look like a gap."""
 
 LONGEST_LABEL: Final = 80
-"""Maximum characters of a value that are shown. JSON and CSV contain all of them."""
+"""The maximum number of characters shown of a value. JSON and CSV contain values in full."""
 
 
 def shown_of(number: int, most: int) -> int:
-    """Return how many of several things are shown: one more needs no more room than a hint."""
+    """Return how many things to show. A single hidden one would be shown in place of the hint."""
     return number if number <= most + 1 else most
 
 
-def label_of(value: Any, most: int = LONGEST_LABEL) -> str:  # noqa: ANN401 what a figure is of
-    """Return a value as people read it, cut if it is longer than ``most`` characters.
+def label_of(value: Any, most: int = LONGEST_LABEL) -> str:  # noqa: ANN401 the value that a figure describes
+    """Return a value as text for people, cut if it is longer than ``most`` characters.
 
-    Truth values become yes and no.
+    Booleans become yes and no.
     """
     if isinstance(value, tuple):
         return ", ".join(label_of(part, most) for part in value)
@@ -41,8 +41,8 @@ def label_of(value: Any, most: int = LONGEST_LABEL) -> str:  # noqa: ANN401 what
     return short(word(value), most)
 
 
-def cell_of(value: Any) -> str:  # noqa: ANN401 what a figure is of
-    """Return the same value in full, for programs."""
+def cell_of(value: Any) -> str:  # noqa: ANN401 the value that a figure describes
+    """Return a value as text for programs: like `label_of`, but never cut."""
     return label_of(value, sys.maxsize)
 
 
@@ -52,12 +52,12 @@ def joined(label: str | tuple[str, ...]) -> str:
 
 
 def is_yes_or_no(labels: Sequence[object]) -> bool:
-    """Whether a question is answered by yes or no, so that the share of yes says everything."""
+    """Return whether a question is answered by yes or no; the share of yes is then enough."""
     return len(labels) == 2 and list(labels) == [False, True]  # noqa: PLR2004 yes and no
 
 
-def parts(value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what a figure is of
-    """Return a value as text, or a pair as two texts, which a narrow line can cut separately."""
+def parts(value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the value that a figure describes
+    """Return a value as text, or a pair as two texts that a narrow line can cut separately."""
     return tuple(map(label_of, value)) if isinstance(value, tuple) else label_of(value)
 
 

@@ -1,7 +1,7 @@
 """The analysis of a question's reports: estimates, plans, made-up reports and rehearsals.
 
-There is one class for each shape of report. It knows the kinds and channels of that shape, so no
-other code needs to check the kind of a question.
+Each shape of report has its own class of analysis. Only this class knows the kinds and channels of
+the shape, so no other code needs to check the kind of a question.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class MetricFields(TypedDict):
-    """The fields of a `Metric`."""
+    """Those fields of a `MetricEstimate` that describe its metric."""
 
     metric: str
     title: str
@@ -46,7 +46,7 @@ class MetricFields(TypedDict):
 
 
 def metric_fields(metric: Metric) -> MetricFields:
-    """Return the fields of a `Metric` about a metric."""
+    """Return those fields of a `MetricEstimate` that describe its metric."""
     return MetricFields(
         metric=metric.name,
         title=metric.title,
@@ -63,21 +63,25 @@ def metric_fields(metric: Metric) -> MetricFields:
 K = TypeVar("K", bound=Kind)
 
 Draws = Callable[[Counts, Window, np.random.Generator], Counts]
-"""Maps the number of devices with each answer, and the window, to the reports of each symbol."""
+"""A function that draws a tally at random.
+
+It takes the number of devices with each answer, the window and the generator of random numbers, and
+returns the number of reports of each symbol.
+"""
 
 InputLaw = tuple[tuple[Any, float], ...]
-"""Each input that an answer may become, with its probability."""
+"""The inputs of the channel that an answer may become, each with its probability."""
 
 
 class Analysis(ABC, Generic[K]):
-    """How the reports of a question are analyzed.
+    """The analysis of a question's reports.
 
     Attributes:
         metric: the question.
-        kind: what may be answered.
-        mean_name: what the mean is called, which is also the name of its statistic.
-        compares_groups: whether means of groups are compared.
-        takes_candidates: whether an analyst may name texts.
+        kind: the question's kind, which defines the valid answers.
+        mean_name: the name of the mean in reports. With underscores, it names the statistic too.
+        compares_groups: whether the means of groups are compared.
+        takes_candidates: whether an analyst may name texts whose shares to estimate.
         observation: the features and label of a model; None for other kinds.
 
     """
@@ -87,7 +91,7 @@ class Analysis(ABC, Generic[K]):
     takes_candidates: ClassVar[bool] = False
 
     def __init__(self, metric: Metric) -> None:
-        """Analyze a question whose shape matches the class."""
+        """Prepare the analysis of a question whose shape of answers matches the class."""
         self.metric = metric
         self.kind = cast("K", metric.kind)
 
@@ -95,56 +99,56 @@ class Analysis(ABC, Generic[K]):
 
     @abstractmethod
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally of the metric's own edition, in order."""
+        """Yield the estimates of each tally, in order. All must be of the metric's edition."""
 
     def check(self, tally: Tally) -> None:
         """Refuse a tally that cannot be estimated.
 
         Raises:
-            UnfitTallyError: if it does not have the channel's alphabet, or if floats cannot
-                distinguish the numbers.
+            UnfitTallyError: if the tally does not have the channel's alphabet, or if floats cannot
+                distinguish the numbers that people may answer.
 
         """
         tally.check(self.metric.channel.symbols)
 
-    def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:  # noqa: ARG002 of models
-        """Return the coefficients or log-odds of a tally of a model, and the model.
+    def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:  # noqa: ARG002 used for models
+        """Return the coefficients or log-odds that a tally shows, and the learned model.
 
-        The model is None if there are too few reports.
+        The model is None if there are too few reports to learn from.
 
         Raises:
             TypeError: if the question is not a model.
 
         """
-        raise TypeError(f"{self.metric.name} is no model")
+        raise TypeError(f"{self.metric.name} is not a model")
 
-    def share_limit(self, request: Request) -> int:  # noqa: ARG002 of texts
+    def share_limit(self, request: Request) -> int:  # noqa: ARG002 used for texts
         """Return the maximum number of shares among the estimates of a tally."""
         return self.metric.channel.inputs
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answers whose shares are in a report, in its order; () if it has no shares."""
+        """The answers whose shares are reported, in order; () if no shares are reported."""
         return ()
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The smallest and largest possible mean, or coordinate. None if there is no mean."""
+        """The smallest and largest possible mean or vector coordinate; None without a mean."""
         return None
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that an alert may name, keyed by their notation, without their values."""
+        """The figures that an alert may name, by their notation such as ``share[VALUE]``."""
         return {}
 
     @property
     def has_distribution(self) -> bool:
-        """Whether quantiles and shares of ranges are estimated."""
+        """Whether quantiles and the shares of ranges are estimated."""
         return False
 
     @property
     def is_whole(self) -> bool:
-        """Whether numbers are whole, so that each has a share of its own."""
+        """Whether all answers are whole numbers, so that each number can have a share."""
         return True
 
     @property
@@ -152,51 +156,52 @@ class Analysis(ABC, Generic[K]):
         """The name of the mean's statistic."""
         return self.mean_name.replace(" ", "_")
 
-    def fitting(self, texts: Sequence[str]) -> list[str]:  # noqa: ARG002 of texts
-        """Return the candidates that can be answers."""
+    def fitting(self, texts: Sequence[str]) -> list[str]:  # noqa: ARG002 used for texts
+        """Return those texts that are possible answers."""
         return []
 
     @property
     def scale(self) -> Floats:
-        """The position of each input's answer on a scale from 0 to 1, if answers are inputs."""
+        """The position of each answer on a scale from 0 to 1, if each answer is an input."""
         return np.array([0.0, 1.0])
 
     # plans
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squares of a report's score for each share. None if there are no shares."""
+        """The mean squared score of a report, for each share; None if there are no shares."""
         return None
 
     @property
     def share_count(self) -> int:
-        """The number of shares for which a plan is made."""
+        """The number of shares whose precision a plan predicts."""
         return self.metric.channel.inputs
 
     @property
     def factor(self) -> float:
-        """The factor that converts the share of an input to the share of a value."""
+        """The factor that converts the share of an input to the share of an answer."""
         return 1.0
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of the mean in the worst population, on a range of length 1.
+        """The variance of one report for the mean, in the worst population, on a range of length 1.
 
-        For vectors, this is the variance of a coordinate; for crosses, of a cell's share. None if
-        there is no mean.
+        For vectors, this is the variance for a coordinate; for crosses, the variance for a cell's
+        share. None if there is no mean.
         """
         return None
 
     @property
     def width(self) -> float:
-        """The length of the range of a mean, or of a coordinate of vectors, in its units."""
+        """The length of the range of the mean, or of a vector's coordinates, in its unit."""
         return 1.0 if self.ends is None else self.ends[1] - self.ends[0]
 
     @property
     def report_variance(self) -> float | None:
-        """The worst variance of one report: of a share, otherwise of the mean, in squared units.
+        """The variance of one report in the worst case, in squared units.
 
-        None if neither is known.
+        It is the variance for a share, or for the mean if there are no shares. None if neither
+        variance is known.
         """
         squares = self.squares
         if squares is not None:
@@ -204,56 +209,61 @@ class Analysis(ABC, Generic[K]):
         variance = self.mean_variance
         return None if variance is None else variance * self.width**2
 
-    def least_difference(self, reports: int) -> float | None:  # noqa: ARG002 of groups
+    def least_difference(self, reports: int) -> float | None:  # noqa: ARG002 used for groups
         """Return the smallest difference of two groups' means that is detected four times in five.
 
-        Detected means that its 95% interval, not corrected for other differences, excludes 0. None
-        for other questions, with too few reports, or if the difference would exceed the range.
+        A difference is detected if its 95% interval, not corrected for other differences, excludes
+        0. Return None if the question does not compare groups, if there are too few reports, or if
+        the difference would exceed the range.
         """
         return None
 
     @property
     def rotation_error(self) -> float | None:
-        """The error due to the finite number of rotations if all vectors are identical.
+        """The error that the finite number of rotations causes if all vectors are identical.
 
-        It is the error in one window, as a fraction of the vectors' length; each window has its own
-        rotations. If vectors differ, the error is smaller. None for other kinds.
+        This is the error in a single window, as a fraction of the vectors' length. Each window has
+        different rotations. If vectors differ, the error is smaller. None unless answers are
+        vectors.
         """
         return None
 
     @property
     def least_noise(self) -> float:
-        """The minimum variance of the mechanism per coordinate of a report; 0 for other kinds."""
+        """The minimum variance that the mechanism adds to a coordinate of a reported vector.
+
+        It is 0 unless answers are vectors.
+        """
         return 0.0
 
-    def noise_within(self, shares: Floats, means: Floats) -> Floats:  # noqa: ARG002 of groups
-        """Return the minimum variance per report that fresh noise adds to the means of groups.
+    def noise_within(self, shares: Floats, means: Floats) -> Floats:  # noqa: ARG002 used for groups
+        """Return the minimum variance per report that fresh noise adds to each group's mean.
 
         Args:
-            shares: the shares of the groups, above 0.
-            means: the means of the groups, on a scale from 0 to 1.
+            shares: the share of each group, above 0.
+            means: the mean of each group, on a scale from 0 to 1.
 
         """
         return np.zeros_like(means)
 
     @property
     def power(self) -> Power | None:
-        """How well texts are found; None for other kinds."""
+        """How well unlisted texts are found; None unless answers are texts."""
         return None
 
-    def pilot(self, tally: Tally) -> Numbers | None:  # noqa: ARG002 of distributions
-        """Return the estimated distribution of answers. None if a tally does not show it."""
+    def pilot(self, tally: Tally) -> Numbers | None:  # noqa: ARG002 used for distributions
+        """Return a tally's estimated distribution of answers; None if it cannot be estimated."""
         return None
 
-    def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 of numbers
-        """Return the best clip and a few others; () if none is clearly better than the range."""
+    def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
+        """Return the best clip and a few others; () if no clip is clearly better than the range."""
         return ()
 
     # made-up reports
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and largest score of a report for each share, then for the mean."""
+        """The smallest and the largest score of a report, for each share and then for the mean."""
         return np.zeros(0), np.zeros(0)
 
     # rehearsals
@@ -264,22 +274,22 @@ class Analysis(ABC, Generic[K]):
         """Return each input that an answer may become, with its exact probability.
 
         Raises:
-            DomainError: if it is not an answer.
+            DomainError: if the object is not a valid answer.
 
         """
         return self.kind.law(answer, self.metric.channel.inputs)
 
     @abstractmethod
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies of devices. All preparation is done here, once.
+        """Return a function that draws tallies, with all preparation already done.
 
         Args:
-            laws: the law of each answer that devices give.
+            laws: for each answer that devices give, the inputs it may become.
 
         """
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
-        """Return the values whose shares in a report include this answer."""
+        """Return the values whose reported shares count this answer."""
         return (value,)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401, ARG002 an answer

@@ -1,6 +1,6 @@
-"""Answers that are each an input of the channel: their shares, and their mean if they are numeric.
+"""Shares, and the mean of numeric answers, if each answer is an input of the channel.
 
-Arrays have one row for each tally: numpy takes about as long for a hundred rows as for one.
+Arrays have one row for each tally, because numpy processes a hundred rows about as fast as one.
 """
 
 from __future__ import annotations
@@ -37,18 +37,19 @@ from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**14
-"""The number of symbols, over all tallies, that are estimated together. More would not be faster:
-for larger matrices BLAS uses threads, which wait for each other on busy processors.
+"""The number of symbols, summed over tallies, that are processed together. More would not be
+faster: BLAS processes larger matrices in several threads, which wait for each other on busy
+processors.
 """
 
 K = TypeVar("K", bound=Kind)
 
 
 class OneSymbol(Analysis[K]):
-    """Questions whose symbols are counted individually: all plain kinds."""
+    """Questions whose symbols are counted individually, which includes all plain kinds."""
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally; many are estimated together."""
+        """Yield the estimates of each tally. Tallies are processed in batches."""
         symbols, family = self.metric.channel.symbols, self.family(request) if request.simultaneous else 1
         at_once = max(1, AT_ONCE // symbols)
         for first in range(0, len(tallies), at_once):
@@ -68,21 +69,21 @@ class OneSymbol(Analysis[K]):
 
         Args:
             counts: the count of each symbol, shape (tallies, m).
-            reports: n, their sum, at least 1, shape (tallies, 1).
+            reports: n, the sum of the counts, at least 1, shape (tallies, 1).
             family: the number of intervals of each tally that must be valid simultaneously.
 
         """
 
     @abstractmethod
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports, whose intervals cover the whole range."""
+        """Return the figures of a tally without reports. Intervals cover the whole range."""
 
     @abstractmethod
     def family(self, request: Request) -> int:
         """Return the number of intervals of one tally."""
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:  # noqa: ARG002
-        """Return the estimates with the other figures of the tally as a whole."""
+        """Return the estimates with further figures that need the whole tally."""
         return estimated
 
     def _with_more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
@@ -94,19 +95,19 @@ class OneSymbol(Analysis[K]):
         estimated = self.more(estimated, counts, request, family)
         return replace(estimated, groups=in_order(estimated.groups))
 
-    def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 of sets
-        """Return the extremes of scores, adjusted to the estimates that made-up reports move."""
+    def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 used for sets
+        """Return the extremes of scores, from which the effect of made-up reports follows."""
         return self.extremes
 
     def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
-        """Yield the mean, and the sum if answers can be added."""
+        """Yield the mean and, if answers can be added, the sum."""
         yield FigureGroup(self.mean_statistic, Figures.from_rows([mean.labeled()]), self.metric.unit, self.ends)
         if self.adds_up and reports:
             yield FigureGroup("sum", Figures.from_rows([mean.times(reports).labeled()]), self.metric.unit)
 
     @property
     def adds_up(self) -> bool:
-        """Whether answers can be added: numbers and counts can, steps of a scale cannot."""
+        """Whether answers can be added. Numbers and counts can; steps of a scale cannot."""
         return False
 
     @property
@@ -115,35 +116,35 @@ class OneSymbol(Analysis[K]):
         return inverse_of(self.metric.channel)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies: each device rounds with its own coins."""
+        """Return a function that draws tallies. Each device rounds its answer independently."""
         draw, round_each = sampler_of(self.metric.channel), rounding(laws, self.metric.channel.inputs)
         return lambda counts, _, generator: draw(round_each(counts, generator), generator)
 
 
 class OneOfLabels(OneSymbol[K]):
-    """Answers that are each an input: booleans, categories and similar kinds."""
+    """Questions whose answers are the inputs: booleans, categories and similar kinds."""
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answers, including "no answer" if silence is reported."""
+        """The answers, including "no answer" if devices without an answer report too."""
         return self.metric.labels
 
     @property
     def positions(self) -> Floats | None:
-        """The number that each input contributes to the mean, rising. None if there is no mean."""
+        """The number that each input contributes to the mean; None if there is no mean."""
         return None
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of the answers, for clusters: shape (k, d). None if they have none."""
+        """The coordinates of the answers, for clustering, shape (k, d); None if they have none."""
         positions = self.positions
         return positions[:, np.newaxis] if positions is not None and len(self.labels) == len(positions) else None
 
     @property
     def scale(self) -> Floats:
-        """The positions, scaled to 0 to 1."""
+        """The positions, scaled to the range from 0 to 1."""
         positions = self.positions
-        assert positions is not None  # noqa: S101 asked of means only
+        assert positions is not None  # noqa: S101 used only if there is a mean
         least, greatest = float(positions.min()), float(positions.max())
         scale: Floats = (positions - least) / (greatest - least)
         return scale
@@ -156,7 +157,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The mean and the sum, if there are any, and shares."""
+        """The shares, and the mean and the sum if the question has them."""
         return (
             ({} if self.ends is None else {"mean": FigureKey(self.mean_statistic)})
             | ({"sum": FigureKey("sum")} if self.adds_up else {})
@@ -164,7 +165,7 @@ class OneOfLabels(OneSymbol[K]):
         )
 
     def figures(self, counts: Counts, reports: Counts, family: int = 1) -> Iterator[tuple[FigureGroup, ...]]:
-        """Yield the shares, and the mean if answers are numeric."""
+        """Yield the shares of each tally, and the mean if answers are numeric."""
         of_tallies = list(shares_of(self.labels, self.inverse, counts, reports, family))
         means = self._means(of_tallies, counts, reports, family) if self.positions is not None else [None] * len(counts)
         for shares, mean, (number,) in zip(of_tallies, means, reports.tolist(), strict=True):
@@ -172,7 +173,7 @@ class OneOfLabels(OneSymbol[K]):
             yield FigureGroup("share", self.of_answers(shares), "", SHARES), *of_mean
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return shares, and a mean if there is one, with nothing known about them."""
+        """Return shares, and the mean if there is one, with intervals over the whole range."""
         shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 
@@ -187,19 +188,19 @@ class OneOfLabels(OneSymbol[K]):
             likeliest = float(weights @ of_tally.maximum_likelihood)
             yield Estimate(*mean, maximum_likelihood=likeliest).between(least, greatest)
 
-    def family(self, request: Request) -> int:  # noqa: ARG002 of numbers
-        """Return the number of intervals: of shares, of the mean, and of derived figures."""
+    def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
+        """Return the number of intervals of shares, of the mean, and of derived figures."""
         size = self.metric.channel.inputs
-        shares = 1 if size == 2 else size  # noqa: PLR2004 of two shares one is the rest
+        shares = 1 if size == 2 else size  # noqa: PLR2004 the second share is the rest
         return shares + (self.positions is not None) + (size - 1 if self.metric.has_no_answer else self.more_intervals)
 
     @property
     def more_intervals(self) -> int:
-        """The number of intervals in addition to those of the shares and of the mean."""
+        """The number of intervals of figures other than shares and the mean."""
         return 0
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates with clusters, the covariance, and figures derived from it."""
+        """Return the estimates with clusters, the covariance, and figures that depend on it."""
         shares = estimated.estimates
         if not estimated.reports or shares is None:
             return estimated
@@ -220,11 +221,11 @@ class OneOfLabels(OneSymbol[K]):
             estimated = replace(estimated, covariance=tuple(map(tuple, covariance.tolist())))
         return estimated
 
-    def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 of sets
+    def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 used for sets
         """Return the covariance of the shares of inputs, shape (k, k)."""
         return sample.covariance(self.inverse)
 
-    def is_joint(self, request: Request) -> bool:  # noqa: ARG002 of pairs
+    def is_joint(self, request: Request) -> bool:  # noqa: ARG002 used for pairs
         """Whether answers are pairs and shares within groups are requested."""
         return False
 
@@ -233,7 +234,7 @@ class OneOfLabels(OneSymbol[K]):
         return estimated
 
     def _answered(self, shares: Figures, covariance: Floats, sample: Sample, family: int) -> FigureGroup:
-        """Return the shares among those who answered: of all inputs except the last."""
+        """Return each answer's share among those who answered. The last input means no answer."""
         answers = len(shares) - 1
         ratios = Ratios.from_shares(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
         is_enough = sample.reports >= EXACT_BELOW
@@ -243,12 +244,12 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squares of a report's score for each share."""
+        """The mean squared score of a report, for each share."""
         return self.inverse.squares(self.metric.channel.inputs)
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of the mean of the positions in the worst population."""
+        """The variance of one report for the mean position, in the worst population."""
         if self.positions is None:
             return None
         places = self.scale
@@ -256,7 +257,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and largest score of a report for each share, then for the mean."""
+        """The smallest and the largest score of a report, for each share and then for the mean."""
         inputs = self.metric.channel.inputs
         ends = [
             np.broadcast_to(self.factor * end, inputs)[: len(self.metric.labels)] for end in self.inverse.extremes()
@@ -269,7 +270,7 @@ class OneOfLabels(OneSymbol[K]):
 
 
 class StepOfScale(OneOfLabels[Ordinal]):
-    """Answers on a scale, whose steps count as 1, 2, and so on unless silence is reported."""
+    """Answers on a scale. Its steps count as 1, 2, …, unless devices without an answer report."""
 
     mean_name = "mean position"
 
@@ -284,63 +285,63 @@ class StepOfScale(OneOfLabels[Ordinal]):
 
 
 class MembersOfSet(OneOfLabels[Subset]):
-    """Sets, padded with dummies to a fixed number of members; a device draws one of these."""
+    """Sets, which a device pads with dummies to a fixed size before it draws one element."""
 
     mean_name = "mean size"
 
     @property
     def positions(self) -> Floats | None:
-        """The contribution of each drawn input to the size; dummies contribute 0."""
+        """The contribution of each drawn input to the set's size; dummies contribute 0."""
         values = len(self.kind.values)
         return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the members and dummies, with the probability that each is drawn."""
+        """Return the set's members and dummies, each with the probability that it is drawn."""
         (padded,) = super().law(answer)
         return {each: Fraction(places, self.kind.max_items) for each, places in Counter(padded).items()}
 
-    def family(self, request: Request) -> int:  # noqa: ARG002 of numbers
-        """Return the number of shares, and the mean size; dummies have no shares."""
+    def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
+        """Return the number of intervals: one for each value's share, one for the mean size."""
         return len(self.kind.values) + 1
 
     @property
     def factor(self) -> float:
-        """The number of places, of which a device draws one."""
+        """The number of places in the padded set. A device draws one of them."""
         return float(self.kind.max_items)
 
     def of_answers(self, shares: Figures) -> Figures:
-        """Convert the shares of drawn members to the shares of members."""
+        """Convert the shares of drawn elements to the shares of sets that contain each member."""
         return shares.of_members(self.kind.labels, round(self.factor))
 
     @property
     def points(self) -> None:
-        """Members have no coordinates."""
+        """None, because the members of sets have no coordinates."""
         return
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 a set
-        """Return the members."""
+        """Return the members of the set."""
         members: Sequence[Any] = value
         return members
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a set
-        """Return the size."""
+        """Return the size of the set."""
         return float(len(value))
 
 
 class MembersAsked(MembersOfSet):
-    """Sets for which a device draws one of all values and reports whether it is a member.
+    """Sets whose devices draw one of all values and report whether their set contains it.
 
-    Each share is estimated from the reports about its value only, so shares are independent.
+    Each share is estimated only from the reports about its value, so the estimates are independent.
     """
 
     @property
     def factor(self) -> float:
-        """Shares need no conversion."""
+        """The factor 1, because shares need no conversion."""
         return 1.0
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The smallest and largest size."""
+        """The smallest and the largest size of a set."""
         return 0.0, float(self.kind.max_items)
 
     @property
@@ -350,42 +351,42 @@ class MembersAsked(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """The variance of the number of yes reports, relative to the largest size."""
+        """The variance of one report for the mean size, as a fraction of the largest size."""
         low, high = (float(end[0]) for end in self.inverse.extremes())
         return (high - low) ** 2 / 4 / self.kind.max_items**2
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:
-        """Return the extremes if all made-up reports are about the value that they move."""
+        """Return the extremes of scores if all made-up reports concern the same value."""
         values = len(self.kind.values)
         beside = np.where(np.arange(len(unbiased)) < values, (values - 1) * unbiased, 0.0)
         least, most = self.extremes
         return least - beside, most - beside
 
-    def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 of other labels
-        """Return the variances of shares, which are independent."""
+    def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 used for other labels
+        """Return a diagonal matrix of variances, because the shares are independent."""
         return np.diag(shares.standard_errors**2)
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return yes or no for each value, with the probability that a device draws it."""
+        """Return the input for yes or no about each value, with the probability of drawing it."""
         (said,) = Analysis.law(self, answer)
         return {2 * value + yes: Fraction(1, len(said)) for value, yes in enumerate(said)}
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies: each device draws a value."""
+        """Return a function that draws tallies. Each device draws one value to report about."""
         draw, round_each = sampler_of(self.metric.channel), rounding(laws, self.metric.channel.symbols)
         return lambda counts, _, generator: draw(round_each(counts, generator), generator)
 
 
 def rounding(laws: Sequence[InputLaw], inputs: int) -> Sampler:
-    """Return a function that draws the inputs of devices from their answers.
+    """Return a function that draws the number of devices with each input.
 
     Args:
-        laws: the laws of the answers that devices give.
-        inputs: the inputs of the channel.
+        laws: for each answer that devices give, the inputs it may become.
+        inputs: the number of inputs of the channel.
 
     """
     longest = max(map(len, laws), default=0)
-    # numpy gives the last symbol what rounding leaves: it must be an input of the answer itself
+    # numpy gives rounding's remainder to the last symbol, so this must be an input of the answer
     padded = np.array([((0, 0.0),) * (longest - len(law)) + law for law in laws], dtype=np.float64)
     symbols, chances = np.moveaxis(padded.reshape(len(laws), longest, 2), -1, 0)
 
@@ -405,9 +406,9 @@ def shares_of(
 
     Args:
         labels: the labels of the inputs.
-        inverse: the inverse of their channel.
+        inverse: the inverse of the channel.
         counts: the count of each symbol, shape (tallies, m).
-        reports: n, their sum, at least 1, shape (tallies, 1).
+        reports: n, the sum of the counts, at least 1, shape (tallies, 1).
         family: the number of intervals of each tally that must be valid simultaneously.
 
     """

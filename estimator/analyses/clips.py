@@ -1,8 +1,11 @@
-"""Where to clip a number: the bias of its mean weighed against the noise, given known answers.
+"""The best clip of a number, which balances the bias of its mean against the noise.
 
-The noise of a mean grows with the range, whatever people answer. For a skewed number, the full
-range is therefore the worst choice: a mean of visits counted up to 15 lies nearer to the mean of
-all visits than a mean of visits up to 80 does.
+The distribution of answers must be known, for example from a pilot window.
+
+The noise of a mean grows with the width of its range, whatever people answer. If the distribution
+is skewed, a narrower range is therefore better than the full one. For example, the estimated mean
+of visits counted up to 15 is usually nearer to the mean of all visits than the estimated mean of
+visits counted up to 80.
 """
 
 from __future__ import annotations
@@ -21,29 +24,32 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import Z_OF_POWER, Z, bisected
 
 STEP: Final = 1.1
-"""The approximate ratio of each candidate to the one before; candidates have two digits."""
+"""The ratio of each candidate to the previous one, before candidates are rounded to two digits."""
 
 LEAST_SHARE: Final = 0.5
-"""No candidate is below the median: clipped there, the mean says little about the numbers."""
+"""The quantile below which there is no candidate. If more than half of the answers were clipped,
+the mean would say little about the numbers.
+"""
 
 SHOWN_SHARES: Final = (0.9, 0.95, 0.98, 0.99)
-"""The shares of people at or below the clips that a table shows in addition to the best one."""
+"""Quantiles near which a table shows further candidates, in addition to the best clip."""
 
 MOST_CHANGE: Final = 10.0
-"""The search ends at changes that multiply numbers by eleven."""
+"""The largest relative change that is tried. It multiplies numbers by eleven."""
 
 WORTH: Final = 0.9
 """A clip is suggested if its error is at most this fraction of the requested range's error."""
 
 BODY, TAIL = 0.5, 0.97
-"""Quantiles of a pilot window that determine how fast its tail falls. Beyond the second one, noise
-exceeds most tails and would suggest a range that is far too wide."""
+"""Two quantiles of a pilot window, which determine how fast its tail falls. Beyond the second
+quantile, the noise usually exceeds the tail and would suggest a range that is far too wide.
+"""
 
 ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
 
 
 class Clip(Record, frozen=True):
-    """A range for a number, and the distance of its mean from the mean of all numbers."""
+    """A range for a number, and the error of its mean as an estimate of the mean of all numbers."""
 
     high: Annotated[float, says("the largest answer; larger ones are counted as this.")]
     bias: Annotated[float, says("the mean of the numbers counted up to it, minus the mean of all numbers.")]
@@ -63,8 +69,8 @@ class Numbers(NamedTuple):
     """The distribution of people's answers, before any clip.
 
     Attributes:
-        values: rising, shape (values,).
-        weights: the share of people who give each answer; they add up to 1; shape (values,).
+        values: the possible answers in rising order, shape (values,).
+        weights: the share of people who give each answer; the sum is 1; shape (values,).
 
     """
 
@@ -73,13 +79,13 @@ class Numbers(NamedTuple):
 
 
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
-    """Return the best clip and a few others, rising. () if the range is about as good as the best.
+    """Return the best clip and a few others, rising; () if the range is about as good as the best.
 
     Args:
-        ends: the ends of the requested range.
-        people: the distribution of their answers.
+        ends: the ends of the range in the question.
+        people: the distribution of people's answers.
         decoder: the decoder of the mean.
-        reports: the expected number in a window.
+        reports: the expected number of reports in a window.
 
     """
     low, own = ends
@@ -93,13 +99,13 @@ def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, repor
 
 
 def quantile(people: Numbers, share: float) -> float:
-    """Return the smallest number that at least this share of the people does not exceed."""
+    """Return the smallest value at or below which at least this share of the people lies."""
     reached = int(np.searchsorted(np.cumsum(people.weights), share))
     return float(people.values[min(people.values.size - 1, reached)])
 
 
 def with_exponential_tail(people: Numbers) -> Numbers:
-    """Replace the tail beyond `TAIL` by an exponential one; values must be evenly spaced."""
+    """Replace the tail beyond `TAIL` by an exponential tail. Values must be evenly spaced."""
     start, middle = quantile(people, TAIL), quantile(people, BODY)
     distance = float(people.values[1] - people.values[0])
     scale = max((start - middle) / math.log((1 - BODY) / (1 - TAIL)), distance)
@@ -110,7 +116,7 @@ def with_exponential_tail(people: Numbers) -> Numbers:
 
 
 def _ladder(low: float, least: float, most: float) -> Iterator[float]:
-    """Yield round numbers above ``low``, rising, from ``least`` to the first beyond ``most``."""
+    """Yield rising round numbers above ``low``, from ``least`` to the first one past ``most``."""
     length = max(least - low, (most - low) / 1e6)
     last = -math.inf
     while length > 0 and last < most:
@@ -121,7 +127,7 @@ def _ladder(low: float, least: float, most: float) -> Iterator[float]:
 
 
 def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports: int) -> Clip:
-    """Return a clip: its bias, and the noise of people sampled at random."""
+    """Return a clip with the bias and noise of its mean, for people sampled at random."""
     numbers, weights = people
     clipped = np.clip(numbers, low, high)
     places = (clipped - low) / (high - low)
@@ -137,5 +143,5 @@ def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports:
 
 
 def _least(rise: Callable[[float], float], wanted: float) -> float | None:
-    """Return the smallest change that raises the mean enough. None if no change suffices."""
+    """Return the smallest change that raises the mean by ``wanted``; None if no change does."""
     return None if rise(MOST_CHANGE) < wanted else bisected(lambda part: rise(part) >= wanted, 0.0, MOST_CHANGE)

@@ -1,26 +1,25 @@
-"""Clusters of answers: the kinds of answers that form them, their positions and their sizes.
+"""Clusters of answers: their number, the answers in each cluster, their shares and their stability.
 
-They are found by weighted k-means of an estimated histogram, with their number and stability.
+Weighted k-means of an estimated histogram finds the clusters. They follow from the tally alone, so
+they cost no budget. The points are the bins of a number, the positions of a scale or a count, or
+the pairs of two questions. The weights of the points are the maximum-likelihood shares (smoothed
+for the bins of a number, as in the report's histogram).
 
-Everything follows from the tally, so it costs no budget. The points are the bins of a number, the
-positions of a scale or a count, or the pairs of two questions. Their weights are the
-maximum-likelihood shares (smoothed for a number's bins, as in the report's histogram).
-
-* k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn by distance
-  (Arthur & Vassilvitskii 2007, "k-means++: the advantages of careful seeding") with a fixed seed;
-  the best result is used.
-* The number of clusters is the one with the largest average silhouette width (Rousseeuw 1987,
-  "Silhouettes: a graphical aid to the interpretation and validation of cluster analysis"), each
-  point counted by its weight. If that width is below .7, which Kaufman & Rousseeuw 1990, "Finding
-  groups in data", table 4 of chapter 2, call a strong structure, there is one cluster. (Evenly
-  spread answers have .55, answers in one bell curve less.) The distance between two people with the
-  same answer is taken to be a third of the smallest distance between answers, which is its mean for
-  rounded numbers. Otherwise each answer would be a cluster.
-* Stability: tallies are drawn from the fitted law and clustered in the same way. The results are
-  the frequency of each number of clusters, and for each cluster its stability: the mean Jaccard
-  index, weighted by shares, with the most similar cluster of a resampled tally (Hennig 2007,
-  "Cluster-wise assessment of cluster stability"). A stability below .6 indicates that the cluster
-  is not real.
+* k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn with
+  probabilities that depend on distances (Arthur & Vassilvitskii 2007, "k-means++: the advantages of
+  careful seeding"). The seed is fixed. The best of the results is used.
+* The number of clusters has the largest average silhouette width, weighted by shares (Rousseeuw
+  1987, "Silhouettes: a graphical aid to the interpretation and validation of cluster analysis"). If
+  this width is below .7, all answers form one cluster. Kaufman & Rousseeuw 1990, "Finding groups in
+  data", table 4 of chapter 2, call the structure strong from .7 on. (Evenly spread answers have
+  .55, and answers in one bell curve have less.) The distance between two people with the same
+  answer is assumed to be a third of the smallest distance between answers, which is the mean
+  distance for rounded numbers. If it were 0, each answer would be a cluster.
+* Stability: tallies are drawn from the fitted law and clustered in the same way. They show how
+  often each number of clusters is found, and the stability of each cluster. This is the mean
+  Jaccard index, weighted by shares, with the most similar cluster of each resampled tally (Hennig
+  2007, "Cluster-wise assessment of cluster stability"). A stability below .6 indicates that the
+  cluster is not real.
 """
 
 from __future__ import annotations
@@ -42,22 +41,22 @@ from estimator.results.metric import Cluster, Clusters
 from estimator.statistics.arrays import Counts, Floats
 
 MOST_CLUSTERS = 5
-"""People cannot distinguish or name more clusters than this."""
+"""The maximum number of clusters. People could not tell apart or name more."""
 
 STARTS, STARTS_OF_A_RESAMPLE = 8, 4
-"""In small cases, the best of eight starts reaches the smallest sum of squares. Half as many are
-enough to show the noise.
+"""The number of starts of k-means, for the tally and for each resampled tally. In small cases, the
+best of eight starts reaches the smallest sum of squares. Half as many are enough to show the noise.
 """
 
 MOST_ROUNDS = 100
-"""The maximum number of rounds for a start; a dozen are usual."""
+"""The maximum number of rounds of k-means. A dozen are usual."""
 
 SEED = 1
-"""The same tally has the same clusters on every run."""
+"""The fixed seed of the starts, so that a tally has the same clusters on every run."""
 
 POINTS_OF_A_CLUSTER = 3
-"""The minimum average number of points in a cluster. If each point were a cluster, silhouettes
-would be widest and meaningless.
+"""The minimum average number of points in a cluster. If each point formed a cluster, silhouettes
+would be widest but meaningless.
 """
 
 STRONG = 0.7
@@ -66,23 +65,27 @@ STRONG = 0.7
 Members = NDArray[np.int64]
 
 MOST_POINTS = 256
-"""The maximum number of values to cluster: the distances of all pairs are kept in memory."""
+"""The maximum number of values to cluster. The distances of all pairs must fit in memory."""
 
 RESAMPLES = 50
-"""The number of resampled tallies. Each is split into every number of clusters."""
+"""The number of resampled tallies. Each of them is divided into every possible number of clusters.
+"""
 
 NUMBERS_AT_ONCE = 2**16
-"""Counts of resampled tallies that are fitted at once: separately they take ten times as long."""
+"""The maximum number of counts, over all resampled tallies of a batch, that are fitted together. To
+fit each tally separately would take ten times as long.
+"""
 
 SEED_OF_RESAMPLES = 2
-"""The same tally has the same clusters on every run."""
+"""The fixed seed of the resampled tallies, so that a tally has the same stabilities on every run.
+"""
 
 
 def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clusters:
     """Return the clusters of a number's answers.
 
     Args:
-        histogram: its bins, and the law of the mechanism given each bin.
+        histogram: the number's bins, and the law of the mechanism given each bin.
         counts: the count of each symbol, shape (symbols,).
         fit: the histograms fitted to the tally.
 
@@ -119,7 +122,7 @@ def clusters_of_values(
         labels: the answers.
         inverse: the inverse of the channel.
         counts: the count of each symbol, shape (m,).
-        likeliest: the maximum-likelihood shares of its inputs, shape (k,).
+        likeliest: the maximum-likelihood shares of the inputs, shape (k,).
 
     Returns:
         The clusters, or None if there are no points or too many values.
@@ -150,7 +153,7 @@ def clusters_of_values(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """Answers that are values: limits of the total share and the mean position of some of them.
+    """Limits for the total share, and for the mean position, of some of a question's values.
 
     Attributes:
         inverse: the inverse of the channel.
@@ -174,11 +177,11 @@ class Values:
     def mean(self, members: Members, line: Floats) -> tuple[float, float]:
         """Return the limits of the mean position of some values.
 
-        The mean is the c for which the signed distances from c add up to 0.
+        The mean is the position c from which the signed distances of the answers add up to 0.
 
         Args:
-            members: the values.
-            line: the position of each value, rising, shape (k,).
+            members: the indices of the values.
+            line: the position of each of all values, in rising order, shape (k,).
 
         """
         first, last = float(line[members].min()), float(line[members].max())
@@ -198,12 +201,12 @@ def _indicator(members: Members, size: int) -> Floats:
 
 
 def _drawn(law: Floats, counts: Counts) -> Counts:
-    """Return tallies of the same size, drawn from a law: shape (RESAMPLES, symbols)."""
+    """Return tallies drawn from a law, as large as the given one, shape (RESAMPLES, symbols)."""
     return np.random.default_rng(SEED_OF_RESAMPLES).multinomial(int(counts.sum()), law / law.sum(), size=RESAMPLES)
 
 
 def _of_members(shares: Floats, positions: Floats, members: Members) -> tuple[float, float]:
-    """Return the share of some answers, and the mean of their positions."""
+    """Return the total share of some answers, and the weighted mean of their positions."""
     share = float(shares[members].sum())
     weights = shares[members] if share > 0 else np.ones(members.size)
     return share, float(weights @ positions[members] / weights.sum())
@@ -214,9 +217,10 @@ class Split:
     """The answers divided into clusters.
 
     Attributes:
-        clusters: the indices of each cluster's answers; clusters are ordered by their first answer.
+        clusters: the indices of each cluster's answers. Clusters are ordered by their first answer.
         stabilities: how well resampled tallies reproduce each cluster, from 0 to 1.
-        numbers: for each number of clusters, from 1, the fraction of resampled tallies with it.
+        numbers: for each number of clusters 1, 2, …, the fraction of resampled tallies with this
+            number.
 
     """
 
@@ -231,8 +235,8 @@ def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
     Args:
         points: the coordinates of the answers, shape (points, dimensions). In one dimension, they
             are in rising order.
-        shares: their estimated weights, at least 0, which add up to 1; shape (points,).
-        resampled_shares: the same from resampled tallies; shape (resamples, points).
+        shares: the estimated weights of the answers, at least 0, with sum 1; shape (points,).
+        resampled_shares: the weights from resampled tallies, shape (resamples, points).
 
     """
     most = max(1, min(MOST_CLUSTERS, len(points) // POINTS_OF_A_CLUSTER))
@@ -252,7 +256,7 @@ def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
 
 
 def _apart(points: Floats) -> Floats:
-    """Return people's mean distance for each pair of answers: shape (points, points)."""
+    """Return the mean distance of two people for each pair of answers, shape (points, points)."""
     apart: Floats = np.sqrt(_distances(points, points))
     np.fill_diagonal(apart, np.inf)
     np.fill_diagonal(apart, apart.min() / 3)
@@ -266,16 +270,16 @@ def _in_order(members: Members) -> list[int]:
 
 
 def _number(apart: Floats, weights: Floats, splits: Sequence[Members]) -> int:
-    """Return the number of clusters with the largest silhouette width."""
+    """Return the number of clusters with the largest silhouette width; 1 if none is strong."""
     widths = [STRONG, *(_silhouette(apart, weights, members) for members in splits[1:])]
     return 1 + int(np.argmax(widths))
 
 
 def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
-    """Return the average silhouette width.
+    """Return the average silhouette width of a division into clusters.
 
     Args:
-        apart: the distances of all points, shape (points, points).
+        apart: the distances between all points, shape (points, points).
         weights: the weights of the points, shape (points,).
         members: the cluster of each point, shape (points,).
 
@@ -293,7 +297,10 @@ def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
 
 
 def _splits(points: Floats, weights: Floats, most: int, starts: int = STARTS) -> list[Members]:
-    """Return the points divided into each number of clusters, from one to ``most``."""
+    """Divide the points into one cluster, into two, and so on up to ``most`` clusters.
+
+    Each division gives the cluster of each point, shape (points,).
+    """
     generator = np.random.default_rng(SEED)
     return [_best(points, weights, number, generator, starts if number > 1 else 1) for number in range(1, most + 1)]
 
@@ -314,7 +321,7 @@ def _best(points: Floats, weights: Floats, number: int, generator: np.random.Gen
 
 
 def _start(points: Floats, weights: Floats, number: int, generator: np.random.Generator) -> Floats:
-    """Return centers at points, each drawn by its weighted squared distance from earlier ones."""
+    """Draw centers among the points, by their weighted squared distance from earlier centers."""
     chosen = [int(generator.choice(len(points), p=weights / weights.sum()))]
     for _ in range(number - 1):
         far = weights * _distances(points, points[chosen]).min(axis=-1)
@@ -325,13 +332,16 @@ def _start(points: Floats, weights: Floats, number: int, generator: np.random.Ge
 
 
 def _distances(points: Floats, centers: Floats) -> Floats:
-    """Return squared distances: (points, d) and (..., k, d) to (..., points, k)."""
+    """Return the squared distances of points from centers, shape (..., points, k).
+
+    Points have shape (points, d), and centers have shape (..., k, d).
+    """
     distances: Floats = ((points[:, np.newaxis, :] - centers[..., np.newaxis, :, :]) ** 2).sum(axis=-1)
     return distances
 
 
 def _centers(points: Floats, weights: Floats, nearest: Members, before: Floats) -> Floats:
-    """Return the weighted mean of each cluster. A cluster without weight stays in place."""
+    """Return the weighted mean of each cluster. A cluster without weight keeps its center."""
     held = (nearest[..., np.newaxis] == np.arange(before.shape[-2])) * weights[:, np.newaxis]
     totals = held.sum(axis=-2)[..., np.newaxis]
     sums = np.swapaxes(held, -1, -2) @ points
@@ -339,12 +349,12 @@ def _centers(points: Floats, weights: Floats, nearest: Members, before: Floats) 
 
 
 def _stability(held: NDArray[np.bool_], resampled_shares: Floats, fitting: Sequence[Members]) -> float:
-    """Return the mean Jaccard index with the most similar cluster of each resample."""
+    """Return a cluster's mean Jaccard index with the most similar cluster of each resample."""
     return float(np.mean([_in_common(held, *resampled) for resampled in zip(resampled_shares, fitting, strict=True)]))
 
 
 def _in_common(held: NDArray[np.bool_], shares: Floats, members: Members) -> float:
-    """Return the Jaccard index with the most similar cluster of a resampled tally."""
+    """Return a cluster's Jaccard index with the most similar cluster of one resampled tally."""
     most = 0.0
     for cluster in np.unique(members):
         similar = members == cluster

@@ -1,8 +1,9 @@
 """Numbers, counts and days of use: means, distributions, and shares if each count is an input.
 
 Estimates of a distribution come from the smoothed histogram. Intervals come from
-`estimator.distribution_intervals`: they are valid for every population, whatever the effect of
-smoothing on the estimate. An estimate outside its interval is moved to the nearer end.
+`estimator.distribution_intervals`. They are valid for every population, and do not depend on how
+smoothing affects the estimate. If an estimate lies outside its interval, it is moved to the nearer
+end.
 """
 
 from __future__ import annotations
@@ -50,22 +51,24 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 Ends = tuple[float, float]
 
 FLOATS_APART: Final = 2**40
-"""A range narrower than its larger end divided by this has too few floats for a histogram."""
+"""The maximum ratio of a range's larger end to its width. A narrower range contains too few floats
+for a histogram.
+"""
 
 W = TypeVar("W", Count, Activity)
 
 
 class PointOfGrid(OneSymbol[Grid]):
-    """Numbers that are rounded at random to a point of a grid, or to an end of their range."""
+    """Numbers that a device randomly rounds to a point of a grid, or to an end of the range."""
 
     @property
     def decoder(self) -> Decoder | None:
-        """The decoder from a tally to a mean. None if the ends of the range are the only inputs."""
+        """The decoder of the mean; None if the ends of the range are the only inputs."""
         return decoder_of(self.metric.channel)
 
     @property
     def has_distribution(self) -> bool:
-        """Whether more than the mean is estimated, with more points than the two ends."""
+        """Whether the distribution is estimated, which needs more points than the two ends."""
         return self.kind.statistic != "mean" and self.decoder is not None
 
     @property
@@ -80,12 +83,12 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def adds_up(self) -> bool:
-        """Numbers can be added."""
+        """Whether numbers can be added, which is true."""
         return True
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The mean, the sum, and quantiles of a distribution."""
+        """The mean, the sum, and the quantiles if a distribution is estimated."""
         return (
             {"mean": FigureKey(self.mean_statistic)}
             | ({"sum": FigureKey("sum")} if self.adds_up else {})
@@ -93,12 +96,12 @@ class PointOfGrid(OneSymbol[Grid]):
         )
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally with another alphabet, or numbers that floats cannot distinguish."""
+        """Refuse a tally with a different alphabet, or numbers that floats cannot distinguish."""
         super().check(tally)
         check_range(self.kind)
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally; distributions are fitted together."""
+        """Yield the estimates of each tally. Distributions are fitted in batches."""
         means = super().estimates(tallies, request)
         histogram = self.histogram
         if histogram is None:
@@ -128,12 +131,12 @@ class PointOfGrid(OneSymbol[Grid]):
         return [(start, end) for metric, start, end in request.ranges if metric == self.metric.name]
 
     def family(self, request: Request) -> int:
-        """Return the number of intervals: all of the distribution's, or 1 for the mean alone."""
+        """Return the number of intervals of a distribution, or 1 if only the mean is estimated."""
         histogram = self.histogram
         return 1 if histogram is None else family_of(histogram, len(self._ranges(request)))
 
     def figures(self, counts: Counts, reports: Counts, family: int = 1) -> Iterator[tuple[FigureGroup, ...]]:
-        """Yield the mean of each tally, and the sum."""
+        """Yield the mean of each tally, and the sum if answers can be added."""
         decoder = self.decoder
         if decoder is None:
             of_ends = shares_of((0, 1), self.inverse, counts, reports, family)
@@ -150,7 +153,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def width(self) -> float:
-        """The length of the range, on that scale."""
+        """The length of the range, on the scale on which answers are averaged."""
         low, high = self.averaged_ends
         return high - low
 
@@ -159,12 +162,12 @@ class PointOfGrid(OneSymbol[Grid]):
         return STATISTICS[self.mean_statistic].scale.shown(mean.between(*self.averaged_ends), self.ends)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return a mean about which nothing is known."""
+        """Return a mean whose interval is the whole range."""
         return tuple(self.means(Estimate(None, None, *self.ends, None), 0))
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of the mean in the worst population, on a range of length 1."""
+        """The variance of one report for the mean, in the worst population, with width 1."""
         decoder = self.decoder
         if decoder is None:
             return self.inverse.squares(self.metric.channel.inputs).worst
@@ -172,17 +175,17 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and largest score of a report for the mean, on the scale of averaging."""
+        """The smallest and the largest score of a report, on the scale of averaging."""
         decoder, (low, _) = self.decoder, self.averaged_ends
         scores = self.inverse.contrast(self.scale) if decoder is None else decoder.scores
         return low + self.width * scores.min(keepdims=True), low + self.width * scores.max(keepdims=True)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a number
-        """Return a number, clipped to the range."""
+        """Return the number, clipped to the range."""
         return float(self.kind.within(value))
 
     def pilot(self, tally: Tally) -> Numbers | None:
-        """Return the distribution of a tally, with a tail extrapolated from its body."""
+        """Return a tally's estimated distribution, with a tail extrapolated from its body."""
         histogram = self.histogram
         fit = None if histogram is None else fit_of(histogram, tally.dense(self.metric.channel.symbols))
         if histogram is None or fit is None:
@@ -190,7 +193,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return with_exponential_tail(Numbers((histogram.lows + histogram.highs) / 2, fit.smoothed))
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:
-        """Return clips for the mean; a question about a distribution becomes one about its mean."""
+        """Return clips for the mean, even if the question is about the whole distribution."""
         decoder = self.decoder
         if self.kind.statistic != "mean":
             asked = RequestedEpsilon.parse(as_float(self.metric.epsilon_nanos))
@@ -199,69 +202,69 @@ class PointOfGrid(OneSymbol[Grid]):
 
 
 class PlaceOnScale(PointOfGrid):
-    """Answers on a scale, if only their mean is estimated."""
+    """Questions with a scale for which only the mean is estimated."""
 
     mean_name = "mean position"
 
     @property
     def adds_up(self) -> bool:
-        """Places cannot be added."""
+        """Whether places on a scale can be added, which is false."""
         return False
 
-    def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 of numbers
+    def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
         """Return no clips, because a scale has few steps."""
         return ()
 
 
 class NumberOfMagnitudes(PointOfGrid):
-    """Numbers over orders of magnitude, whose logarithms are averaged."""
+    """Numbers that span orders of magnitude. Their logarithms are averaged."""
 
     mean_name = "geometric mean"
 
     @property
     def adds_up(self) -> bool:
-        """Logarithms could be added, but their sum would be meaningless."""
+        """Whether the sum is shown, which is false because a sum of logarithms means nothing."""
         return False
 
-    def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 of numbers
-        """Return no clips, because a wide range hardly widens logarithms."""
+    def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
+        """Return no clips, because a wider range hardly widens the range of logarithms."""
         return ()
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a number
-        """Return log(1 + x) of a number, clipped to the range."""
+        """Return log(1 + x) for the number x, clipped to the range."""
         return math.log1p(super().worth(value))
 
 
 class CountsWithShares(OneOfLabels[W]):
-    """Counts that are each an input, starting at 0."""
+    """Counts from 0, each of which is an input of the channel."""
 
     @property
     def positions(self) -> Floats:
-        """The counts."""
+        """The counts 0, 1, …, shape (k,)."""
         return np.arange(0.0, self.metric.channel.inputs)
 
     @property
     def adds_up(self) -> bool:
-        """Counts can be added."""
+        """Whether counts can be added, which is true."""
         return True
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a count
-        """Return a count, clipped to the range."""
+        """Return the count, clipped to the range."""
         return float(self.kind.within(value))
 
 
 class DaysOfUse(CountsWithShares[Activity]):
-    """The number of recent days on which a device was used, with shares of at least some days."""
+    """The number of recent days of use, with the shares of devices at or above some numbers."""
 
     @property
     def thresholds(self) -> tuple[int, ...]:
-        """The minimum numbers of days with a share in a report: one, a quarter, half and all."""
+        """The thresholds of reported shares: one day, a quarter, half and all of the days."""
         days = int(self.kind.high)
         return (1, -(-days // 4), -(-days // 2), days)
 
     @property
     def more_intervals(self) -> int:
-        """One for each threshold."""
+        """The number of thresholds, each of which has an interval."""
         return len(self.thresholds)
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
@@ -270,7 +273,10 @@ class DaysOfUse(CountsWithShares[Activity]):
         return replace(estimated, groups=(*estimated.groups, self._at_least(estimated, counts, family)))
 
     def _at_least(self, estimated: MetricEstimate, counts: Counts, family: int) -> FigureGroup:
-        """Return the shares: means of answers that count as 1 from the threshold on, else 0."""
+        """Return the share of answers at or above each threshold.
+
+        A share is a mean: answers count as 1 if they reach the threshold, and otherwise as 0.
+        """
         likeliest = estimated.figures("share").maximum_likelihood
         shares = []
         for least in self.thresholds:
@@ -283,10 +289,10 @@ class DaysOfUse(CountsWithShares[Activity]):
 
 
 def check_range(kind: Grid) -> None:
-    """Refuse a range whose numbers floats cannot distinguish.
+    """Refuse a range in which floats cannot distinguish the numbers.
 
     Raises:
-        UnfitTallyError: with advice on what to ask instead.
+        UnfitTallyError: if the range is too narrow. The message suggests a better question.
 
     """
     if (kind.high - kind.low) * FLOATS_APART < max(abs(kind.low), abs(kind.high)):
@@ -301,7 +307,7 @@ def _with_likeliest(group: FigureGroup, likeliest: float | None) -> FigureGroup:
     return replace(group, figures=Figures.from_rows([replace(mean, maximum_likelihood=likeliest)]))
 
 
-def distribution_of(  # noqa: PLR0913 what a distribution is made of
+def distribution_of(  # noqa: PLR0913 all inputs of a distribution
     histogram: Histogram,
     counts: Counts,
     fit: Fit | None,
@@ -313,10 +319,10 @@ def distribution_of(  # noqa: PLR0913 what a distribution is made of
     """Yield the variance, quantiles, ranges, distribution function and histogram of a number.
 
     Args:
-        histogram: its bins, and the law of the mechanism given each bin.
+        histogram: the number's bins, and the law of the mechanism given each bin.
         counts: the count of each symbol, shape (symbols,).
         fit: the histograms fitted to the tally; None without reports.
-        ranges: the ends of further ranges, on the scale of the domain.
+        ranges: the ends of the requested ranges, in the number's unit.
         unit: the unit of the number.
         simultaneous: whether all intervals must be valid simultaneously, at 95%.
 
@@ -337,7 +343,7 @@ def distribution_of(  # noqa: PLR0913 what a distribution is made of
 
 
 def _known(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> dict[str, Figures]:
-    """Return the figures of a tally with reports, by statistic."""
+    """Return the figures of a tally with reports, keyed by statistic."""
     histogram = tally.ranges.histogram
     variance = Figure.within(variance_interval(tally, family), float(histogram.variance(fit.smoothed)))
     return {
@@ -350,7 +356,7 @@ def _known(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) ->
 
 
 def _unknown(histogram: Histogram, ends: Ends, ranges: Sequence[Ends]) -> dict[str, Figures]:
-    """Return the figures of a tally without reports, whose intervals cover the whole range."""
+    """Return the figures of a tally without reports. Intervals cover the whole range."""
     points = histogram.points
     return {
         "variance": Figures.unknown([NO_LABEL], 0.0, (ends[1] - ends[0]) ** 2 / 4),
@@ -362,17 +368,21 @@ def _unknown(histogram: Histogram, ends: Ends, ranges: Sequence[Ends]) -> dict[s
 
 
 def family_of(histogram: Histogram, ranges: int) -> int:
-    """Return the number of intervals: the mean's, the variance's, the whole band's, and more."""
+    """Return the number of intervals.
+
+    The mean, the variance and the whole band count as one each. The other intervals belong to
+    quantiles, bins and requested ranges.
+    """
     return 3 + len(QUANTILES) + histogram.bins + ranges
 
 
 def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
-    """Return the mean of the maximum-likelihood histogram. None without reports."""
+    """Return the mean of the maximum-likelihood histogram; None without reports."""
     return None if fit is None else float(histogram.mean(fit.likeliest))
 
 
 def _within(labels: Sequence[FigureLabel], estimates: Floats, ends: tuple[Floats, Floats], **more: Floats) -> Figures:
-    """Return figures, with each estimate outside its interval moved to the nearer end."""
+    """Return figures. An estimate outside its interval is moved to the nearer end."""
     lows, highs = ends
     return Figures(labels, lows, highs, np.clip(estimates, lows, highs), **more)
 
@@ -398,12 +408,16 @@ def _bins(tally: TallyRanges, fit: Fit, family: int) -> Figures:
 
 
 def _pairs(histogram: Histogram) -> list[Ends]:
-    """Return the ends of each bin."""
+    """Return the pair of ends of each bin."""
     return list(zip(histogram.lows.tolist(), histogram.highs.tolist(), strict=True))
 
 
 def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> list[Figure]:
-    """Return the shares of ranges, bounded by the points just outside and inside each range."""
+    """Return the shares of ranges.
+
+    The interval's low end comes from the points just inside the range, its high end from the points
+    just outside.
+    """
     histogram, points = tally.ranges.histogram, tally.ranges.points
     figures = []
     for start, end in ranges:
@@ -420,7 +434,7 @@ def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -
 
 
 def _share(tally: TallyRanges, ends: tuple[int, int], family: int) -> Ends:
-    """Return the limits of the share between two points: 0 if they are in the wrong order."""
+    """Return the limits of the share between two points; 0 if the first is beyond the last."""
     first, last = max(0, ends[0]), min(tally.ranges.points.size - 1, ends[1])
     if last < first + (not tally.ranges.histogram.is_of_points):
         return 0.0, 0.0

@@ -1,11 +1,13 @@
 """The mean of a number in each group, the groups' shares, and differences between groups.
 
-A device rounds its number at random to a point of an even grid and reports group and point as one
-category. The shares of these pairs are estimated without bias. They yield unbiased estimates of
-each group's share, and of the share times the group's mean. The mean is the ratio of the two, like
-a share within a group: `ratios` computes its interval, its differences and their p-values.
+A device randomly rounds its number to a point of an even grid, and reports group and point as one
+category. The shares of these categories are estimated without bias. They yield unbiased estimates
+of each group's share, and of this share times the group's mean. The group's mean is the ratio of
+the two estimates, like a share within a group. The module `ratios` therefore computes the intervals
+of the means, their differences, and the p-values of these.
 
-A group has no mean if its share's interval by Fieller's rule includes 0: it could be empty.
+No mean is given for a group that could be empty, because the interval of its share by Fieller's
+rule includes 0.
 """
 
 from __future__ import annotations
@@ -36,11 +38,12 @@ from estimator.statistics.confidence import EXACT_BELOW, Z_OF_POWER, Z, z_of
 from estimator.tallies import Tally
 
 AT_HIGH: Final = 1
-"""The outcome whose share within a group is the group's mean, as a fraction of the range."""
+"""The outcome "at the high end". Its share within a group is the mean, as a fraction of the range.
+"""
 
 
 class MeansByGroup(OneSymbol[MeanByGroup]):
-    """A group and a number per device: the share of each group, and its mean number."""
+    """Metrics of a group and a number: the share of each group, and the mean number within it."""
 
     compares_groups = True
 
@@ -60,7 +63,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return {"mean[VALUE]": FigureKey("mean_within"), "share[VALUE]": FigureKey("share")}
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally with another alphabet, or numbers that floats cannot distinguish."""
+        """Refuse a tally with a different alphabet, or numbers that floats cannot distinguish."""
         super().check(tally)
         check_range(self.kind.second)
 
@@ -70,16 +73,16 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
             yield (FigureGroup("share", shares, "", SHARES),)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return shares about which nothing is known."""
+        """Return shares with intervals from 0 to 1."""
         return (FigureGroup("share", Figures.unknown(self.labels), "", SHARES),)
 
-    def family(self, request: Request) -> int:  # noqa: ARG002 of numbers
-        """Return the number of intervals: of shares, of means and of their differences."""
+    def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
+        """Return the number of intervals of shares, of means, and of differences between means."""
         groups = self.kind.first.size
-        return (1 if groups == 2 else groups) + intervals_of_means(self.kind)  # noqa: PLR2004 of two one is the rest
+        return (1 if groups == 2 else groups) + intervals_of_means(self.kind)  # noqa: PLR2004 the second share is the rest
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates with the mean of each group, and differences."""
+        """Return the estimates with the means of groups, their differences and the covariance."""
         if not estimated.reports:
             return estimated
         if request.joint:
@@ -92,15 +95,15 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squares of a report's score for each group's share, for groups of equal size."""
+        """The mean squared score of a report for each group's share, for groups of equal size."""
         own, other, average = zip(*map(self._squares_of_group, range(self.share_count)), strict=True)
         return Squares(self.share_count, np.array(own), np.array(other), np.array(average))
 
     def _squares_of_group(self, group: int) -> tuple[float, float, float]:
-        """Return the mean squares of a group's score.
+        """Return three mean squares of a report's score for a group's share.
 
-        The first is for a sender in the group. The others are the largest and the average over
-        senders outside the group.
+        The first is the largest for a sender in the group. The second and third are the largest and
+        the average for a sender outside the group.
         """
         weights = group_weights(self.kind, group)
         squares = self.inverse.expectations(self.inverse.contrast(weights) ** 2)
@@ -115,8 +118,8 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
     def least_difference(self, reports: int) -> float | None:
         """Return the smallest difference of two groups' means that is detected four times in five.
 
-        This is a first-order approximation for groups of equal size. Half of each group's answers
-        are assumed to be at either end of the range, which gives the largest variance.
+        This is a first-order approximation for groups of equal size. It assumes that half of each
+        group's answers lie at each end of the range, which gives the largest variance.
         """
         if reports < EXACT_BELOW:
             return None
@@ -128,25 +131,26 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return least * self.width if least <= 1 else None
 
     def _residual(self, group: int) -> Floats:
-        """Return how far each input of a group is above the middle, the assumed mean, shape (k,).
+        """Return how far each input of a group lies above the middle of the range, shape (k,).
 
-        It is 0 for inputs of other groups.
+        The middle is the assumed mean. The values are 0 for inputs of other groups.
         """
         places = np.tile(np.linspace(-0.5, 0.5, self.kind.points), self.kind.first.size)
         residual: Floats = places * group_weights(self.kind, group)
         return residual
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a group and a number
-        """Return the number, clipped to its range."""
+        """Return the number, from a pair of group and number, clipped to its range."""
         _, number = value
         return float(self.kind.second.within(number))
 
     def noise_within(self, shares: Floats, means: Floats) -> Floats:
-        """Return the minimum variance per report that fresh noise adds to the means of groups.
+        """Return the minimum variance per report that fresh noise adds to each group's mean.
 
-        To first order, the error of a mean is that of a sum of scores: the distance of a member's
-        answer above the mean, divided by the share of the group. Its noise is taken from the
-        answers with the least noise, within the group and outside. Permanent answers may have none.
+        To first order, the error of a group's mean is a sum of scores. The score of a member is the
+        distance of the member's answer above the mean, divided by the group's share. The noise of
+        these scores is at least that of the answers with the least noise, within the group and
+        outside it. Permanent answers may have no fresh noise.
         """
         if self.metric.channel.permanent_nanos:
             return np.zeros_like(means)
@@ -162,23 +166,23 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and largest score of a report for the share of each group."""
+        """The smallest and the largest score of a report, for the share of each group."""
         scores = [self.inverse.contrast(group_weights(self.kind, group)) for group in range(self.share_count)]
         return np.array([each.min() for each in scores]), np.array([each.max() for each in scores])
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 a pair
-        """Return the group."""
+        """Return the group, from a pair of group and number."""
         group, _ = value
         return (group,)
 
 
 def intervals_of_means(kind: MeanByGroup) -> int:
-    """Return the number of intervals of means and their differences."""
+    """Return the number of intervals of means and of differences between means."""
     return kind.first.size + math.comb(kind.first.size, 2)
 
 
 def group_weights(kind: MeanByGroup, group: int) -> Floats:
-    """Return 1 for each input of a group, 0 for all others, shape (k,)."""
+    """Return 1 for each input of a group, and 0 for all other inputs, shape (k,)."""
     return np.repeat(np.arange(kind.first.size) == group, kind.points).astype(np.float64)
 
 
@@ -191,7 +195,7 @@ def group_shares(
         kind: the groups and the number.
         inverse: the inverse of the channel.
         counts: the count of each symbol, shape (tallies, m).
-        reports: n, their sum, at least 1, shape (tallies, 1).
+        reports: n, the sum of the counts, at least 1, shape (tallies, 1).
         family: the number of intervals of each tally that must be valid simultaneously.
 
     """
@@ -208,12 +212,12 @@ def group_shares(
 def group_means(
     kind: MeanByGroup, inverse: Inverse, counts: Counts, unit: str, family: int = 1
 ) -> Iterator[FigureGroup]:
-    """Yield the mean of each group and the differences between groups, in the number's units.
+    """Yield the mean of each group and the differences between groups, in the number's unit.
 
     Args:
         kind: the groups and the number.
         inverse: the inverse of the channel.
-        counts: the count of each symbol of one tally, shape (m,), at least one above 0.
+        counts: the count of each symbol in one tally, shape (m,). At least one count is above 0.
         unit: the unit of the number.
         family: the number of intervals that must be valid simultaneously.
 
@@ -231,7 +235,7 @@ def group_means(
 
 
 def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Ratios, bool]:
-    """Return each group's shares at the low and high end, and whether reports are enough."""
+    """Return each group's shares at the low and high end, and whether there are enough reports."""
     sample = Sample.from_counts(inverse, counts)
     ends = np.kron(np.eye(kind.first.size), _ends(kind.points))
     shares, covariance = ends @ inverse.shares(counts, sample.reports), ends @ sample.covariance(inverse) @ ends.T
@@ -242,13 +246,13 @@ def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Rati
 
 
 def _ends(points: int) -> Floats:
-    """Return the part of each point that counts for the low and high end, shape (2, points)."""
+    """Return the fractions of each point that count as the low and high end, shape (2, points)."""
     places = np.linspace(0.0, 1.0, points)
     return np.array([1.0 - places, places])
 
 
 def _differences(kind: MeanByGroup, table: Ratios, z: float, width: float) -> Iterator[Figure]:
-    """Yield the comparison of the means of every two groups."""
+    """Yield the difference between the means of every pair of groups."""
     labels = kind.first.labels
     pairs = list(combinations(range(len(labels)), 2))
     differences = [table.difference(*pair, AT_HIGH, z) for pair in pairs]

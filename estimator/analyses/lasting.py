@@ -1,6 +1,7 @@
-"""Variance that windows of a question may share: from the choice of people and permanent answers.
+"""Lasting variance: the part of a report's variance that the windows of a question may share.
 
-The rest of the variance of a report is fresh noise, which is new in each window.
+It comes from the choice of people and from permanent answers. The rest of a report's variance is
+fresh noise, which is new in each window.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from estimator.statistics.arrays import Floats
 
 
 def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -> Floats:
-    """Return the lasting variance of one report for each share.
+    """Return the lasting variance of one report, for each share.
 
     People, with their permanent answers, are a sample of a population. If a share combines several
-    values, its lasting variance is unknown, because the lies about each value add up.
+    values, its lasting variance is unknown, because the permanent lies about each value add up. The
+    largest possible variance is then returned.
     """
     gap, lie = _first_step(channel)
     is_known = of_one_value or not channel.permanent_nanos
@@ -31,13 +33,14 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
 def lasting_of_members(channel: Channel, means: Floats) -> Floats:
     """Return the maximum variance of a group's answers around their mean (Bhatia & Davis 2000).
 
-    It is infinite for permanent answers: they add lasting noise, so no noise is known to be fresh.
+    It is infinite if answers are permanent. Permanent answers add lasting noise, so no part of the
+    noise is known to be fresh.
     """
     return np.full_like(means, np.inf) if channel.permanent_nanos else means * (1 - means)
 
 
 def least_noise_of_means(metric: Metric, places: Floats) -> Floats:
-    """Return the minimum variance of fresh noise in a report, for means from 0 to 1."""
+    """Return the minimum variance of the fresh noise in a report, for each mean from 0 to 1."""
     channel = metric.channel
     gap, _ = _first_step(channel)
     return np.array([_least_noise(metric, channel.last_step, place) for place in places.tolist()]) / gap**2
@@ -47,9 +50,9 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
     """Return the minimum variance that a channel adds to an answer, if answers have a mean.
 
     Args:
-        metric: the question, which defines the numeric values of its answers.
-        channel: the channel of the question, or one of its steps.
-        mean: on a scale from 0 to 1.
+        metric: the question, which defines the numeric value of each answer.
+        channel: the channel of the question, or one step of this channel.
+        mean: the mean, on a scale from 0 to 1.
 
     """
     decoder = decoder_of(channel)
@@ -59,7 +62,7 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:
-    """Return the slope and intercept with which permanent answers change a share."""
+    """Return the slope and intercept of the map from a share to its share of permanent answers."""
     if not channel.permanent_nanos:
         return 1.0, 0.0
     first = first_step(channel)

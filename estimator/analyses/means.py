@@ -1,4 +1,4 @@
-"""The mean of a number from a tally: unbiased, with an interval valid whatever people answer."""
+"""The unbiased mean of a number from a tally, with an interval valid for any answers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, z_of
 from estimator.statistics.intervals import betting_intervals, binomial_intervals
 
 ENOUGH: Final = 30
-"""From this number of reports per unit of kurtosis, a normal interval contains the true value with
-at least 93% in the worst case (exact sums).
+"""The number of reports, per unit of kurtosis, from which a normal interval contains the true value
+with a probability of at least 93% in the worst case (computed by exact sums).
 """
 
 REMEMBERED: Final = 16
-"""Contrasts kept for the next window of the same metric."""
+"""The number of contrasts cached for further windows of the same metrics."""
 
 
 class UnbiasedScores(Protocol):
-    """One score per symbol, with E[score | input x] = x, on a scale from 0 to 1.
+    """A score for each symbol, with E[score | input x] = x, on a scale from 0 to 1.
 
     Source: Duchi, Jordan & Wainwright 2018, section 4.1.
     """
@@ -34,22 +34,22 @@ class UnbiasedScores(Protocol):
 
     @property
     def enough(self) -> float:
-        """The number of reports from which their mean is about normal, whatever the true value."""
+        """The number of reports from which the mean is nearly normal for any true value."""
 
     def least_variance(self, means: Floats) -> Floats | float:
-        """Return the minimum variance of a report's score at each true mean, from 0 to 1."""
+        """Return the minimum variance of a report's score for each true mean from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """The unbiased scores of a channel of values, if each value has a position.
+    """The unbiased scores of a channel whose inputs have positions on a scale.
 
     Attributes:
-        scores: one per symbol, shape (symbols,).
-        floor: the minimum variance of one report's score among people with the same answer.
-        enough: `ENOUGH` times the largest kurtosis among people with the same answer, and at least
-            the number of reports that `LEAST_NOISE` requires. If epsilon is large, the few reports
-            that lie carry all of the noise, and a tally may contain none of them.
+        scores: the score of each symbol, shape (symbols,).
+        floor: the minimum variance of a report's score, over people with the same answer.
+        enough: `ENOUGH` times the largest kurtosis, over people with the same answer, but at least
+            the number of reports that `LEAST_NOISE` requires. If epsilon is large, all of the noise
+            comes from the few reports that lie, and a tally may contain no such report.
 
     """
 
@@ -59,7 +59,7 @@ class Contrast:
 
     @classmethod
     def from_positions(cls, inverse: Inverse, positions: Floats) -> Contrast:
-        """Return the contrast of positions from 0 to 1, shape (k,)."""
+        """Return the contrast for the positions of the k inputs, from 0 to 1, shape (k,)."""
         scores = inverse.contrast(positions)
         squares, cubes, fourths = (inverse.expectations(scores**power) for power in (2, 3, 4))
         variances = squares - positions**2
@@ -70,16 +70,16 @@ class Contrast:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def remembered(inverse: Inverse, positions: tuple[float, ...]) -> Contrast:
-        """Return the contrast of k positions from 0 to 1, cached for the next window."""
+        """Return the contrast for k positions from 0 to 1, cached for further windows."""
         return Contrast.from_positions(inverse, np.array(positions))
 
     def least_variance(self, means: Floats) -> float:  # noqa: ARG002 the same for every mean
-        """Return the floor."""
+        """Return the floor, which is the same for all true means."""
         return self.floor
 
 
 class Mean(NamedTuple):
-    """An unbiased mean, its standard error, and its interval within 0..1."""
+    """An unbiased mean, its standard error, and its interval, which lies within 0..1."""
 
     unbiased: float | None
     standard_error: float | None
@@ -88,7 +88,7 @@ class Mean(NamedTuple):
 
 
 def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: int = 1) -> Mean:
-    """Return the mean of one tally, as `means_of` does. Without reports, its interval is 0..1."""
+    """Return the mean of one tally, like `means_of`. Without reports, the interval is 0..1."""
     if reports == 0:
         return Mean(None, None, 0.0, 1.0)
     return means_of(of_symbols, counts[np.newaxis], np.array([[reports]]), family)[0]
@@ -97,21 +97,22 @@ def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: in
 def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family: int = 1) -> list[Mean]:
     """Return the mean of each tally on a scale from 0 to 1, for people sampled at random.
 
-    * If scores have only two values, as those of a set's size, the interval follows from the
-      binomial count of the higher one.
-    * Otherwise it is the normal one if there are at least 50 reports, and either they are enough
-      for every true value, or their scores vary as much as those of `FEW` people at one end among
-      many at the other. Its variance is that of the observed scores, but never below the minimum
-      variance of the mechanism at the estimated mean: at a large epsilon the few reports from
-      outside the band carry most of the variance, and a tally may contain none of them.
-    * With fewer reports, a tally may lack rare answers that matter. For example, none of 50 reports
-      may come from the 2% of the people whose answer is the high end. The interval is then one that
-      is valid for every true value.
+    * If scores have only two values, as for the size of a set, the interval follows from the
+      binomial count of the higher score.
+    * Otherwise, the normal interval is used if there are at least 50 reports and one more condition
+      is met: either the reports are enough for every true value, or their scores vary as much as
+      those of `FEW` people at one end of the range among many people at the other end. The interval
+      uses the variance of the observed scores, or the mechanism's minimum variance at the estimated
+      mean if this is larger. At a large epsilon, most of the variance comes from the few reports
+      outside the band, and a tally may contain no such report.
+    * With fewer reports, rare answers that affect the mean may be missing from a tally. For
+      example, it may happen that none of 50 reports comes from the 2% of people who answer the high
+      end. A betting interval, which is valid for every true value, is used instead.
 
     Args:
         of_symbols: the unbiased score of each symbol.
         counts: the count of each symbol, shape (tallies, m).
-        reports: n, their sum, at least 1, shape (tallies, 1).
+        reports: n, the sum of the counts, at least 1, shape (tallies, 1).
         family: the number of intervals that must be valid simultaneously.
 
     """
@@ -125,10 +126,10 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
     return [Mean(*figures) for figures in np.hstack([means, errors, np.clip(ends, 0.0, 1.0)]).tolist()]
 
 
-def _ends(  # noqa: PLR0913, PLR0917 what is known of each mean
+def _ends(  # noqa: PLR0913, PLR0917 all data about each mean
     of_symbols: UnbiasedScores, counts: Counts, reports: Counts, means: Floats, variances: Floats, family: int
 ) -> Floats:
-    """Return the ends of the intervals, not clipped, shape (tallies, 2)."""
+    """Return the ends of the intervals, not clipped to 0..1, shape (tallies, 2)."""
     scores, least, most = of_symbols.scores, of_symbols.scores.min(), of_symbols.scores.max()
     is_most = scores > (least + most) / 2
     if np.allclose(scores, np.where(is_most, most, least)):
@@ -144,13 +145,14 @@ def _ends(  # noqa: PLR0913, PLR0917 what is known of each mean
 
 
 def worst_variance(places: Floats, squares: Floats) -> float:
-    """Return the variance of one report for a mean of places, in the worst population.
+    """Return the variance of one report, for the mean of places, in the worst population.
 
-    It is the maximum, over all populations, of the mean of squares minus the squared mean place.
+    This variance is the maximum, over all populations, of the mean square minus the squared mean
+    place.
 
-    The square of a mean m is the maximum of 2 t m - t**2 over t. The maximum and the minimum may be
-    exchanged (von Neumann's minimax theorem), so the variance is the minimum of a convex function
-    of t. A ternary search finds it.
+    The square of a mean m is the maximum of 2 t m - t**2 over t. By von Neumann's minimax theorem,
+    the maximum over populations and the minimum over t can be exchanged. The variance is therefore
+    the minimum of a convex function of t, which a ternary search finds.
     """
 
     def bound(t: float) -> float:

@@ -1,8 +1,8 @@
 """Estimates, with their uncertainty, from a metric and its tallies.
 
-Standard errors and intervals describe a population; the devices are a random sample of it. They
-cover both the choice of people and the noise of the mechanism, so for the devices at hand alone
-they are slightly too wide.
+Standard errors and intervals describe a population, from which the devices are a random sample.
+They include the randomness of the sample and of the mechanism. For a statement about only the
+devices that reported, they are therefore slightly too wide.
 """
 
 from __future__ import annotations
@@ -36,20 +36,22 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Model": "estimator.analyses.models.analysis:ModelOfProducts",
     "CrossedModel": "estimator.analyses.models.analysis:ModelOfCrosses",
 }
-"""The import path of the analysis of each shape of answers, by the class of a kind or its base."""
+"""The import path of the analysis for each shape of answers. Keys are classes of kinds or their
+bases.
+"""
 
 WITH_SHARES: Final[Mapping[str, str]] = {
     "Count": "estimator.analyses.grid:CountsWithShares",
     "Activity": "estimator.analyses.grid:DaysOfUse",
 }
-"""The analysis of numbers that are each an input with its own share."""
+"""The analysis of kinds of numbers, used instead if each number is an input and has a share."""
 
 BY_MECHANISM: Final[Mapping[str, str]] = {"one-of": "estimator.analyses.answers:MembersAsked"}
-"""The analysis of a mechanism whose inputs differ from those of all others."""
+"""The analysis for a mechanism that encodes answers in its own way, whatever their shape."""
 
 
 def of_shape(kind: Kind, table: Mapping[str, T]) -> T:
-    """Return the entry of a kind in a table of shapes, by its class or its nearest base."""
+    """Return a kind's entry in a table of shapes, keyed by its class or the nearest base class."""
     return next(table[each.__name__] for each in type(kind).__mro__ if each.__name__ in table)
 
 
@@ -63,10 +65,10 @@ def analysis_of(metric: Metric) -> Analysis[Any]:
 
 
 def estimate(metric: Metric, tally: Tally, request: Request = PLAIN) -> MetricEstimate:
-    """Return the estimates of a tally of the metric's own edition.
+    """Return the estimates of one tally, which must be of the metric's edition.
 
     Raises:
-        UnfitTallyError: as `Analysis.check` does.
+        UnfitTallyError: if `Analysis.check` refuses the tally.
 
     """
     analysis = analysis_of(metric)

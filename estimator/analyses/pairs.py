@@ -1,27 +1,30 @@
 """Two questions asked together: shares within groups, differences, and a test of independence.
 
-The shares of pairs are estimated like those of a category. All figures in this module are derived
-from these shares and their covariance.
+The shares of pairs are estimated like the shares of a category. All figures in this module are
+derived from these shares and their covariance.
 
 * A share within a group is a ratio of estimates. Its interval is Fieller's (1954, "Some problems in
-  interval estimation"), which is unbounded if the group could be empty. With few people it is
-  widened to one that is valid for every true value.
-* The interval of a difference combines the distances of two intervals to their estimates (Zou &
-  Donner 2008, "Construction of confidence limits about effect measures: a general approach",
-  section 2.2, with the correlation). It is valid for skewed ratios as well.
-* The p-value of a difference is the smallest level at which its interval excludes 0, so the two
-  never disagree.
+  interval estimation"), which is unbounded if the group could be empty. If few people decide the
+  share, the interval is widened so that it is valid for every true value.
+* The interval of a difference combines the intervals of its two terms, by the distances from each
+  estimate to the ends of its interval (Zou & Donner 2008, "Construction of confidence limits about
+  effect measures: a general approach", section 2.2, with the correlation). The combined interval is
+  valid for skewed ratios as well.
+* The p-value of a difference is the smallest level at which the interval excludes 0, so p-value and
+  interval never disagree.
 * Independence is tested with Wald's statistic of all f_ij - f_i. f_.j, using the covariance of the
   estimates, which includes the noise of the mechanism. (Pearson's test on debiased counts rejects
-  far too often.) If few people decide, the statistic is far from normal: its p-value is then at
-  least the smallest p-value of a difference, corrected for the number of differences.
-* How well a scale ranks yes above no is the area under the curve (AUC): the sum of
-  f(i, yes) f(j, no) over all steps i above j, and half of that over i = j, in relation to
-  f(yes) f(no). Both are quadratic in the estimates. On average, each exceeds its true value by a
-  covariance, which is subtracted. Like that of a difference, the interval combines those of two
-  ratios: how often a yes wins against the estimated no, and a no against the estimated yes. It is
-  0..1 if possibly nobody says yes, or no. Each point of the curve consists of two shares: among
-  those who say no and who say yes.
+  far too often.) If few people decide a share, the statistic is far from normal. The p-value of the
+  test is then at least the smallest p-value of a difference, corrected for the number of
+  differences.
+* The area under the curve (AUC) measures how well a scale ranks yes above no. It is a ratio. The
+  numerator is the sum of f(i, yes) f(j, no) over all steps i above j, plus half of the sum over
+  i = j. The denominator is f(yes) f(no). Numerator and denominator are quadratic in the estimates.
+  On average, each exceeds its true value by a covariance, which is subtracted. Like the interval of
+  a difference, the AUC's interval combines the intervals of two ratios: how often a yes wins
+  against the estimated no, and how often a no wins against the estimated yes. The interval is 0..1
+  if it is possible that nobody says yes, or that nobody says no. Each point of the curve consists
+  of two shares: one among those who say no, and one among those who say yes.
 """
 
 from __future__ import annotations
@@ -50,11 +53,11 @@ from estimator.statistics.confidence import EXACT_BELOW, PAIR, chi_square_tail, 
 
 
 class PairOfAnswers(OneOfLabels[Cross]):
-    """Two answers of one device as a pair: shares within groups, differences and independence."""
+    """Pairs of two answers from one device: shares within groups, differences, independence."""
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of pairs; answers without an order all have the same distance."""
+        """The coordinates of pairs. Answers without an order all have the same distance."""
         if self.metric.has_no_answer:
             return None
         first, second = _coordinates(self.kind.first), _coordinates(self.kind.second)
@@ -70,7 +73,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
         return request.joint
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:
-        """Return the estimates with shares within groups, differences and the test."""
+        """Return the estimates with shares within groups, differences and the test result."""
         unbiased = estimated.figures("share").unbiased
         joint = joint_of(self.kind, unbiased, covariance, sample, family)
         groups = (*estimated.groups, *joint.groups)
@@ -78,20 +81,20 @@ class PairOfAnswers(OneOfLabels[Cross]):
 
 
 def intervals_of(cross: Cross) -> int:
-    """Return the number of intervals of a joint question in addition to those of its pairs."""
+    """Return the number of intervals of a pair of questions, without those of the pairs' shares."""
     groups, outcomes = cross.first.size, cross.second.size
     of_ranking = 1 + outcomes * (groups - 1) if _is_ranking(cross) else 0
     return groups * outcomes + math.comb(groups, 2) * outcomes + of_ranking
 
 
 def _is_ranking(cross: Cross) -> bool:
-    """Return whether a scale may rank yes above no."""
+    """Return whether the pair is a scale and a boolean, so that an AUC is estimated."""
     return isinstance(cross.first, Ordinal) and isinstance(cross.second, Boolean)
 
 
 @dataclass(frozen=True, slots=True)
 class Joint(Figured):
-    """Figures derived from answers that were given together, and a test of independence."""
+    """Figures derived from pairs of answers, and the result of the test of independence."""
 
     groups: tuple[FigureGroup, ...]
     independence: Independence | None = None
@@ -100,11 +103,11 @@ class Joint(Figured):
 def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, family: int = 1) -> Joint:
     """Return the figures derived from the estimated shares of pairs, and the test.
 
-    With fewer than `EXACT_BELOW` reports no group has an estimate, and there is no test.
+    With fewer than `EXACT_BELOW` reports, no group has an estimate and there is no test.
 
     Args:
         cross: the two questions.
-        shares: the shares of the pairs, unbiased, shape (k,).
+        shares: the unbiased shares of the pairs, shape (k,).
         covariance: the covariance of the shares, shape (k, k).
         sample: the tally.
         family: the number of intervals that must be valid simultaneously.
@@ -131,7 +134,10 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
 
 
 def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
-    """Yield the comparison of every two groups. Two outcomes have the p-value of the first."""
+    """Yield the difference between every two groups, for each outcome.
+
+    If there are only two outcomes, both have the p-value of the first.
+    """
     labels, outcomes = cross.first.labels, cross.second.labels
     places = [(*pair, j) for pair in combinations(range(len(labels)), 2) for j in range(len(outcomes))]
     differences = [table.difference(*place, z) for place in places]
@@ -149,10 +155,11 @@ def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
 
 
 def _independence(table: Ratios) -> Independence:
-    """Test all f_ij - f_i. f_.j except the last group's and outcome's, which the others determine.
+    """Test whether all f_ij - f_i. f_.j are 0, with Wald's statistic.
 
-    On average, the product of two estimates exceeds the true product by their covariance, which is
-    subtracted.
+    The terms of the last group and of the last outcome are left out, because the other terms
+    determine them. On average, the product of two estimates exceeds the true product by their
+    covariance, which is subtracted.
     """
     groups, outcomes = table.pairs.shape
     columns = table.pairs.sum(axis=0)
@@ -171,7 +178,11 @@ def _independence(table: Ratios) -> Independence:
 
 
 def _cautious(independence: Independence, table: Ratios, differences: Sequence[Figure]) -> Independence:
-    """Return the test, which must also find a difference if few people decide one (Bonferroni)."""
+    """Return a more cautious test if few people decide a difference.
+
+    The p-value is then at least the smallest p-value of a difference, corrected by Bonferroni's
+    method.
+    """
     if not table.is_widened:
         return independence
     p_values = [1.0 if each.p_value is None else each.p_value for each in differences]
@@ -181,9 +192,9 @@ def _cautious(independence: Independence, table: Ratios, differences: Sequence[F
 
 
 def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[Figure]:
-    """Yield, for each step except the first, its shares among those who say no and who say yes.
+    """Yield, for each step except the first, the shares of people at this step or above.
 
-    They are the shares of people at that step or above.
+    There are two shares for each step: one among those who say no, one among those who say yes.
     """
     steps = cross.first.size
     for step in range(1, steps):
@@ -197,14 +208,14 @@ def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sampl
 
 
 def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -> Estimate:
-    """Return how often a random yes is at a higher step than a random no; half of the ties count.
+    """Return how often a random yes is at a higher step than a random no. Ties count half.
 
     Args:
-        shares: the shares of the pairs, unbiased, with steps rising and no before yes, shape (2
-            steps,).
+        shares: the unbiased shares of the pairs, with rising steps and no before yes in each step,
+            shape (2 steps,).
         covariance: the covariance of the shares, shape (2 steps, 2 steps).
         sample: the tally.
-        z: half-width of a normal interval, in standard errors. Infinite with too few reports.
+        z: the half-width of a normal interval, in standard errors; infinite with too few reports.
 
     """
     no, yes = shares.reshape(-1, PAIR).T
@@ -220,10 +231,11 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
 
 
 def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Distances | None:
-    """Return how far the AUC's interval reaches. None if possibly nobody says yes, or no.
+    """Return the distances from the AUC to its interval's ends; None if a group could be empty.
 
-    How often a yes wins is a ratio within those who say yes; how often a no wins, within those who
-    say no. The error of their difference is what yes and no contribute to that of the AUC.
+    The two groups are those who say yes and those who say no. How often a yes wins is a ratio
+    within the first group; how often a no wins is a ratio within the second group. The error of the
+    AUC is the error of the difference of these two ratios.
     """
     no, yes = shares.reshape(-1, PAIR).T
     if min(no.sum(), yes.sum()) <= 0:
@@ -236,7 +248,7 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
 
 
 def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Ratios:
-    """Return the ratios of two groups of two parts, each a weighted sum of the shares."""
+    """Return the ratios within two groups of two parts. Each part is a weighted sum of shares."""
     table = Ratios.from_shares(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
     if not math.isfinite(z):
         return table
@@ -246,8 +258,8 @@ def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample,
 def _coordinates(kind: Boolean | Category) -> Floats:
     """Return the positions of the answers to one of two questions, shape (k, d).
 
-    Their distances are at most 1. Answers on a scale lie on a line. Answers without an order all
-    have the same distance.
+    The distance between two answers is at most 1. Answers on a scale lie on a line. Answers without
+    an order all have the same distance.
     """
     if isinstance(kind, Boolean | Ordinal):
         return np.linspace(0.0, 1.0, kind.size)[:, np.newaxis]

@@ -1,37 +1,39 @@
 """Made-up reports: how far they could have moved an estimate, and a test of the tally itself.
 
-An estimate is the mean of the scores of the reports. If a fraction beta of the reports is made up,
-and the others alone would give f, the estimate is at most (1 - beta) f + beta * most, where most is
-the largest score of a report. Its lower limit is the same with the smallest score, least. An
-observed estimate e was therefore raised by at most beta * (most - e) / (1 - beta), and lowered by
-at most beta * (e - least) / (1 - beta) (Cao, Jia & Gong 2021, "Data poisoning attacks to local
-differential privacy protocols", section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in
-local differential privacy").
+An estimate is the mean of the scores of the reports. Suppose that a fraction beta of the reports is
+made up, and that the estimate from the other reports alone would be f. Let least and most be the
+smallest and the largest score of a report. The estimate then lies between (1 - beta) f + beta *
+least and (1 - beta) f + beta * most. An observed estimate e was therefore raised by at most beta *
+(most - e) / (1 - beta), and lowered by at most beta * (e - least) / (1 - beta) (Cao, Jia & Gong
+2021, "Data poisoning attacks to local differential privacy protocols", section 4; Cheu, Smith &
+Ullman 2021, "Manipulation attacks in local differential privacy").
 
-The test asks whether some population could have produced the tally. Tallies of populations lie near
-the channel's range: the laws of its symbols under all possible shares. The test statistic is the
-log-likelihood ratio of the tally's own frequencies to the likeliest law in the range. Its
-distribution comes from tallies drawn from that law (a parametric bootstrap; Davison & Hinkley 1997,
-"Bootstrap methods and their application", section 4.2).
+The test asks whether some population could have produced the tally. The channel's range is the set
+of the laws of its symbols under all possible shares, and the tallies of populations lie near this
+range. The test statistic is the log-likelihood ratio of the tally's frequencies to the likeliest
+law in the range. The distribution of the statistic comes from tallies drawn from this law (a
+parametric bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", section
+4.2).
 
-If the true share is 0, its maximum-likelihood estimate may be above 0 by chance. Tallies drawn from
-its law are then closer to the range than honest ones, and the test would reject twice as many
-honest tallies as its level allows. Shares indistinguishable from 0 are therefore set to 0 (Andrews
-& Soares 2010, "Inference for parameters defined by moment inequalities using generalized moment
-selection"). Shares of numbers on a grid are left unchanged; measured there, up to 9% of honest
-tallies had p <= .05.
+If a true share is 0, its maximum-likelihood estimate may be above 0 by chance. Tallies drawn from
+the law of these estimates are then closer to the range than honest tallies, and the test would
+reject twice as many honest tallies as its level allows. Shares indistinguishable from 0 are
+therefore set to 0 (Andrews & Soares 2010, "Inference for parameters defined by moment inequalities
+using generalized moment selection"). For numbers on a grid, shares are left unchanged; in
+measurements of such numbers, up to 9% of honest tallies had p <= .05.
 
-Drawing ends early once the result is clear (Besag & Clifford 1991, "Sequential Monte Carlo
-p-values"), and does not begin if it is clear beforehand. A drawn tally is at most as far from the
-range as from the law from which it was drawn, which usually shows that it is not as far as the
-tally itself. Passing proves nothing: made-up reports that imitate some population, such as those of
-liars who follow the protocol, always pass.
+Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential Monte Carlo
+p-values"), and does not begin if the result is clear beforehand. A drawn tally is no farther from
+the range than from the law from which it was drawn. That distance alone usually shows that the
+drawn tally is closer to the range than the observed tally. To pass the test proves nothing: made-up
+reports that imitate some population, such as the reports of liars who follow the protocol, always
+pass.
 
-The distance of a tally from some shares is twice the log-likelihood ratio of its own frequencies to
-the law of the shares. Expectation maximization finds the nearest shares. Each step also bounds the
-minimum distance from both sides, because the log-likelihood is concave: the step shows the maximum
-by which it can still rise (Lindsay 1983, "The geometry of mixture likelihoods", theorem 4.1). Most
-tallies are decided long before they are fitted.
+The distance of a tally from given shares is twice the log-likelihood ratio of the tally's
+frequencies to the law of the shares. Expectation maximization finds the nearest shares. Each step
+also gives an upper and a lower bound on the minimum distance: because the log-likelihood is
+concave, the step shows how much it can still rise (Lindsay 1983, "The geometry of mixture
+likelihoods", theorem 4.1). These bounds decide most tallies long before the fit is complete.
 """
 
 from __future__ import annotations
@@ -53,39 +55,43 @@ from estimator.results.metric import Fakes, Move, RangeTest
 from estimator.statistics.arrays import Counts, Floats
 
 DRAWN_AT_MOST = 999
-"""The maximum number of tallies drawn for a test. If none of them is as far from the range, the
-p-value is 0.001.
+"""The maximum number of tallies drawn for a test. The p-value is 0.001 if every drawn tally is
+closer to the range than the observed tally.
 """
 
 CLEAR = 10
-"""The test ends early when this number of drawn tallies is as far from the range as the tally."""
+"""The number of drawn tallies at least as far from the range as the observed tally at which the
+test ends early.
+"""
 
 SEED = 1
-"""The same tally has the same p-value on every run."""
+"""The fixed seed of the random draws, so that a tally has the same p-value on every run."""
 
 ROUNDING = 1e-9
-"""Relative. A log-likelihood ratio below this fraction of the reports is rounding error, and two
-ratios that differ by less than this fraction count as equal.
+"""The relative size of rounding errors. A log-likelihood ratio below this fraction of the number of
+reports counts as 0, and two ratios that differ by less than this fraction count as equal.
 """
 
 LOG_CERTAIN = -40.0
-"""The logarithm of a negligible probability. No tallies are drawn if drawing one as far from the
-range as the tally itself is less likely than this.
+"""The logarithm of a negligible probability. If a drawn tally is less likely than this to be as far
+from the range as the observed tally, no tallies are drawn.
 """
 
 NUMBERS_AT_ONCE = 2**16
-"""Counts of drawn tallies that are fitted at once."""
+"""The maximum number of counts, over all drawn tallies of a batch, that are fitted together."""
 
 Extremes = tuple[Floats, Floats]
-"""The smallest and largest score of a report for each figure, each of shape (figures,)."""
+"""The smallest scores of a report for all figures, and the largest scores, each of shape
+(figures,).
+"""
 
 
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
-    """Return whether some population could have produced a tally, by a seeded test.
+    """Test whether some population could have produced a tally. The random draws have a fixed seed.
 
     Args:
         channel: the channel of the reports.
-        counts: the count of each symbol, shape (m,), at least one above 0.
+        counts: the count of each symbol, shape (m,). At least one count is above 0.
 
     """
     reports = int(counts.sum())
@@ -105,7 +111,7 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
 
 
 def _log_chance(statistic: float, symbols: int) -> float:
-    """Return the logarithm of a bound on the probability of drawing a tally as far from its law.
+    """Return the logarithm of a bound on the chance that a drawn tally is as far from its law.
 
     Source: Agrawal 2020, "Finite-sample concentration of the multinomial in relative entropy",
     theorem 1.2, which applies to any number of reports.
@@ -115,7 +121,7 @@ def _log_chance(statistic: float, symbols: int) -> float:
 
 
 def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
-    """Yield, for each tally drawn from a law, whether its statistic is as large as the given one.
+    """Draw tallies from a law and yield whether each has at least the given statistic.
 
     Tallies are fitted in batches, which are small while the test may still end early.
     """
@@ -125,7 +131,7 @@ def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Ite
         tallies = generator.multinomial(reports, law, size=min(at_once, max(first, CLEAR), DRAWN_AT_MOST - first))
         first += len(tallies)
         if _is_on_grid(channel):
-            # the tally's own statistic may be too large by the shortfall of its fit
+            # the observed tally's statistic may be too large, because its fit is not complete
             distance = statistic - 2 * float(slack(channel.inputs, reports))
             yield from as_far(grid_law(channel), channel.inputs, tallies, distance).tolist()
         else:
@@ -138,11 +144,11 @@ def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Ite
 
 
 def likeliest_law(channel: Channel, counts: Counts) -> Floats:
-    """Return the likeliest laws of the symbols within the channel's range, of sum 1.
+    """Return the likeliest law of the symbols for each tally, within the channel's range.
 
     Args:
         channel: the channel of the reports.
-        counts: the count of each symbol, shape (..., m), at least one above 0 in each tally.
+        counts: the count of each symbol, shape (..., m). Each tally has at least one count above 0.
 
     """
     if _is_on_grid(channel):
@@ -157,15 +163,15 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
 
 
 def _is_on_grid(channel: Channel) -> bool:
-    """Whether the inputs are points of a grid.
+    """Return whether the inputs are points of a grid.
 
-    On a grid only the law is identified, not the share of each input.
+    On a grid, reports determine the law of the symbols, but not the share of each input.
     """
     return decoder_of(channel) is not None
 
 
 def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
-    """Return the likeliest law, with shares set to 0 if indistinguishable from 0; shape (m,)."""
+    """Return the likeliest law, shape (m,), with shares set to 0 if indistinguishable from 0."""
     reports = int(counts.sum())
     shares = maximum_likelihood(inverse, counts)
     is_above_zero = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
@@ -185,12 +191,12 @@ def _statistic(counts: Counts, law: Floats) -> float:
 def fakes_of(
     channel: Channel, extremes: Extremes, counts: Counts, groups: Sequence[FigureGroup], fraction: float
 ) -> Fakes:
-    """Return what made-up reports could have done to a tally.
+    """Return how far made-up reports could have moved the figures of a tally, and the test.
 
     Args:
         channel: the channel of the question.
-        extremes: the smallest and largest score of a report for each figure.
-        counts: the count of each symbol, shape (m,), at least one above 0.
+        extremes: the smallest and the largest score of a report for each figure.
+        counts: the count of each symbol, shape (m,). At least one count is above 0.
         groups: the estimated shares, the mean, or both in this order.
         fraction: the assumed fraction of made-up reports.
 
@@ -209,22 +215,23 @@ def fakes_of(
 
 
 def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Return the maximum by which each estimate was lowered, and raised; see the module."""
+    """Return how far made-up reports can at most have lowered, and raised, each estimate."""
     least, most = extremes
     odds = fraction / (1 - fraction)
     return odds * (unbiased - least), odds * (most - unbiased)
 
 
 def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
-    """Return which tallies are at least a distance from every population, shape (tallies,).
+    """Return whether each tally has at least a given distance from all populations.
 
-    A tally that is indistinguishable from one at exactly that distance counts as this far.
+    The result has shape (tallies,). A tally whose distance cannot be distinguished from the given
+    one counts as this far.
 
     Args:
         law: the law of the symbols given each input.
         inputs: the number of inputs.
-        counts: the count of each symbol, shape (tallies, symbols), with the same sum in each tally.
-        distance: twice a log-likelihood ratio.
+        counts: the count of each symbol, shape (tallies, symbols). All tallies have the same sum.
+        distance: the distance, which is twice a log-likelihood ratio.
 
     """
     reports = int(counts[0].sum())
@@ -249,7 +256,7 @@ def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDA
 
 
 def _log_ratio(seen: Floats, fitted: Floats) -> Floats:
-    """Return the mean log-likelihood ratio of reports under their own frequencies to a law."""
+    """Return the mean log-likelihood ratio, per report, of the observed frequencies to a law."""
     logs: Floats = np.log(np.where(seen > 0, seen / fitted, 1.0))
     ratio: Floats = (seen * logs).sum(axis=-1)
     return ratio

@@ -1,14 +1,14 @@
-"""The covariance of estimated shares, and shares within groups: ratios of two of them.
+"""The covariance of estimated shares, and shares within groups, which are ratios of two estimates.
 
-The intervals of ratios are also valid for uncertain denominators.
+The intervals of ratios are valid even if the denominator is uncertain.
 
-Sources: Fieller 1954, "Some problems in interval estimation" (one ratio); Waudby-Smith & Ramdas
-2024, "Estimating means of bounded random variables by betting" (with few people); Zou & Donner
-2008, "Construction of confidence limits about effect measures: a general approach", section 2.2
-(the difference of two).
+Sources: Fieller 1954, "Some problems in interval estimation" (for one ratio); Waudby-Smith & Ramdas
+2024, "Estimating means of bounded random variables by betting" (if few people decide a ratio); Zou
+& Donner 2008, "Construction of confidence limits about effect measures: a general approach",
+section 2.2 (for the difference of two ratios).
 
-The p-value of a difference is the smallest level at which its interval excludes 0. The two
-therefore never disagree, even for a skewed ratio.
+The p-value of a difference is the smallest level at which its interval excludes 0. P-value and
+interval therefore never disagree, even for a skewed ratio.
 """
 
 from __future__ import annotations
@@ -27,18 +27,22 @@ from estimator.statistics.confidence import FEW, Z
 from estimator.statistics.intervals import betting_ratios
 
 MOST_VALUES = 256
-"""The maximum number of values of a covariance: the scores of all values for all symbols are kept
-in memory, up to 128 MB.
+"""The maximum number of values whose covariance is computed. The scores of all values for all
+symbols are kept in memory, up to 128 MB.
 """
 
 MOST_STEPS: Final = 100
-"""Steps toward a score. A few suffice unless a group is nearly empty, within its error."""
+"""The maximum number of steps toward a z-score. A few steps are enough unless a group's share is
+hardly larger than its error.
+"""
 
 SETTLED: Final = 1e-9
-"""The relative change of a score in the last step: more digits than anybody reads."""
+"""The relative change of a z-score below which the steps end. It leaves more digits than anybody
+reads.
+"""
 
 Places = NDArray[np.intp]
-"""Positions of groups or outcomes."""
+"""The indices of groups or outcomes."""
 
 Place = int | Places
 
@@ -58,20 +62,20 @@ class Sample:
 
     @classmethod
     def from_counts(cls, inverse: Inverse, counts: Counts) -> Sample:
-        """Return the sample of a channel of k inputs."""
+        """Return the scores of a channel with k inputs, and the counts of the tally."""
         inputs = inverse.shares(counts, 1).size
         return cls(np.array([inverse.contrast(unit) for unit in np.eye(inputs)]), counts)
 
     @property
     def reports(self) -> int:
-        """n, the sum of the counts."""
+        """The number of reports n, which is the sum of the counts."""
         return int(self.counts.sum())
 
     def covariance(self, inverse: Inverse) -> Floats:
         """Return the covariance of the unbiased shares, shape (k, k), for people sampled at random.
 
-        An estimate is the mean of the scores of the reports. The covariance is exact for the
-        population on the simplex nearest to the estimate.
+        An estimate is the mean of the scores of the reports. The covariance is exact for one
+        population: the nearest shares to the estimate that lie on the simplex.
 
         Args:
             inverse: the inverse of the channel.
@@ -84,7 +88,7 @@ class Sample:
 
 
 class Distances(NamedTuple):
-    """The distances from a difference to the ends of its interval, and its standard error."""
+    """The distances from a difference to its interval's ends, and its standard error."""
 
     down: float
     up: float
@@ -93,16 +97,16 @@ class Distances(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratios:
-    """Shares of pairs and of groups with their covariances.
+    """The shares of pairs and of groups, with their covariances.
 
     Attributes:
-        pairs: shape (groups, outcomes).
-        sums: the sums of the groups, shape (groups,).
-        of_pairs: covariance of the pairs, shape (groups, outcomes, groups, outcomes).
-        of_sums: the covariances of the sums, shape (groups, groups).
-        of_both: of pairs and groups, shape (groups, outcomes, groups).
-        widening: the factors of the distances from each ratio down and up to the ends of Fieller's
-            interval, at least 1, shape (2, groups, outcomes).
+        pairs: the share of each pair of group and outcome, shape (groups, outcomes).
+        sums: the share of each group, shape (groups,).
+        of_pairs: the covariance of the pairs, shape (groups, outcomes, groups, outcomes).
+        of_sums: the covariance of the groups' shares, shape (groups, groups).
+        of_both: the covariance of pairs with groups' shares, shape (groups, outcomes, groups).
+        widening: the factors by which Fieller's interval is widened below and above each ratio, at
+            least 1, shape (2, groups, outcomes).
 
     """
 
@@ -115,18 +119,19 @@ class Ratios:
 
     @classmethod
     def from_shares(cls, shares: Floats, covariance: Floats, groups: int, outcomes: int) -> Ratios:
-        """Add up the pairs of each group."""
+        """Return the ratios, with each group's share as the sum of its pairs."""
         pairs, blocks = shares.reshape(groups, outcomes), covariance.reshape(groups, outcomes, groups, outcomes)
         of_both = blocks.sum(axis=3)
         widening = np.ones((2, groups, outcomes))
         return cls(pairs, pairs.sum(axis=1), blocks, of_both.sum(axis=1), of_both, widening)
 
     def widened(self, sample: Sample) -> Ratios:
-        """Return the ratios with intervals that are also valid if few people decide.
+        """Return the ratios with intervals that are valid even if few people decide a ratio.
 
-        With little noise, and few people in a group who have an outcome, or who do not, a tally may
-        lack them, as it may lack the rare answers of a mean. Fieller's 95% interval is then widened
-        to the ends of one by betting. At other levels it is widened by the same factors.
+        If there is little noise, and if only few people of a group have an outcome or do not have
+        it, these people may be missing from a tally, like rare answers in a mean. Fieller's 95%
+        interval is then widened to include a betting interval. Intervals at other levels are
+        widened by the same factors.
         """
         groups, outcomes = self.pairs.shape
         can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))
@@ -145,11 +150,11 @@ class Ratios:
 
     @property
     def is_widened(self) -> bool:
-        """Whether few people decide some ratio."""
+        """Whether the interval of some ratio was widened because few people decide the ratio."""
         return bool((self.widening > 1).any())
 
     def limits(self, group: int, outcome: int, z: float) -> tuple[float, float] | None:
-        """Return Fieller's interval, not clipped. None if the group could be empty."""
+        """Return Fieller's interval, not clipped; None if the group could be empty."""
         if not self.sums[group] > z * math.sqrt(self.of_sums[group, group]):
             return None
         low, high = self._fieller(group, outcome, z)
@@ -165,7 +170,7 @@ class Ratios:
         return Estimate(ratio, math.sqrt(self._covariance(group, group, outcome)), low, high, None)
 
     def difference(self, first: int, second: int, outcome: int, z: float) -> Estimate:
-        """Return the share of an outcome in one group minus that in another."""
+        """Return the share of an outcome in one group minus its share in another group."""
         reach = self.reach(first, second, outcome, z)
         if reach is None:
             return Estimate(None, None, -1.0, 1.0, None)
@@ -175,7 +180,10 @@ class Ratios:
         return Estimate(difference, reach.error, low, high, None)
 
     def reach(self, first: int, second: int, outcome: int, z: float) -> Distances | None:
-        """Return how far the interval of a difference reaches. None if a group could be empty."""
+        """Return the distances from a difference to its interval's ends.
+
+        Return None if one of the groups could be empty.
+        """
         limits, second_limits = self.limits(first, outcome, z), self.limits(second, outcome, z)
         if limits is None or second_limits is None:
             return None
@@ -191,9 +199,9 @@ class Ratios:
         """Return the smallest levels at which the intervals of differences exclude 0.
 
         Args:
-            first: the first groups, none of which could be empty by its 95% interval.
-            second: the second groups, likewise.
-            outcome: the outcomes.
+            first: the first group of each difference. By its 95% interval, it cannot be empty.
+            second: the second group of each difference, which cannot be empty either.
+            outcome: the outcome of each difference.
 
         """
         is_more = self._ratio(first, outcome) >= self._ratio(second, outcome)
@@ -203,8 +211,8 @@ class Ratios:
         variance, less_variance = (self._covariance(group, group, outcome) for group in (more, less))
         correlation = self._covariance(more, less, outcome) / np.sqrt(variance * less_variance)
         emptiest = np.minimum(self._emptiest(more), self._emptiest(less))
-        low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # where an interval is unbounded
-        z = np.full(distance.size, Z)  # the start keeps p-value and interval on one side
+        low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # then an interval is unbounded
+        z = np.full(distance.size, Z)  # starting here, p-value and 95% interval always agree
         for _ in range(MOST_STEPS):
             down, up = share - self._fieller(more, outcome, z)[0], self._fieller(less, outcome, z)[1] - less_share
             reach = np.maximum(_combined(down, up, correlation), np.finfo(float).eps)
@@ -235,7 +243,7 @@ class Ratios:
         return variance
 
     def _fieller(self, group: Place, outcome: Place, z: Floats | float) -> tuple[Floats, Floats]:
-        """Return both ends of the intervals of groups that could not be empty, widened."""
+        """Return both ends of the widened intervals, for groups that cannot be empty."""
         share, total = self.pairs[group, outcome], self.sums[group]
         square = total**2 - z**2 * self.of_sums[group, group]
         middle = share * total - z**2 * self.of_both[group, outcome, group]
@@ -246,7 +254,7 @@ class Ratios:
         return ratio - down * (ratio - low), ratio + up * (high - ratio)
 
     def _covariance(self, first: Place, second: Place, outcome: Place) -> Floats:
-        """Return the covariance of two groups' shares of an outcome, to first order."""
+        """Return the first-order covariance of the shares of an outcome within two groups."""
         ratio, second_ratio = (self.pairs[group, outcome] / self.sums[group] for group in (first, second))
         numerator = (
             self.of_pairs[first, outcome, second, outcome]

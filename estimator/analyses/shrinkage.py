@@ -1,14 +1,14 @@
 """Shares with the smallest expected squared error: each estimate is moved toward the usual size.
 
-If shares are many, the errors of unbiased estimates are far larger than most of the shares. The
-estimates themselves show how common each size of share is: they follow a mixture of normal laws
-around the sizes, whose weights come from expectation maximization. The mean of a share given its
-own estimate is closer to the truth (Robbins 1956, "An empirical Bayes approach to statistics";
-Stephens 2017, "False discovery rates: a new deal", section 2, for mixtures on a grid of scales).
-Finally, the shares are moved to the simplex.
+If a question has many values, the errors of unbiased estimates are far larger than most shares. But
+the estimates show how common each size of share is: they follow a mixture of normal distributions
+around the sizes, and expectation maximization finds the weights of the mixture. The expected share
+given its estimate is closer to the truth than the estimate (Robbins 1956, "An empirical Bayes
+approach to statistics"; Stephens 2017, "False discovery rates: a new deal", section 2, for mixtures
+on a grid of scales). Finally, the shares are moved to the simplex.
 
-These estimates are biased on purpose, toward each other, and have no intervals of their own. Use
-them for ranking, or to sum many rare values.
+These estimates are deliberately biased toward each other, and have no intervals. Use them for
+ranking, or to sum many rare values.
 """
 
 from __future__ import annotations
@@ -21,26 +21,30 @@ import numpy as np
 from estimator.statistics.arrays import Floats, nearest_shares
 
 FEWEST = 10
-"""The minimum number of values whose estimates show the usual size."""
+"""The minimum number of values. The estimates of fewer values do not show the usual size."""
 
 RATIO = 1.3
-"""The ratio of each size of the mixture to the one before. Smaller ratios follow the noise, larger
-ones blur the usual size.
+"""The ratio of each size in the mixture to the next smaller size. A smaller ratio would follow the
+noise; a larger ratio would blur the usual size.
 """
 
 LEAST_SIZE = 0.1
-"""The smallest size, as a fraction of the median standard error. Smaller ones look like 0."""
+"""The smallest size above 0, as a fraction of the median standard error. Smaller sizes cannot be
+told apart from 0.
+"""
 
 ROUNDS = 10
-"""Rounds of expectation maximization from equal weights. A few find the usual size; many would fit
-the noise.
+"""The number of rounds of expectation maximization, which starts from equal weights. A few rounds
+find the usual size; many rounds would fit the noise.
 """
 
 ENOUGH = 2**16
-"""The maximum number of shares to fit the mixture; from more, evenly spaced ones are used."""
+"""The maximum number of shares to which the mixture is fitted. If there are more, an evenly spaced
+sample of them is used.
+"""
 
 AT_ONCE = 2**14
-"""The number of shares for which the mixture is computed at once: arrays of some MB."""
+"""The number of shares processed together, so that arrays take only some MB."""
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
@@ -48,7 +52,7 @@ def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
 
     Args:
         shares: unbiased estimates, shape (..., k), of at least `FEWEST` values.
-        errors: their standard errors, above 0.
+        errors: the standard errors of the estimates, above 0, shape (..., k).
 
     """
     rows, errors_of_rows = shares.reshape(-1, shares.shape[-1]), errors.reshape(-1, shares.shape[-1])
@@ -71,10 +75,10 @@ def _medians(errors: Floats) -> Floats:
 
 
 def _of_sizes(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return the mean of each share given its estimate, shape (tallies, k).
+    """Return the expected value of each share given its estimate, shape (tallies, k).
 
-    The sizes, of shape (tallies, sizes), are 0 and a geometric sequence from far below the noise to
-    the largest estimate.
+    The sizes, shape (tallies, sizes), are 0 and a geometric sequence that begins far below the
+    noise and ends at the largest estimate.
     """
     sample = slice(None, None, -(-shares.shape[-1] // ENOUGH))
     weights = _weights(shares[:, sample], errors[:, sample], sizes)
@@ -103,7 +107,7 @@ def _spreads(sizes: Floats) -> Floats:
 
 
 def _likelihoods(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return the likelihood of each estimate given each size of its share; the largest is 1."""
+    """Return the likelihood of each estimate given each size, scaled so that the largest is 1."""
     sizes = sizes[:, np.newaxis]
     variances = errors[..., np.newaxis] ** 2 + _spreads(sizes) ** 2
     logarithms = -((shares[..., np.newaxis] - sizes) ** 2) / (2 * variances) - np.log(variances) / 2
@@ -112,7 +116,7 @@ def _likelihoods(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
 
 
 def _means(shares: Floats, errors: Floats, sizes: Floats, weights: Floats) -> Floats:
-    """Return the mean of each share given its estimate."""
+    """Return the expected value of each share given its estimate."""
     likelihoods = _likelihoods(shares, errors, sizes) * weights
     noise, sizes = errors[..., np.newaxis] ** 2, sizes[:, np.newaxis]
     spread = _spreads(sizes) ** 2

@@ -1,6 +1,7 @@
 """The analysis of questions about texts without a list of possible answers.
 
-Rehearsals draw the tally of each group from its exact law, not device by device.
+A rehearsal draws the tally of each group from its exact distribution, instead of simulating every
+device.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from estimator.tallies import Tally
 def sampled_texts(
     kind: Text, channel: GroupedGeometry, devices: Mapping[int, int], generator: np.random.Generator
 ) -> Counts:
-    """Return a tally, shape (symbols,).
+    """Return a tally drawn at random, shape (symbols,).
 
     Args:
-        kind: the question.
-        channel: its channel.
-        devices: the number of devices that report each text, keyed by the text's integer.
+        kind: the kind of the question.
+        channel: the channel of the question.
+        devices: the number of devices that report each text. Keys are the integers of the texts.
         generator: the source of random numbers.
 
     """
@@ -49,21 +50,23 @@ def sampled_texts(
 
 
 MADE_UP: Final = 1e-6
-"""A tally less likely than this is not from devices, which draw groups by the weights."""
+"""The p-value below which a tally cannot be from real devices, because these draw their groups with
+the given weights.
+"""
 
 
 class UnlistedTexts(Analysis[Text]):
-    """Texts of a few letters, hashed into the cells of groups of devices."""
+    """Metrics of short texts. Each group of devices hashes texts into cells."""
 
     takes_candidates = True
 
     @property
     def channel(self) -> GroupedGeometry:
-        """The only channel of texts."""
+        """The question's channel, whose type is the same for all texts."""
         return cast("GroupedGeometry", self.metric.channel)
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the texts of each tally."""
+        """Yield the estimates of each tally, which contain the texts found and named."""
         for tally in tallies:
             self.check(tally)
             yield self._estimate(tally, request)
@@ -71,7 +74,7 @@ class UnlistedTexts(Analysis[Text]):
     def fitting(self, texts: Sequence[str]) -> list[str]:
         """Return the texts that consist of the question's letters.
 
-        In a set, the empty text marks a free place and is not an answer.
+        In a set, the empty text marks an unused place. There, it is not an answer.
         """
 
         def fits(text: str) -> bool:
@@ -84,7 +87,7 @@ class UnlistedTexts(Analysis[Text]):
         return [text for text in texts if fits(text)]
 
     def share_limit(self, request: Request) -> int:
-        """Return the maximum number of texts that a tally finds and an analyst names."""
+        """Return the maximum number of texts that are found in a tally or named by the analyst."""
         return SURVIVORS + len(request.candidates)
 
     def _estimate(self, tally: Tally, request: Request) -> MetricEstimate:
@@ -113,7 +116,7 @@ class UnlistedTexts(Analysis[Text]):
         )
 
     def _groups_as_drawn(self, tables: GroupTables) -> RangeTest:
-        """Test whether the groups' numbers of reports agree with chance, whatever people answer."""
+        """Test whether the groups' numbers of reports fit their weights, for any answers."""
         weights = np.array(self.channel.weights)
         expected = tables.reports.sum() * weights / weights.sum()
         statistic = float(((tables.reports - expected) ** 2 / expected).sum())
@@ -122,25 +125,25 @@ class UnlistedTexts(Analysis[Text]):
 
     @property
     def power(self) -> Power:
-        """How well texts are found."""
+        """How well unlisted texts are found."""
         return Power(self.kind, self.channel)
 
     @property
     def report_variance(self) -> float | None:
-        """The variance of a named text's share, in the worst population.
+        """The variance of one report for a named text's share, in the worst population.
 
-        The text has the maximum length, so only the confirming groups report about it.
+        In the worst case, the text has the maximum length, so only the confirming groups report it.
         """
         weights = self.channel.weights
         of_cell = inverse_of(self.channel.geometry).squares(self.channel.inputs).worst
         return self.kind.max_items**2 * of_cell * sum(weights) / sum(weights[-CONFIRMING:])
 
     def law(self, answer: object) -> Mapping[Any, Any]:
-        """Return each text that an answer may become, as its integer, with its probability."""
+        """Return the integer of each text that an answer may become, with its probability."""
         return self.kind.law_of_numbers(answer)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies: each device draws one text of its set."""
+        """Return a function that draws tallies. Each device draws one text of its set."""
 
         def drawn(counts: Counts, _: Window, generator: np.random.Generator) -> Counts:
             devices: dict[int, int] = {}

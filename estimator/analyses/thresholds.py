@@ -1,14 +1,16 @@
-"""Thresholds: the share of answers at or above each, and a bracket for each quantile.
+"""The share of answers at or above each threshold, and a bracket for each quantile.
 
-A share is the unbiased share of the cells above its threshold. True shares fall from one threshold
-to the next. Simultaneous intervals are therefore cut to the values that a falling sequence can
-take, and remain valid. Separate intervals are not cut, because a neighbor's may miss.
+The share at or above a threshold is the unbiased share of the cells above the threshold. True
+shares fall from one threshold to the next. Simultaneous intervals are therefore cut to the values
+that a falling sequence can have, and remain valid. Separate intervals are not cut, because the
+interval of a neighboring threshold may be wrong.
 
-A quantile lies at or above a threshold if more than the rest of the answers reach it, and at or
-below if fewer do. Thresholds are checked from the outside in, up to the first that is uncertain.
-The bracket of one quantile is then wrong only if the interval of the first threshold beyond the
-true quantile is wrong, on one side at each end. Its confidence is that of a single interval, for
-any number of thresholds (Maurer, Hothorn & Lehmacher 1995: ordered hypotheses).
+Let r be the share of answers beyond a quantile. The quantile lies at or above a threshold if the
+share above this threshold is larger than r, and at or below the threshold if that share is smaller.
+For each end of the bracket, thresholds are checked from the outside in, up to the first uncertain
+one. A bracket's end is then wrong only if one side of one interval is wrong: that of the first
+threshold beyond the true quantile. The bracket's confidence is therefore that of a single interval,
+for any number of thresholds (Maurer, Hothorn & Lehmacher 1995: ordered hypotheses).
 """
 
 from __future__ import annotations
@@ -31,11 +33,13 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HALVES: Final = 2
-"""Plans assume that half of the answers reach a threshold, where the variance is largest."""
+"""The number of shares in a plan. A plan assumes that half of the answers reach a threshold,
+because the variance is then largest.
+"""
 
 
 class SharesAbove(OneSymbol[Thresholds]):
-    """Numbers for which a device reports the cell between two thresholds."""
+    """Metrics of numbers whose devices report the cell between two thresholds."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -53,17 +57,17 @@ class SharesAbove(OneSymbol[Thresholds]):
         return False
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a number
-        """Return a number, clipped to the range."""
+        """Return the number, clipped to the range."""
         return float(self.kind.within(value))
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The share at or above a threshold, and quantiles."""
+        """The share at or above a threshold, and the quantiles."""
         quantiles = {f"p{100 * each:.0f}": FigureKey("quantile", each) for each in QUANTILES}
         return {"above[VALUE]": FigureKey("share_above")} | quantiles
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally with another alphabet, or numbers that floats cannot distinguish."""
+        """Refuse a tally with a different alphabet, or numbers that floats cannot distinguish."""
         super().check(tally)
         check_range(self.kind)
 
@@ -74,7 +78,7 @@ class SharesAbove(OneSymbol[Thresholds]):
         return np.triu(np.ones((cells, cells)))[1:]
 
     def figures(self, counts: Counts, reports: Counts, family: int = 1) -> Iterator[tuple[FigureGroup, ...]]:
-        """Yield the shares above, and the brackets of quantiles, of each tally."""
+        """Yield, for each tally, the shares above thresholds and the brackets of quantiles."""
         contrasts = [Contrast.remembered(self.inverse, tuple(above.tolist())) for above in self.weights]
         means = np.array([means_of(contrast, counts, reports, family) for contrast in contrasts])
         cells = maximum_likelihood(self.inverse, counts)
@@ -86,13 +90,13 @@ class SharesAbove(OneSymbol[Thresholds]):
             yield FigureGroup("share_above", shares, "", SHARES), self._quantiles(least, most, quantiles)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return shares and quantiles about which nothing is known."""
+        """Return shares and quantiles with intervals that cover every possible value."""
         shares = Figures.unknown(self.labels)
         return FigureGroup("share_above", shares, "", SHARES), self._quantiles(shares.lows, shares.highs)
 
     @property
     def edges(self) -> Floats:
-        """The ends of the cells."""
+        """The ends of the cells: the low end, the thresholds and the high end, shape (T + 2,)."""
         return np.array([float(end) for end in self.kind.ends])
 
     def _quantiles(self, lows: Floats, highs: Floats, estimates: Floats = NOTHING) -> FigureGroup:
@@ -102,41 +106,43 @@ class SharesAbove(OneSymbol[Thresholds]):
         figures = Figures(QUANTILES, low, high, np.clip(estimates, low, high) if estimates.size else estimates)
         return FigureGroup("quantile", figures, self.metric.unit, self.ends)
 
-    def family(self, request: Request) -> int:  # noqa: ARG002 of numbers
-        """Return the number of shares, whose intervals determine all brackets."""
+    def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
+        """Return the number of shares. Their intervals also determine the brackets."""
         return len(self.labels)
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squares of a report's score for each share above."""
+        """The mean squared score of a report, for the share above each threshold."""
         squares = [self.inverse.expectations(self.inverse.contrast(above) ** 2) for above in self.weights]
         own, other, average = zip(*map(_squares, squares, self.weights > 0), strict=True)
         return Squares(HALVES, np.array(own), np.array(other), np.array(average))
 
     @property
     def share_count(self) -> int:
-        """Two: half of the answers reach a threshold."""
+        """Two shares: the answers that reach a threshold, and the other half."""
         return HALVES
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and largest score of a report for each share above."""
+        """The smallest and the largest score of a report, for the share above each threshold."""
         scores = np.array([self.inverse.contrast(above) for above in self.weights])
         return scores.min(axis=1), scores.max(axis=1)
 
 
 def in_order(lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return simultaneous intervals, cut to values of a falling sequence; none is empty."""
+    """Return simultaneous intervals, cut to the values of a falling sequence and never empty."""
     least = np.maximum.accumulate(lows[::-1])[::-1]
     return least, np.maximum(least, np.minimum.accumulate(highs))
 
 
 def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
-    """Return the indices of the ends around a quantile: 0, those of the thresholds, and T + 1.
+    """Return the indices of the two cell ends around a quantile, from 0 to T + 1.
+
+    Index 0 is the low end of the range, 1 to T are the thresholds, and T + 1 is the high end.
 
     Args:
-        lows: the lower ends of the intervals of the shares above, shape (T,).
-        highs: likewise.
+        lows: the lower ends of the intervals of the shares above thresholds, shape (T,).
+        highs: the upper ends of these intervals, shape (T,).
         rest: the share of the answers beyond the quantile.
 
     """
@@ -145,6 +151,6 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
 
 
 def _squares(squares: Floats, is_above: Floats) -> tuple[float, float, float]:
-    """Return the largest squares of senders above and of those below, and the average below."""
+    """Return the largest mean squares of senders above and below, and the average below."""
     below = squares[~is_above.astype(np.bool_)]
     return float(squares[is_above.astype(np.bool_)].max()), float(below.max()), float(below.mean())

@@ -1,15 +1,15 @@
-"""The mean of vectors from a tally: coordinates with intervals, and any linear function of it.
+"""The mean of vectors from a tally: coordinates with intervals, and any linear function of them.
 
-The rotations are divided into blocks, each of which estimates the mean separately. The differences
-of the blocks show all randomness: the choice of people, the noise of the mechanism, and the finite
-number of rotations. Nothing is assumed about the people (delete-a-group jackknife: Wolter 2007,
-"Introduction to Variance Estimation", section 4.2; here the ratio of sums is linearized). Errors
-are never taken to be below those of the mechanism's noise in a random direction.
+The rotations are divided into blocks. Each block gives a separate estimate of the mean. The
+differences between blocks show all sources of randomness: the choice of people, the noise of the
+mechanism, and the finite number of rotations. Nothing is assumed about the people (delete-a-group
+jackknife: Wolter 2007, "Introduction to Variance Estimation", section 4.2; here the ratio of sums
+is linearized). Standard errors are at least those of the mechanism's noise in a random direction.
 
-For rehearsals, tallies are drawn by the law of rotated axes, many devices at a time. The law is a
-mixture: with some probability a device reports any axis, otherwise a favored one. Only in the
-latter case must its vector be rotated, once for all devices with the same vector and rotation.
-Transforms are exact: they are integers below 2**53, stored in floats.
+For rehearsals, tallies are drawn by the law of rotated axes, for many devices at a time. The law is
+a mixture: with some probability a device reports any axis, otherwise a favored axis. A vector needs
+to be rotated only if a favored axis is reported, and only once for all devices that share the
+vector and the rotation. Transforms are exact: they are integers below 2**53, stored as floats.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from estimator.statistics.confidence import EXACT_BELOW, chi_square_tail, studen
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**20
-"""The number of coordinates rotated at once, which take some megabytes."""
+"""The number of coordinates that are rotated together. They take some megabytes."""
 
 
 def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generator: np.random.Generator) -> Counts:
-    """Return a tally of devices, shape (B * 2D,).
+    """Return a tally drawn at random, shape (B * 2D,), for B rotations in D dimensions.
 
     Args:
-        channel: with the rotations of a window.
-        vectors: the vectors that devices encode, in whole numbers, shape (vectors, D).
+        channel: the channel with the rotations of a window.
+        vectors: the vectors that devices encode, as whole numbers, shape (vectors, D).
         counts: the number of devices with each vector, shape (vectors,).
         generator: the source of random numbers.
 
@@ -64,7 +64,7 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
     of_any = generator.binomial(counts, axes * (1 - channel.keep_numerator / COIN_SCALE) / others)
     tally: Counts = _evenly(np.array([of_any.sum()]), channel.symbols, generator)[0]
     owners, rotations, devices = _pairs(counts - of_any, channel.rotations, generator)
-    order = np.argsort(rotations, kind="stable")  # so that neighbors share their signs
+    order = np.argsort(rotations, kind="stable")  # so that neighbors have the same signs
     at_once = max(1, AT_ONCE // channel.dimension)
     for first in range(0, len(order), at_once):
         part = order[first : first + at_once]
@@ -76,9 +76,10 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
 
 
 def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tuple[Counts, Counts, Counts]:
-    """Return devices' pairs of vector and rotation, and the number of devices with each.
+    """Draw a rotation for each device, and count the devices with each pair of vector and rotation.
 
-    All three arrays have the shape (pairs,).
+    Return the vector's index, the rotation's index and the number of devices, each of shape
+    (pairs,).
     """
     many = np.flatnonzero(counts >= rotations)
     of_many = generator.multinomial(counts[many], np.full(rotations, 1 / rotations))
@@ -90,7 +91,7 @@ def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tu
 
 
 def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Counts:
-    """Return the number of each row's devices at each place, shape (rows, places)."""
+    """Distribute each row's devices evenly at random over the places, shape (rows, places)."""
     if counts.max(initial=0) > places:
         by_place: Counts = generator.multinomial(counts, np.full(places, 1 / places))
         return by_place
@@ -101,7 +102,7 @@ def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Coun
 
 
 def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Counts:
-    """Return the favored axes of each vector under its rotation, shape (vectors, s)."""
+    """Return the s favored axes of each vector under its rotation, shape (vectors, s)."""
     distinct, at = np.unique(rotations, return_inverse=True)
     turned = vectors
     for step in range(ROUNDS):
@@ -113,10 +114,14 @@ def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Count
 
 
 MADE_UP: Final = 1e-6
-"""A tally less likely than this is not from devices, which draw their rotations evenly."""
+"""The p-value below which a tally cannot be from real devices, because these draw their rotations
+evenly.
+"""
 
 LEAST_OF_BLOCK: Final = 5
-"""The expected reports of a block from which the chi-square law is accurate enough to accuse."""
+"""The minimum number of expected reports in a block. With fewer, the chi-square distribution is not
+accurate enough to call a tally impossible.
+"""
 
 B = TypeVar("B", bound=Ball)
 
@@ -127,11 +132,11 @@ class VectorMean:
 
     Attributes:
         norm: the maximum length of a vector of the metric.
-        coordinates: the unbiased estimates, shape (d,).
-        deviations: the deviation of each block's sum, as a part of the mean, shape (blocks, d).
-        noise: the standard error of the mechanism in a random direction.
-        reports: the number of reports in the tally. Below `EXACT_BELOW` they do not show how people
-            differ; intervals are unbounded.
+        coordinates: the unbiased estimate of each coordinate, shape (d,).
+        deviations: the deviation of each block's contribution to the mean, shape (blocks, d).
+        noise: the standard error from the mechanism's noise, in a random direction.
+        reports: the number of reports in the tally. Fewer than `EXACT_BELOW` reports do not show
+            how much people differ, and intervals then cover the whole range.
 
     """
 
@@ -145,7 +150,7 @@ class VectorMean:
         """Return the weighted sum of the coordinates, with an interval.
 
         Args:
-            weights: one per coordinate, shape (d,).
+            weights: the weight of each coordinate, shape (d,).
             family: the number of intervals that must be valid simultaneously.
 
         """
@@ -156,18 +161,18 @@ class VectorMean:
         return Estimate(estimate, float(error), max(-most, estimate - reach), min(most, estimate + reach))
 
     def shares(self, family: int = 1) -> Figures:
-        """Return the estimate of each coordinate; coordinates are numbered from 0."""
+        """Return the estimate of each coordinate. Coordinates are numbered from 0."""
         errors = self._error(self.deviations, self.noise)
         reaches = self._errors_within(family) * errors
         lows, highs = (np.clip(self.coordinates + side * reaches, -self.norm, self.norm) for side in (-1, 1))
         return Figures(range(len(self.coordinates)), lows, highs, self.coordinates, errors)
 
     def _errors_within(self, family: int) -> float:
-        """Return the half-width of an interval in standard errors."""
+        """Return the half-width of an interval, in standard errors."""
         return student_of(family, len(self.deviations) - 1) if self.reports >= EXACT_BELOW else math.inf
 
     def _error(self, deviations: Floats, noise: float) -> Floats:
-        """Return the standard error from the deviations of blocks, but at least the noise."""
+        """Return the standard error that the blocks' deviations show, but at least the noise."""
         blocks = len(deviations)
         variance = (deviations**2).sum(axis=0) * blocks / (blocks - 1)
         least: Floats = np.sqrt(np.maximum(variance, noise**2))
@@ -175,13 +180,13 @@ class VectorMean:
 
 
 class Vectors(Analysis[B]):
-    """Vectors in a ball, to which a device applies a random rotation before it reports an axis."""
+    """Vectors in a ball. A device rotates its vector at random before it reports an axis."""
 
     mean_name = "coordinate mean"
 
     @property
     def channel(self) -> RotatedAxes:
-        """The only channel of vectors, without a window."""
+        """The question's channel, without the rotations of a window."""
         return cast("RotatedAxes", self.metric.channel)
 
     def in_window(self, window: str) -> RotatedAxes:
@@ -190,11 +195,11 @@ class Vectors(Analysis[B]):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The smallest and largest coordinate."""
+        """The smallest and the largest possible coordinate."""
         return -float(self.kind.norm), float(self.kind.norm)
 
     def mean(self, tally: Tally) -> VectorMean:
-        """Return the mean of a tally with at least one report."""
+        """Return the mean of a tally, which must have at least one report."""
         channel = self.in_window(tally.window.text)
         counts = tally.dense(channel.symbols)
         norm, scale = float(self.kind.norm), float(self.kind.norm) / (gain_of(channel) * tally.reports)
@@ -205,7 +210,7 @@ class Vectors(Analysis[B]):
         return VectorMean(norm, mean, deviations, noise, tally.reports)
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the coordinates of each tally."""
+        """Yield the estimated coordinates of each tally."""
         for tally in tallies:
             self.check(tally)
             yield self._estimate(tally, request)
@@ -225,8 +230,9 @@ class Vectors(Analysis[B]):
     def length_moved(self, tally: Tally, mean: VectorMean, fraction: float) -> tuple[float, RangeTest]:
         """Return the distance by which made-up reports could have moved the mean, and a test.
 
-        The estimate of one report has the length norm / gain. The argument is that of
-        `analyses.poisoning`, with lengths instead of ends. The test is of the tally.
+        The estimate from a single report has the length norm / gain. The bound follows as in
+        `analyses.poisoning`, with lengths instead of the extremes of scores. The test checks
+        whether the tally's reports are spread evenly over the blocks of rotations.
         """
         reach = mean.norm / gain_of(self.channel) + float(np.linalg.norm(mean.coordinates))
         even = even_test(block_reports(self.channel, tally.dense(self.channel.symbols)))
@@ -234,9 +240,9 @@ class Vectors(Analysis[B]):
 
     @property
     def noise(self) -> float:
-        """The standard error of one report along a random direction, in the units of the vector.
+        """The standard error of one report in a random direction, in the unit of the vectors.
 
-        A reported axis has length 1 in D dimensions, and is divided by the gain.
+        A reported axis is a vector of length 1 in D dimensions, which is divided by the gain.
         """
         return float(self.kind.norm) / (gain_of(self.channel) * math.sqrt(self.channel.dimension))
 
@@ -244,8 +250,8 @@ class Vectors(Analysis[B]):
     def least_noise(self) -> float:
         """The minimum variance that the mechanism adds to a coordinate of one report.
 
-        For every vector, it is the variance across the vector or along it: at high epsilons the
-        latter is smaller.
+        For every vector, the variance is smallest either in directions across the vector or along
+        it. At high epsilons, the variance along the vector is smaller.
         """
         gained, along = gain_of(self.channel) ** 2, square_along(self.channel)
         across = (1 - along) / (self.channel.dimension - 1)
@@ -253,18 +259,18 @@ class Vectors(Analysis[B]):
 
     @property
     def rotation_error(self) -> float | None:
-        """The error due to the finite number of rotations if all vectors are identical."""
+        """The error that the finite number of rotations causes if all vectors are identical."""
         along = largest_sum(self.channel.dimension, self.channel.favoured)
         excess = max(0.0, self.channel.favoured / along**2 - 1)
         return math.sqrt(excess / self.channel.rotations * self.kind.length / self.channel.dimension)
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of a coordinate, on a range of length 1."""
+        """The variance of one report for a coordinate, on a range of length 1."""
         return (self.noise / self.width) ** 2
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies; each answer has one vector."""
+        """Return a function that draws tallies. Each answer becomes exactly one vector."""
         vectors = np.array([law[0][0] for law in laws], dtype=np.float64).reshape(len(laws), self.channel.inputs)
 
         def drawn(counts: Counts, window: Window, generator: np.random.Generator) -> Counts:
@@ -274,30 +280,32 @@ class Vectors(Analysis[B]):
 
 
 def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> Estimate:
-    """Return the mean of a linear function of a vector: the weighted sum of its coordinates.
+    """Return the estimated mean of a weighted sum of a vector's coordinates.
 
     Args:
         metric: a metric of kind vector.
-        tally: of its edition, with at least one report.
-        weights: one per coordinate.
+        tally: a tally of the metric's edition, with at least one report.
+        weights: the weight of each coordinate.
 
     Raises:
-        RequestError: if the metric is no vector with as many coordinates, or nobody has reported.
+        RequestError: if the metric is not a vector with one coordinate per weight, or if the tally
+            has no reports.
         UnfitTallyError: if the tally does not have the channel's alphabet.
 
     """
     if not isinstance(metric.kind, Ball) or len(weights) != metric.kind.length:
-        raise RequestError(f"{metric.name} is no vector of {len(weights)} numbers; give a weight for each coordinate")
+        raise RequestError(f"{metric.name} is not a vector of {len(weights)} numbers; give one weight per coordinate")
     if not tally.reports:
         raise RequestError(f"nobody has reported {metric.name} in {tally.window.text}; choose another window")
     return Vectors[Ball](metric).mean(tally).linear(np.array(weights, dtype=float))
 
 
 def even_test(reports: Counts) -> RangeTest:
-    """Test whether chance explains the numbers of reports of evenly drawn parts (Pearson 1900).
+    """Test whether reports are spread evenly over parts, except for chance (Pearson 1900).
 
     Args:
-        reports: the number of reports in each part, shape (parts,).
+        reports: the number of reports in each part, shape (parts,). Devices draw all parts with the
+            same probability.
 
     """
     expected = float(reports.mean())

@@ -1,10 +1,10 @@
-"""An audit plays the installed SDK as a black box and proves how much it reveals at least.
+"""Audits of the installed SDK: attacks on a black box, and exact proofs.
 
-It can refute a claim but never confirm one. It states which excess over the claim it would have
-detected. Imports the SDK by its public names, as apps do; commands and text import it.
+An audit by attacks runs the SDK as a black box, and proves a lower bound on how much it reveals.
+Such an audit can refute a claim but never confirm one. It also states which excess over the claim
+it would have detected. It imports the SDK by its public names, as apps do.
 
-The perturbation of an answer can be proved instead (`prove`). The exact audit walks every path of
-coins through the SDK and proves how much a report of one answer reveals if the coins are fair. It
-trusts the operating system's generator, and assumes that a pseudo-random function looks random to
-anyone without its secret.
+The exact audit (`prove`) walks every path of coins through the SDK, and proves exactly how much a
+report of one answer reveals if the coins are fair. It trusts the operating system's random number
+generator, and assumes that a pseudo-random function looks random to anyone without its secret.
 """

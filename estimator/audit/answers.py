@@ -1,35 +1,36 @@
-"""Which inputs and answers are walked, and the law from an answer to inputs.
+"""The choice of inputs and answers to walk, and the law from an answer to inputs.
 
-**Which inputs.** All of them, where all laws together have at most `MOST_PATHS` entries. Larger
-alphabets are sampled: the first two inputs, the last two, the middle one, and as many others as
-that limit allows, drawn once for all audits. The sample contains a worst pair because of the
-structure of each mechanism:
+**Inputs.** All inputs are walked if all laws together have at most `MOST_PATHS` entries. Larger
+alphabets are sampled: the first two inputs, the last two, the middle one, and as many others as the
+limit allows, which are drawn once for all audits. Because of the structure of each mechanism, the
+sample contains a worst pair:
 
-* k-ary response, block designs and geometries: any pair will do. Their laws have only two
-  probabilities, that of a symbol that supports the input and that of any other symbol. Each pair of
-  inputs has a symbol that supports only one of them. (In a cyclic design, shifting all values
-  shifts all symbols, so pairs with one difference are alike.)
-* A tree: the first and the last input are in different nodes on every level, and any two nodes of
-  a level will do.
+* k-ary response, block designs and geometries: every pair is a worst pair. The laws have only two
+  probabilities, one for the symbols that support the input and one for all other symbols. For each
+  pair of inputs, some symbol supports only one of them. (In a cyclic design, shifting all values
+  shifts all symbols, so all pairs with the same difference are equivalent.)
+* Trees: the first and the last input are in different nodes on every level, and every pair of nodes
+  on a level is a worst pair.
 * Bands: as the input goes from the first to the last, the weight of a symbol rises and then falls.
-  So each symbol has its smallest weight at an end, and the first and the last symbol have their
-  largest weight there.
-* Added noise: the farthest inputs are worst, because weights fall with the distance. The largest
-  ratio is at an end of the range, or next to it, between the first two or the last two inputs.
+  Each symbol therefore has its smallest weight at an end, and the first and the last symbol have
+  their largest weight there.
+* Added noise: the most distant inputs are worst, because weights fall with the distance. The
+  largest ratio is at an end of the range, or next to an end, between the first two or the last two
+  inputs.
 
-If the proved ratio of the sample *is* the declared one, the sample does contain a worst pair. Only
-the argument above shows that no other input exceeds this ratio.
+If the proved ratio of the sample *equals* the declared ratio, the sample does contain a worst pair.
+The statement that no other input exceeds this ratio rests on the argument above alone.
 
-**Which answers.** A number between two points of a grid is a mixture of inputs. The probability of
-each symbol is then linear in the mixture. A ratio of two mixtures never exceeds the largest ratio
-of their parts, and a hockey-stick divergence is convex. (This mirrors "post-processing", Dwork &
-Roth 2014, section 3.5.1: a mixture is a randomized map *before* the channel, and no such map
-reveals more than its inputs do.) So the points of the grid are the worst answers. A few mixtures
-are walked too, to check that they have the expected laws.
+**Answers.** A number between two points of a grid is a mixture of inputs. The probability of each
+symbol is linear in the mixture. A ratio of two mixtures never exceeds the largest ratio of their
+parts, and a hockey-stick divergence is convex. The points of the grid are therefore the worst
+answers. (This mirrors "post-processing", Dwork & Roth 2014, section 3.5.1: a mixture is a
+randomized map *before* the channel, and no such map reveals more than its inputs do.) A few
+mixtures are walked too, to check that they have the expected laws.
 
-Each set is one input. A symbol's probability depends only on how many members of the set it favors.
-If there are too many sets, two of each size are walked; a full set and the empty one differ as much
-as sets can.
+Each set is a single input. A symbol's probability depends only on the number of members of the set
+that the symbol favors. If there are too many sets, two sets of each size are walked. No two sets
+differ more than a full set and the empty set.
 """
 
 from __future__ import annotations
@@ -53,22 +54,25 @@ from estimator.analyses.metric import of_shape
 from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
-"""The maximum number of paths in all laws of a metric: a few seconds, at 10 to 30 microseconds per
-path. With k-ary response, all of 362 categories are walked; with geometries, 58 to 119 of 1,024.
+"""The maximum number of paths in all laws of a metric. They take a few seconds, at 10 to 30
+microseconds per path. With k-ary response, up to 362 categories are all walked. With geometries, 58
+to 119 of 1,024 categories are walked.
 """
 
 LEAST_INPUTS = 5
 """The minimum number of inputs in a sample: the first two, the last two, and the middle one."""
 
 SEED = 1
-"""Makes every audit choose the same other inputs: a reviewer must see what the author saw."""
+"""The fixed seed of the sample. Every audit chooses the same inputs, so that a reviewer gets the
+same result as the author.
+"""
 
 MOST_SETS = 2**8
-"""If there are at most this many sets, or counts, all are walked. Each has its own law."""
+"""The maximum number of sets, or of counts, that are all walked. Each of them has its own law."""
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
-"""The positions of walked numbers within a cell of a grid, as fractions of the cell. A third is not
-a multiple of 2**-64.
+"""The positions of walked numbers within a cell of a grid, as fractions of the cell. One third was
+chosen because it is not a multiple of 2**-64.
 """
 
 Answer = Hashable
@@ -77,11 +81,11 @@ Answer = Hashable
 
 @dataclass(frozen=True, slots=True)
 class EncodedAnswer:
-    """An answer, and the law by which it should become an input.
+    """An answer, and the declared law of its input.
 
     Attributes:
         value: the answer.
-        inputs: the exact probability of each input.
+        inputs: the exact probability with which the answer should become each input.
 
     """
 
@@ -90,12 +94,12 @@ class EncodedAnswer:
 
     @classmethod
     def of_input(cls, place: int) -> EncodedAnswer:
-        """Return an answer that always becomes this input of a channel."""
+        """Return an answer that always becomes a given input of a channel."""
         return cls(place, {place: Fraction(1)})
 
 
 def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
-    """Return the inputs to walk, in rising order: by default only a sample of a large alphabet."""
+    """Return the inputs to walk, in rising order; by default only a sample if there are many."""
     every, last = channel.inputs, channel.inputs - 1
     size = max(LEAST_INPUTS, MOST_PATHS // channel.symbols)
     if all_inputs or size >= every:
@@ -106,20 +110,20 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
-    """Return the answers to walk: those that become one input each, and any mixtures."""
+    """Return the answers to walk: one for each of the inputs, and mixtures if there are any."""
     answers = of_shape(metric.kind, WALKED_SHAPES).answers(metric, inputs, all_inputs)
     return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 
 
 @dataclass(frozen=True, slots=True)
 class WalkPlan:
-    """The answers and inputs of a metric that are walked.
+    """The answers and inputs of a metric to walk.
 
     Attributes:
-        encoded: answers that are walked up to the input.
-        reported: answers that are walked all the way to the report.
-        rows: inputs that are walked to the report, because no answer in ``reported`` always becomes
-            them.
+        encoded: the answers to walk from the answer to the input.
+        reported: the answers to walk from the answer to the report.
+        rows: the inputs to walk from the input to the report, because no answer in ``reported``
+            always becomes them.
 
     """
 
@@ -129,11 +133,11 @@ class WalkPlan:
 
     @classmethod
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
-        """Return the answers to a metric that are walked, and how far each is walked.
+        """Return the answers and inputs of a metric to walk, and how far to walk each.
 
-        Rounding a number in exact fractions is slow, and there are a thousand paths. So all numbers
-        are walked up to the input, but only mixtures and numbers at the ends of the range are
-        walked to the report.
+        To round a number with exact fractions is slow, and a number has a thousand paths. All
+        numbers are therefore walked up to the input, but only mixtures and numbers at the ends of
+        the range are walked to the report.
         """
         inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
@@ -151,19 +155,19 @@ class WalkPlan:
 
 
 def coins_of_encoding(metric: Metric) -> int:
-    """Return how many coins it takes to turn an answer into an input.
+    """Return the number of coins that turn an answer into an input.
 
-    This number is the same for all answers of a domain.
+    All answers to a metric take the same number.
     """
     return of_shape(metric.kind, WALKED_SHAPES).coins
 
 
-def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as all in the table
+def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 like all functions in the table
     return [metric.labels[place] for place in inputs]
 
 
 def _cells(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return each cell's lower end, which belongs to it, and a number just below its upper end."""
+    """Return each cell's lower end, which belongs to the cell, and a number below its upper end."""
     kind = cast("Thresholds", metric.kind)
     ends = [(kind.ends[place], kind.ends[place + 1]) for place in inputs]
     return [number for low, high in ends for number in dict.fromkeys((low, high - (high - low) / COIN_SCALE))]
@@ -179,9 +183,9 @@ def _pairs(metric: Metric, _: tuple[int, ...], __: bool) -> list[Answer]:  # noq
 
 
 def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
-    """Return the points of a grid and some numbers between them.
+    """Return the points of a grid and some numbers between the points.
 
-    Counts and steps of a scale are whole numbers.
+    If answers are whole numbers, such as counts and steps of a scale, the numbers are rounded.
     """
     places = [Fraction(place) for place in inputs]
     places += [cell + part for cell in dict.fromkeys((0, last // 2, last - 1)) for part in PARTS]
@@ -193,12 +197,12 @@ def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
 
 
 def sets_of(metric: Metric) -> int:
-    """Return how many sets a user can have; 0 if answers are not sets."""
+    """Return the number of sets that a user can answer; 0 if answers are not sets."""
     return of_shape(metric.kind, WALKED_SHAPES).sets(metric)
 
 
 def leaves_out_sets(metric: Metric, *, all_inputs: bool) -> bool:
-    """Whether only some of the sets that a user can have are walked."""
+    """Return whether only some of the sets that a user can answer are walked."""
     return not all_inputs and sets_of(metric) > MOST_SETS
 
 
@@ -210,7 +214,7 @@ def _count_of_sets(metric: Metric) -> int:
 def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  # noqa: FBT001 as above
     """Return all sets if requested or if there are few, otherwise two sets of each size.
 
-    The two consist of the first values and of the last values.
+    One of the two sets consists of the first values, and the other of the last values.
     """
     kind = cast("Subset", metric.kind)
     sizes = range(kind.max_items + 1)
@@ -221,13 +225,16 @@ def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  
 
 
 class WalkedShape(NamedTuple):
-    """How answers of one shape are walked.
+    """The way to walk answers of one shape.
 
     Attributes:
-        answers: maps a question, the walked inputs, and whether all inputs are walked, to answers.
-        coins: how many coins it takes to turn an answer into an input.
-        is_slow: whether encoding uses exact fractions, in which case only some answers are tried.
-        sets: how many sets a user can have; 0 for other answers.
+        answers: a function that returns the answers to walk, given a question, the inputs to walk,
+            and whether all inputs are walked.
+        coins: the number of coins that turn an answer into an input.
+        is_slow: whether encoding uses exact fractions. If so, only some answers are walked to the
+            report.
+        sets: a function that returns the number of sets that a user can answer; 0 for other
+            answers.
 
     """
 
@@ -244,4 +251,4 @@ WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
     "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
     "MeanByGroup": WalkedShape(_pairs, coins=1),
 }
-"""Keyed by the class of a kind, or by its base class."""
+"""The way to walk each shape of answers. Keys are classes of kinds, or their base classes."""

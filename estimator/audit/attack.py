@@ -1,18 +1,20 @@
-"""An attack tells two answers apart, which proves a lower bound on epsilon.
+"""An attack, which tells two answers apart and thereby proves a lower bound on epsilon.
 
-The first half of the observations chooses an event: scores are learned from one quarter, and the
-other quarter decides which score and which threshold would prove the largest epsilon. The second
-half bounds the event's two probabilities. The choice does not depend on the second half, so the
-bounds are valid however the event was chosen. By Bonferroni's inequality all bounds of an audit are
-valid together. The result is a lower bound on the true epsilon, whatever the cause of the loss. A
-correct device is accused with a probability of at most `FALSE_ACCUSATION`.
+The first half of the observations is used to choose an event. Scores are learned from the first
+quarter. The second quarter decides which score and which threshold would prove the largest epsilon.
+The second half of the observations is used to bound the event's probabilities under the two
+answers. The choice does not depend on this half, so the bounds are valid however the event was
+chosen. By Bonferroni's inequality, all bounds of an audit are valid simultaneously. The result is a
+lower bound on the true epsilon, whatever causes the privacy loss. A correct device is accused with
+a probability of at most `FALSE_ACCUSATION`.
 
 Sources: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy",
 section 4; Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine learning",
 section 3; Arcolezi & Gambs 2023, "Revealing the true cost of locally differentially private
 protocols: an auditing perspective", section 3.
 
-The bounds on a probability are one-sided, and valid far out in the tails (Clopper & Pearson 1934).
+Bounds on a probability are one-sided, and remain valid far out in the tails (Clopper & Pearson
+1934).
 """
 
 from __future__ import annotations
@@ -29,42 +31,45 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
-"""The fraction of the level given up to keep the bounds valid: floats err by far less."""
+"""The fraction of the level that is given up to allow for rounding. Rounding errors of floats are
+far smaller.
+"""
 
 MEDIAN_AHEAD = 2 / 3
-"""If its expectation is at most k + 2/3, a Poisson count is at most k in half of all cases (Choi
-1994, theorem 2).
+"""The distance between the expectation and the median of a Poisson count: if the expectation is at
+most k + 2/3, the count is at most k in at least half of all cases (Choi 1994, theorem 2).
 """
 
 
 @lru_cache(maxsize=2**12)
 def lower_bound(successes: int, n: int, level: float) -> float:
-    """Return a lower bound of a probability.
+    """Return a lower bound on the probability of an event that was seen in some of n observations.
 
-    The true probability is below it with a probability of at most ``level``.
+    The bound fails with a probability of at most ``level``.
     """
     return float(binomial_chance(np.array([successes]), n, level * (1 - GIVEN_AWAY))[0])
 
 
 def upper_bound(successes: int, n: int, level: float) -> float:
-    """Return an upper bound of a probability.
+    """Return an upper bound on the probability of an event, like `lower_bound`.
 
-    The true probability exceeds it with a probability of at most ``level``.
+    The bound fails with a probability of at most ``level``.
     """
     return 1 - lower_bound(n - successes, n, level)
 
 
 def provable(successes: int, others: int, n: int, level: float, delta: float = 0.0) -> float:
-    """Return the lower bound of epsilon that an event proves, at least 0.
+    """Return the lower bound on epsilon that an event proves, at least 0.
 
-    Under (epsilon, delta) an event's probability p is at most e**epsilon p' + delta (Dwork & Roth
-    2014, definition 2.4); so epsilon is at least ln((p - delta) / p'), and p is bounded from below
-    and p' from above (Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine
-    learning", section 3).
+    Let p and p' be the probabilities of the event after the two answers. Under (epsilon, delta)
+    differential privacy, p is at most e**epsilon p' + delta (Dwork & Roth 2014, definition 2.4).
+    Epsilon is therefore at least ln((p - delta) / p'). For the bound on epsilon, p is replaced by a
+    lower bound and p' by an upper bound (Jagielski, Ullman & Oprea 2020, "Auditing differentially
+    private machine learning", section 3).
 
     Args:
-        successes: how often the event was observed after one answer.
-        others: how often it was observed after the other.
+        successes: how often the event was observed after the first answer.
+        others: how often the event was observed after the second answer.
         n: the number of observations of each answer.
         level: the probability with which each bound may fail.
         delta: the delta of the claim.
@@ -77,18 +82,18 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 def detectable(successes: int, n: int, level: float, epsilon: float, delta: float) -> float | None:
     """Return the smallest excess over a claimed epsilon that about half of all audits would prove.
 
-    This assumes that the event is as frequent as observed after one answer, and too rare after the
-    other by a factor of e**excess.
+    The event is assumed to be as frequent after the first answer as observed, and to be rarer after
+    the second answer than the claim allows, by a factor of e**excess.
 
     Args:
-        successes: how often the event was observed after one answer.
+        successes: how often the event was observed after the first answer.
         n: the number of observations of each answer.
         level: the probability with which each bound may fail.
         epsilon: the epsilon of the claim.
         delta: the delta of the claim.
 
     Returns:
-        The excess. None if n observations cannot prove any.
+        The excess. None if n observations cannot prove any excess.
 
     """
     few, many = -1, n
@@ -104,22 +109,25 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
 
 
 FALSE_ACCUSATION = 1e-6
-"""The largest probability with which all bounds of an audit together accuse a correct device."""
+"""The maximum probability that any bound of an audit accuses a correct device."""
 
 BOUNDS = 4
-"""How many bounds an attack computes: for two probabilities, in each of two directions."""
+"""The number of bounds that an attack computes: for two probabilities, in each of two directions.
+"""
 
 LEAST_OBSERVATIONS = 4
-"""One observation to learn from, one to choose by, and two for the proof."""
+"""The minimum number of observations of each answer: one to learn from, one to choose an event by,
+and two for the proof.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PrivacyClaim:
-    """The claim on two answers: p is at most e**epsilon p' + delta for every event.
+    """The claim about two answers: for every event, p is at most e**epsilon p' + delta.
 
     Attributes:
-        epsilon: rounded up.
-        delta: rounded up; 0 for most mechanisms.
+        epsilon: the claimed epsilon, rounded up.
+        delta: the claimed delta, rounded up; 0 for most mechanisms.
 
     """
 
@@ -132,13 +140,13 @@ class LowerBound:
     """The result of an attack.
 
     Attributes:
-        claim: the claim it attacked.
-        epsilon: a lower bound of the true epsilon.
+        claim: the attacked claim.
+        epsilon: a lower bound on the true epsilon.
         detectable: the smallest excess over the claim that about half of all audits would prove.
-            None if there is none.
+            None if no excess would be proved so often.
         observations: n, the number of observations of each answer.
-        at_best: the bound that n observations prove for a device that always gives the answer away.
-            No device can be proved to reveal more.
+        at_best: the lower bound that n observations prove for a device that always reveals the
+            answer. It is the largest bound that any device could get.
 
     """
 
@@ -150,7 +158,7 @@ class LowerBound:
 
     @property
     def excess(self) -> float:
-        """The amount by which the bound exceeds the claim; 0 if it does not."""
+        """The amount by which the bound exceeds the claim; 0 if the bound is below the claim."""
         return max(0.0, self.epsilon - self.claim.epsilon)
 
 
@@ -163,9 +171,9 @@ def attack(table: ObservationTable, claim: PrivacyClaim, level: float) -> LowerB
     """Attack a claim in both directions.
 
     Args:
-        table: at least `LEAST_OBSERVATIONS` of each answer, independent and in an uninformative
-            order.
-        claim: what the device promises.
+        table: at least `LEAST_OBSERVATIONS` independent observations of each answer, whose order is
+            uninformative.
+        claim: the claim about the two answers.
         level: the probability with which each bound may fail.
 
     """
@@ -206,7 +214,7 @@ def _choose(
 
 
 def _lower(frequencies: Floats, n: int, z: float) -> Floats:
-    """Return a quick approximation of the lower bound (Wilson 1927). It is only for choosing."""
+    """Return a quick approximation of the lower bound (Wilson 1927), to choose an event by."""
     center = frequencies + z * z / (2 * n)
     half_width = z * np.sqrt(frequencies * (1 - frequencies) / n + (z / (2 * n)) ** 2)
     lower: Floats = (center - half_width) / (1 + z * z / n)

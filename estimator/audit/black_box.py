@@ -1,8 +1,8 @@
-"""The black box is the installed SDK, or another, from `record` to the bytes that it would send.
+"""The black box: the installed SDK, or another one, from `record` to the bytes that it would send.
 
-Only this module of the estimator uses more of the SDK than its vocabulary: an audit of anything
-else would prove nothing about what apps embed. Devices live in memory. Their uploads go to a
-transport that counts everything and opens no socket. Times are not observed.
+Only this module of the estimator uses more of the SDK than its vocabulary, because only an audit of
+the SDK itself proves anything about the code that apps embed. Devices exist only in memory. Their
+uploads go to a transport that accepts every report and opens no socket. Times are not observed.
 """
 
 from __future__ import annotations
@@ -26,23 +26,26 @@ from client_sdk.protocol.wire.verdict import Verdict
 from estimator.errors import AuditError
 
 START_S = 1_767_268_800.0
-"""2026-01-01, 12:00 UTC, in every device's first window. Devices that start at different times
-could be told apart.
+"""The time at which every device starts: 2026-01-01, 12:00 UTC. Devices that start at different
+times could be told apart.
 """
 
 HALF_A_DAY_S = 43_200
 
 COLLECTOR = "https://audit.invalid"
-"""A name that never exists (RFC 2606), in case anything looks it up."""
+"""A URL with a host name that never exists (RFC 2606), in case anything looks it up."""
 
 SEND_DEADLINE_S = 60.0
-"""Nothing is slow here. A report that has not been sent after this time never will be."""
+"""The maximum number of seconds until all reports are sent. Nothing is slow here, so a report that
+was not sent by then never will be.
+"""
 
 ATTEMPTS = 1000
-"""How often recording is tried on a busy machine."""
+"""The maximum number of attempts to record an answer on a busy machine."""
 
 NO_CEILING = 2**62
-"""Billionths of epsilon. No life spends this much, and a ledger can store sums of it."""
+"""A ceiling in billionths of epsilon that no device reaches. A ledger can still store sums of it.
+"""
 
 
 class Device(Protocol):
@@ -59,27 +62,29 @@ class Device(Protocol):
         ...
 
     def record(self, metric: str, answer: object, /) -> str:
-        """Record an answer; return what became of it, in the terms of `Recorded`."""
+        """Record an answer, and return the outcome as one of the values of `Recorded`."""
         ...
 
     def flush(self, timeout_s: float, /) -> object:
-        """Send the waiting reports; return a false value if any still wait."""
+        """Send the waiting reports. Return a false value if some reports still wait."""
         ...
 
 
 MakeDevice = Callable[..., Device]
 
 INSTALLED: MakeDevice = partial(Telemetry, strict=True)
-"""The SDK that an app in this Python would import. A replaced answer would prove nothing."""
+"""The SDK that an app in this Python environment would import. It is strict, because an audit of
+replaced answers would prove nothing.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Life:
-    """The answers of a device.
+    """All answers that a device gives, from its first window to its last.
 
     Attributes:
-        answers: for each window, the answer to each metric.
-        window: the kind of these windows.
+        answers: the answer to each metric, for each window.
+        window: the kind of the windows.
 
     """
 
@@ -88,7 +93,7 @@ class Life:
 
 
 class _Clock:
-    """A clock that stays at one time until it is set to another window."""
+    """A clock that shows the same time until it is moved to the next window."""
 
     def __init__(self) -> None:
         self.now_s = START_S
@@ -101,7 +106,7 @@ class _Clock:
 
 
 class _Collector:
-    """A transport that accepts everything and keeps what an adversary on the network would see."""
+    """A transport that accepts every report and keeps the bytes that an adversary would see."""
 
     def __init__(self) -> None:
         self._bodies: list[bytes] = []
@@ -116,13 +121,11 @@ class _Collector:
 
 
 def without_ceilings(registry: Registry) -> Registry:
-    """Return the same questions, asked in every window forever.
+    """Return a registry with the same questions, each asked in every window forever.
 
-    A device that stops reveals only its silence.
-
-    Ceilings, strategies and last days do not affect editions or channels, but a ledger that ran out
-    would end a life early. Fill-ins are left out because their reports would wait for the end of a
-    window.
+    Ceilings, strategies and last days do not affect editions or channels. But a device whose budget
+    is used up would stop reporting, and would then reveal only its silence. Filled-in reports are
+    left out, because they would wait for the end of a window.
     """
     budget = Budget(registry.budget.window, NO_CEILING, NO_CEILING, lifetime_attos=NO_CEILING)
     metrics = {name: replace(metric, expires=None, fill=None) for name, metric in registry.metrics.items()}
@@ -133,9 +136,9 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
     """Play the life of a new device, and return the bodies that it sends in each window.
 
     Args:
-        registry: with room for every report, as `without_ceilings` returns it.
+        registry: a registry whose budget allows every report, such as one from `without_ceilings`.
         life: the answers of the device.
-        make_device: makes a `Telemetry`, or an object that behaves like one.
+        make_device: a function that returns a `Telemetry`, or an object that behaves like one.
 
     Raises:
         AuditError: if the device does not record an answer or does not send its reports.
@@ -157,7 +160,7 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
 
 
 def _record(device: Device, metric: str, answer: object) -> None:
-    """Make a device record an answer. Silence must not be mistaken for privacy.
+    """Make a device record an answer. An unrecorded answer would be mistaken for a private one.
 
     Raises:
         AuditError: if the device does not record the answer.
@@ -166,7 +169,7 @@ def _record(device: Device, metric: str, answer: object) -> None:
     for _ in range(ATTEMPTS):
         recorded = device.record(metric, answer)
         if recorded in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):
-            # a busy device may still have queued it
+            # a busy device may have queued the answer at an earlier attempt
             return
         if recorded not in (Recorded.BUSY, Recorded.WAITING):
             break
@@ -184,26 +187,27 @@ class Network(Protocol):
 class OtherSdk:
     """An SDK in another language: a program that plays one device after the other.
 
-    It runs until its context is left. Its pipes carry JSON, one line each way.
+    The program runs until the context is left. It reads and prints JSON, one line each.
 
     ========================================================  =================================
     a line to the program                                     its answer
     ========================================================  =================================
-    ``{"do": "begin"}``: from here on it is a new device      ``{}``
+    ``{"do": "begin"}``: become a new device                  ``{}``
     ``{"do": "record", "metric": …, "answer": …, "at": …}``   ``{"recorded": "queued"}``
     ``{"do": "flush", "at": …}``                              ``{"sent": ["body of an upload", …]}``
     ========================================================  =================================
 
     ``at`` is in Unix seconds. Sets and pairs are written as lists. The program asks all questions
     without ceilings and last days, draws its own coins, opens no socket, and treats each body as
-    accepted. ``{"error": "…"}`` ends the audit. `hearsay-ldp` has such a program for its own SDK.
+    accepted. The answer ``{"error": "…"}`` ends the audit. `hearsay-ldp` contains such a program
+    for its own SDK.
     """
 
     def __init__(self, command: str) -> None:
-        """Start the program; the command is split into words as a shell would do it.
+        """Start the program. The command is split into words as in a shell.
 
         Raises:
-            AuditError: if it cannot be started.
+            AuditError: if the program cannot be started.
 
         """
         self._command = command
@@ -223,23 +227,23 @@ class OtherSdk:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the program, whatever it is doing."""
+        """Kill the program, even if it is still working."""
         self._process.kill()
         self._process.communicate()
 
     def device(self, registry: Registry, *, clock: Callable[[], float], transport: Network, **_: object) -> _Device:  # noqa: ARG002 as `Telemetry` is made
-        """Return a new device, as `black_box.MakeDevice` does. The program knows the questions."""
+        """Return a new device, like a `MakeDevice`. The program already knows the questions."""
         self.ask({"do": "begin"})
         return _Device(self, clock, transport)
 
     def ask(self, request: dict[str, object]) -> dict[str, Any]:
-        """Send a line, and return the answer.
+        """Send a line to the program, and return its answer.
 
         Raises:
             AuditError: if the program has ended, or its answer is an error or not an object.
 
         """
-        assert self._process.stdin is not None  # noqa: S101 pipes were asked for
+        assert self._process.stdin is not None  # noqa: S101 it was started with pipes
         assert self._process.stdout is not None  # noqa: S101 as above
         try:
             self._process.stdin.write(json.dumps(request, default=_plain) + "\n")
@@ -250,8 +254,8 @@ class OtherSdk:
                 f"{self._command!r} ended, or printed something other than JSON; run it on its own"
             ) from None
         if not isinstance(answer, dict) or "error" in answer:
-            why = answer.get("error") if isinstance(answer, dict) else "its answer is no object"
-            raise AuditError(f"{self._command!r} cannot go on: {why}")
+            why = answer.get("error") if isinstance(answer, dict) else "its answer is not a JSON object"
+            raise AuditError(f"{self._command!r} cannot continue: {why}")
         return answer
 
 
@@ -263,7 +267,7 @@ class _Device:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the device: the next one begins anew."""
+        """Do nothing: the program becomes a new device at the next ``begin``."""
 
     def record(self, metric: str, answer: object) -> str:
         request = {"do": "record", "metric": metric, "answer": answer, "at": self._clock()}
@@ -279,7 +283,7 @@ class _Device:
 
 
 def _plain(answer: object) -> object:
-    """Return an answer as JSON can express it: a set as a list, a fraction as a number."""
+    """Convert an answer for JSON: a set becomes a list, and a fraction becomes a float."""
     if isinstance(answer, AbstractSet):
         return sorted(answer)
     if isinstance(answer, Fraction):

@@ -1,7 +1,7 @@
 """Compares the laws of one step, found by a walk over all coins, with their declaration.
 
-The losses that a registry requests are read from its text, because the SDK could build channels
-other than those requested.
+The losses that a registry requests are read from the registry's text, because the SDK could build
+other channels than the requested ones.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ T = TypeVar("T", bound=Hashable)
 
 
 def integer(outcome: object) -> int:
-    """Return an outcome as an integer. An undecided draw is decided."""
+    """Return an outcome as an integer. If it is a draw, this decides its value."""
     return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
 
 
 def an_input(outcome: object) -> Any:  # noqa: ANN401 an integer, or several of a padded set
-    """Return an outcome as an input of a channel. Undecided draws are decided."""
+    """Return an outcome as an input of a channel. This decides the values of any draws."""
     return tuple(map(integer, outcome)) if isinstance(outcome, tuple) else integer(outcome)
 
 
 @dataclass(slots=True)
 class Walk:
-    """A step, and the results of its paths so far.
+    """The walk of one step, with the results so far.
 
     Attributes:
-        step: what it does, in words.
-        channel: its declared channel.
-        after_law: called with 1 after each law.
+        step: a description of the step.
+        channel: the declared channel of the step.
+        after_law: called with 1 after each walked law.
 
     """
 
@@ -57,7 +57,7 @@ class Walk:
     _mismatches: list[str] = field(default_factory=list)
 
     def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
-        """Walk how an answer becomes an input, which should take ``coins`` coins."""
+        """Walk all paths from an answer to an input, each of which should take ``coins`` coins."""
         law = law_of(procedure, an_input)
         self.compare("an answer", law.chances, answer.inputs)
         if law.lengths != {coins}:
@@ -66,13 +66,14 @@ class Walk:
     def reported(
         self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0, *, is_answer: bool = True
     ) -> None:
-        """Walk how an answer, or an input, becomes a symbol.
+        """Walk all paths from an answer, or from an input, to a symbol.
 
         Args:
-            procedure: what the device runs.
-            answer: its answer.
-            coins: how many coins the device takes before this procedure.
-            is_answer: whether a user can give this answer. An input may only be a part of answers.
+            procedure: the procedure that the device runs.
+            answer: the answer of the device.
+            coins: the number of coins that the device uses before this procedure.
+            is_answer: whether a user can give this answer. If not, it is an input that is only a
+                part of answers.
 
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
@@ -84,13 +85,13 @@ class Walk:
             self._of_answers.append(chances)
 
     def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: Mapping[int, Iterable[int]]) -> None:
-        """Add a law of an answer.
+        """Add the law of an answer.
 
         Args:
-            chances: the law.
-            answer: whose law it is.
-            paths: how many paths it has.
-            coins: how many coins the paths take, by the symbol to which they lead.
+            chances: the law, as the probability of each symbol.
+            answer: the answer.
+            paths: the number of paths of the law.
+            coins: for each symbol, the numbers of coins that the paths to this symbol take.
 
         """
         self._laws.append(chances)
@@ -101,7 +102,7 @@ class Walk:
         self.after_law(1)
 
     def declared(self, answer: EncodedAnswer) -> Chances[int]:
-        """Return the declared law of an answer: the mixture of the laws of its inputs."""
+        """Return the declared law of an answer, which is a mixture of the laws of its inputs."""
         if len(answer.inputs) == 1:
             return self._row(*answer.inputs)
         mixture: defaultdict[int, Fraction] = defaultdict(Fraction)
@@ -111,31 +112,32 @@ class Walk:
         return mixture
 
     def compare(self, what: str, walked: Chances[T], declared: Chances[T]) -> bool:
-        """Return whether a law is the declared one; note a mismatch if it is not."""
+        """Return whether a law equals the declared law, and add a mismatch if not."""
         if walked == declared:
             return True
         none = Fraction(0)
         off = {each: walked.get(each, none) - declared.get(each, none) for each in walked.keys() | declared.keys()}
         worst = max(off, key=lambda each: abs(off[each]))
         self._mismatches.append(
-            f"{what} has not the declared law: of {len(off)} chances that of {worst} is {float(off[worst]):+.3g} off it"
+            f"{what} does not have the declared law: of {len(off)} probabilities, that of {worst} is off by "
+            f"{float(off[worst]):+.3g}"
         )
         return False
 
     def proof(self, metric: str, claimed_nanos: int, request: RequestedLoss | None) -> Proof:
-        """Return the proof that all laws together give.
+        """Return the proof that follows from all walked laws.
 
         Args:
-            metric: its name.
+            metric: the name of the metric.
             claimed_nanos: the epsilon that is charged, in billionths.
-            request: the requested loss. None if it is not compared.
+            request: the requested loss. None if the laws are not compared with a request.
 
         """
         channel = self.channel
         claim = ExactClaim(claimed_nanos, channel.worst_ratio, channel.delta)
         ratio, delta = least_ratio(self._laws, claim.delta), least_delta(self._laws, claim.ratio)
         if (ratio, delta) != (claim.ratio, claim.delta):
-            self._mismatches.append("epsilon or delta of the law is not the declared one, to the last digit")
+            self._mismatches.append("epsilon or delta of the law differs from the declared value")
         if request and (ratio is None or ratio > request.odds or delta > request.delta):
             self._mismatches.append("more is revealed than the definition requests")
         uneven = max(self._coins.values(), key=len)
@@ -167,17 +169,18 @@ class Walk:
 
 
 def numbers(alternatives: set[int] | frozenset[int]) -> str:
-    """Return alternative numbers as words."""
+    """Return alternative numbers as a text, such as ``1 or 2``."""
     return " or ".join(map(str, sorted(alternatives)))
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedLoss:
-    """How much a report may reveal.
+    """The requested limit on how much a report may reveal.
 
     Attributes:
         odds: e to the requested epsilon.
-        delta: by how much a probability may exceed e^epsilon times another answer's.
+        delta: the amount by which a probability under one answer may exceed ``odds`` times the
+            probability under another answer.
 
     """
 
@@ -187,11 +190,11 @@ class RequestedLoss:
 
 @dataclass(frozen=True, slots=True)
 class RequestedLosses:
-    """How much a metric may reveal.
+    """The requested limits on how much the reports on a metric may reveal.
 
     Attributes:
-        report: the loss by one report. None if it is not compared.
-        permanent: the loss by a permanent answer. None where answers are not permanent.
+        report: the limit for one report. None if reports are not compared with a request.
+        permanent: the limit for a permanent answer. None if answers are not permanent.
 
     """
 
@@ -200,10 +203,10 @@ class RequestedLosses:
 
 
 def requests_of(text: str) -> dict[str, RequestedLosses]:
-    """Return the requested losses of each metric of a sound registry.
+    """Return the requested losses of each metric of a valid registry.
 
     Args:
-        text: TOML.
+        text: the registry's file, in TOML.
 
     """
     tables = tomllib.loads(text, parse_float=Decimal)["metric"]

@@ -1,13 +1,14 @@
-"""Distinguishers: scores that are higher the more an observation favors one answer.
+"""Distinguishers: scores that are higher the more an observation favors one of two answers.
 
-An adversary sees the bytes that a device sends. They are taken apart into features.
+An adversary sees the bytes that a device sends. These bytes are split into features.
 
 The best test of two known laws orders observations by their likelihood ratio (Neyman & Pearson
-1933). Here the laws are unknown, so their ratios are learned from a sample: for every feature; for
-every pair of features, because noise that is right in each report may be wrong jointly; for all
-features at once, as if they were independent; and for all pairs of windows at once. Alphabets too
-large to learn are also cut into bins of equal counts. So are sums over windows, because the
-strongest evidence may be neither a large sum nor a small one.
+1933). Here the laws are unknown, so likelihood ratios are learned from a sample. There is a ratio
+for each feature; for each pair of features, because noise may be right in each report but wrong
+jointly; for all features together, as if they were independent; and for all pairs of windows
+together. Alphabets that are too large to learn are also divided into bins of equal counts. Sums
+over windows are divided into bins too, because the strongest evidence may be neither a large sum
+nor a small one.
 
 Sources of the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of
 differential privacy"; Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding
@@ -31,17 +32,17 @@ from client_sdk.protocol.wire.strict_json import MalformedError
 from estimator.statistics.arrays import Floats
 
 Rows = NDArray[np.int64]
-"""Shape (observations, features)."""
+"""Observations as integers, shape (observations, features)."""
 
 Bodies = Sequence[bytes]
 """The bodies that a device sent in one window."""
 
 
 class Feature(NamedTuple):
-    """A feature of what a device sends in one window.
+    """A feature of the bytes that a device sends in one window.
 
     Attributes:
-        name: what it is. It is the same in every window.
+        name: the name of the feature, which is the same in every window.
         window: the number of the window, from 0.
 
     """
@@ -55,18 +56,18 @@ Value = int | str | bytes | tuple[object, ...]
 Observation = dict[Feature, Value]
 
 MISSING = -1
-"""Represents a feature that an observation lacks. Other numbers are never below 0."""
+"""The number that stands for a missing feature. Other numbers are never below 0."""
 
 
 class ObservationTable(NamedTuple):
-    """Observations of two answers as integers.
+    """Observations of two answers, as integers.
 
     Attributes:
         features: the feature of each column.
-        ordered: for each column, whether its integers are the values themselves, whose order may
-            have a meaning.
-        first: the observations of one answer, shape (observations, features).
-        second: as many observations of the other answer.
+        ordered: for each column, whether its integers are the values of the feature. If so, their
+            order may have a meaning.
+        first: the observations of the first answer, shape (observations, features).
+        second: the observations of the second answer, of the same shape.
 
     """
 
@@ -85,10 +86,10 @@ class ObservationTable(NamedTuple):
 
 
 def observe(windows: Sequence[Bodies]) -> Observation:
-    """Return the features of what a device sent, window by window.
+    """Return the features of the bytes that a device sent, window by window.
 
-    The random id of an upload is one feature. If a body is not the encoding of its upload, the
-    whole body is a feature too.
+    The random id of an upload is a feature. If a body is not the standard encoding of its upload,
+    the whole body is a feature too.
     """
     observation: Observation = {}
     for window, bodies in enumerate(windows):
@@ -119,7 +120,7 @@ def _features(bodies: Bodies) -> Iterator[tuple[str, Value]]:
 
 
 def tabulate(first: Sequence[Observation], second: Sequence[Observation]) -> ObservationTable:
-    """Return equally many observations of each answer: as many as both have.
+    """Return a table with the same number of observations of each answer.
 
     Features that never differ are left out.
     """
@@ -145,24 +146,28 @@ def _plain(values: Iterable[Value | None]) -> Rows:
 
 
 def _interned(values: Iterable[Value | None]) -> Rows:
-    """Return a number for each different value. The number itself means nothing."""
+    """Return a column that numbers the different values. The order of the numbers means nothing."""
     numbers: dict[Value | None, int] = {None: MISSING}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
 
 
 FINE, COARSE = 64, 12
-"""Bins of a single feature, and of each feature in a pair. A few thousand observations are enough
-to learn 144 cells.
+"""The number of bins of a single feature, and of each feature in a pair. A few thousand
+observations are enough to learn the 144 cells of a pair.
 """
 
 LEAST_FOR_PAIRS = 16
-"""The minimum number of observations of each answer from which pairs of features are learned."""
+"""The minimum number of observations of each answer to learn pairs of features."""
 
 WIDEST_TABLE = 2**12
-"""The widest range of values whose codes are tabulated. A search takes three times as long."""
+"""The maximum width of a range whose codes are tabulated. Otherwise, values are searched, which
+takes three times as long.
+"""
 
 PRIOR = 0.5
-"""Added to every count, so that unseen values have a finite ratio (Krichevsky & Trofimov 1981)."""
+"""The number that is added to every count, so that unseen values have a finite likelihood ratio
+(Krichevsky & Trofimov 1981).
+"""
 
 Places = tuple[tuple[int, ...], ...]
 """Groups of columns that share one table."""
@@ -176,7 +181,7 @@ class Score(Protocol):
 
 
 class Coder(Protocol):
-    """Turns the values of a feature into codes from 0 to size - 1."""
+    """A function from the values of a feature to codes from 0 to size - 1."""
 
     @property
     def size(self) -> int:
@@ -188,11 +193,11 @@ class Coder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _ExactCoder:
-    """A code for each value in the sample, and one for all other values.
+    """A code for each value in the sample, and one code for all other values.
 
     Attributes:
-        values: the values in the sample, in rising order; at least one, none below `MISSING`;
-            int64.
+        values: the values in the sample, in rising order, as int64. There is at least one value,
+            and none is below `MISSING`.
 
     """
 
@@ -200,7 +205,7 @@ class _ExactCoder:
     _table: Rows = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tabulate the codes of a narrow range; each end stands for all values beyond it."""
+        """Tabulate the codes of a narrow range. Each end of the table stands for values beyond."""
         low, width = self.values[0], int(self.values[-1]) - int(self.values[0]) + 1
         table = np.full(width + 2 if width <= WIDEST_TABLE else 0, self.values.size)
         if table.size:
@@ -236,7 +241,7 @@ class _Bins:
 
 @dataclass(frozen=True, slots=True)
 class _Learnt:
-    """The logarithm of a likelihood ratio from a table, summed over places."""
+    """A score: the logarithm of a likelihood ratio from a table, summed over groups of columns."""
 
     places: Places
     coders: tuple[Coder, ...]
@@ -248,7 +253,7 @@ class _Learnt:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """The sum of several scores, as if their features were independent."""
+    """A score that adds up several scores, as if their features were independent."""
 
     parts: tuple[Score, ...]
 
@@ -258,7 +263,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """The logarithm of a likelihood ratio of another score, cut into bins."""
+    """A score: the logarithm of the likelihood ratio of the bin of another score."""
 
     inner: Score
     bins: _Bins
@@ -281,7 +286,7 @@ def scores(sample: ObservationTable) -> Iterator[Score]:
     if len(pooled) > 1:
         yield _Sum(pooled)
     for at, values in enumerate(columns):
-        if len(pooled) < len(columns):  # otherwise it is pooled with nothing and was yielded above
+        if len(pooled) < len(columns):  # otherwise the feature occurs in one window, and its score was yielded above
             yield _learn(sample, ((at,),), (exact[at],))
         if sample.ordered[at] and values.size > FINE:
             yield _learn(sample, ((at,),), (_bins(sample, at, FINE),))
@@ -290,7 +295,7 @@ def scores(sample: ObservationTable) -> Iterator[Score]:
 
 
 def _in_pairs(sample: ObservationTable, exact: Sequence[_ExactCoder]) -> Iterator[Score]:
-    """Yield a score for each pair of features, and one for all pairs of windows of each feature."""
+    """Yield a score for each pair of features, and for all pairs of windows of each feature."""
     coarse = {at: coder for at in range(_width(sample)) if (coder := _coarse(sample, at, exact[at])) is not None}
     over_time: defaultdict[str, list[Score]] = defaultdict(list)
     for first, second in combinations(coarse, 2):
@@ -309,9 +314,9 @@ def _width(sample: ObservationTable) -> int:
 
 
 def _pooled(sample: ObservationTable, columns: Sequence[Rows]) -> Iterator[_Learnt]:
-    """Yield a score for each name, over all windows.
+    """Yield a score for each name of features, over all windows.
 
-    The score depends on how often each value was seen.
+    The score depends only on how often each value was seen.
     """
     places: defaultdict[str, list[int]] = defaultdict(list)
     for at, feature in enumerate(sample.features):

@@ -1,18 +1,19 @@
 """Every path of coins through a procedure, with its exact probability.
 
-A path is one combination of the outcomes of all decisions. The procedure runs once, from its
-beginning, for each combination of its own decisions; they are replayed up to the point where they
-differ from the previous run. So the procedure is a black box, with one condition: if its coins fall
-the same, it must do the same. Its result may still be undecided. Each way to decide the result is a
-path, too, but the procedure does not run again for it; reading the result tosses no coins.
+A path is one combination of the outcomes of all decisions. The procedure runs from its beginning
+for each combination of its own decisions. In each run, decisions are replayed up to the first one
+that differs from the previous run. The procedure is therefore a black box, with one condition: the
+same coins must always lead to the same behavior. A run may return a result that is still undecided.
+Each way to decide the result is a separate path, but the procedure does not run again for it,
+because reading the result tosses no coins.
 
 A drawn integer stays undecided until it matters, so that 2**64 integers are walked as a few
-intervals. `Draw` is not an ``int``. It supports only the operations below. Some are deferred:
-adding, scaling or dividing by a known integer. The others decide as little as they must: on which
-side of a threshold the integer lies, or which value a result has. So on one path the code cannot
-distinguish the integers of an interval, and its outcome is the same for all of them. The thresholds
-need not be known beforehand: they are the numbers with which the code compares. An operation that
-is missing here ends the audit; nothing is guessed.
+intervals. `Draw` is not an ``int``, and supports only the operations below. Some operations are
+deferred: adding, scaling or dividing by a known integer. The other operations decide as little as
+possible: on which side of a threshold the integer lies, or which value a result has. On one path,
+the code therefore cannot distinguish the integers of an interval, and its outcome is the same for
+all of them. The thresholds need not be known beforehand, because they are the numbers with which
+the code compares the integer. An operation that is missing here ends the audit; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ from client_sdk.protocol.channel import COIN_SCALE, Coins
 from estimator.errors import AuditError
 
 MOST_VALUES = 2**24
-"""The maximum number of values of an integer that is used directly, because each value has a path:
-as many as a tally may have symbols, which takes minutes. Larger integers are drawn to search
-tables, and are only compared and divided.
+"""The maximum number of values of an integer whose value is used directly, because each value is
+then a path. It equals the maximum number of symbols of a tally, and takes minutes to walk. Larger
+integers are drawn only to search tables, and are only compared and divided.
 """
 
 Choose = Callable[[int], int]
-"""Maps the number of ways in which a decision can go to the way taken on this path, from 0."""
+"""A function that makes a decision: it takes the number of possible outcomes, and returns the
+outcome on this path, numbered from 0.
+"""
 
 T = TypeVar("T", bound=Hashable)
 
@@ -50,10 +53,10 @@ class ExactLaw(Generic[T]):
     """The exact law of a procedure.
 
     Attributes:
-        chances: the probabilities of its outcomes. Their sum is 1.
-        paths: how many paths were walked.
-        coins: for each outcome, the numbers of coins that its paths take. If there are several, the
-            time that they take reveals more than the outcome does.
+        chances: the probability of each outcome. The sum is 1.
+        paths: the number of walked paths.
+        coins: for each outcome, the numbers of coins that its paths take. If an outcome has several
+            numbers, the time that a run takes reveals more than the outcome does.
 
     """
 
@@ -63,30 +66,30 @@ class ExactLaw(Generic[T]):
 
     @property
     def lengths(self) -> frozenset[int]:
-        """The numbers of coins of all paths."""
+        """The numbers of coins that occur on any path."""
         return frozenset().union(*self.coins.values())
 
 
 class PathCoins:
-    """Coins that fall as a script says.
+    """Coins whose outcomes a script determines.
 
-    Beyond the end of the script, each coin falls in its first way, which is added to the script.
+    Beyond the end of the script, each decision has its first outcome, which is added to the script.
 
     Attributes:
-        tossed: how many coins were tossed.
-        used: how many decisions of the script were used.
+        tossed: the number of tossed coins.
+        used: the number of decisions of the script that were used.
 
     """
 
     def __init__(self, script: list[list[int]]) -> None:
-        """Take the script: for each decision, its way, from 0, and the number of its ways."""
+        """Take the script: each decision's outcome, from 0, and the number of its outcomes."""
         self.tossed = self.used = 0
         self._script = script
         self._weight, self._scale = 1, 1
         self._intervals: list[Interval] = []
 
     def bernoulli(self, numerator: int) -> bool:
-        """Return how a coin falls. A coin that can fall in only one way is not a decision."""
+        """Return the outcome of a coin. A coin with only one possible outcome is not a decision."""
         self.tossed += 1
         if not 0 <= numerator <= COIN_SCALE:
             raise AuditError(f"the SDK tosses a coin with a probability of {numerator} in 2**64")
@@ -98,20 +101,20 @@ class PathCoins:
         return is_true
 
     def below(self, bound: int) -> int:
-        """Return a still undecided integer below a bound."""
+        """Return an integer below a bound whose value is not decided yet."""
         self.tossed += 1
         if not 1 <= bound <= COIN_SCALE:
-            raise AuditError(f"the SDK draws an integer below {bound}; bounds are from 1 to 2**64")
+            raise AuditError(f"the SDK draws an integer below {bound}; a bound must be from 1 to 2**64")
         interval = Interval(bound, self._choose)
         self._intervals.append(interval)
-        return Draw(interval)  # type: ignore[return-value] # it stands for an int in every operation that it has
+        return Draw(interval)  # type: ignore[return-value] # it acts as an int in every operation that it supports
 
     def bounds(self) -> list[tuple[int, int]]:
-        """Return the range in which each drawn integer is known to lie so far."""
+        """Return, for each drawn integer, the range in which it is known to lie so far."""
         return [(interval.low, interval.high) for interval in self._intervals]
 
     def go_back(self, used: int, bounds: list[tuple[int, int]]) -> None:
-        """Go back to the point where ``used`` decisions were used and integers had ``bounds``."""
+        """Return to the state in which ``used`` decisions were used and integers had ``bounds``."""
         self.used = used
         for interval, (low, high) in zip(self._intervals, bounds, strict=True):
             interval.low, interval.high = low, high
@@ -140,9 +143,9 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
     """Return the exact law of a procedure.
 
     Args:
-        procedure: takes coins.
-        read: turns what the procedure returns into an outcome, in which every drawn integer is
-            decided.
+        procedure: the procedure, a function of coins.
+        read: a function that turns the result of the procedure into an outcome, in which every
+            drawn integer is decided.
 
     Raises:
         AuditError: if the procedure cannot be walked. The message says why.
@@ -151,7 +154,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
     sums: defaultdict[int, defaultdict[T, int]] = defaultdict(lambda: defaultdict(int))
     script: list[list[int]] = []
     paths, coins = 0, dict[T, frozenset[int]]()
-    alone: dict[int, frozenset[int]] = {}  # a million outcomes share the set of their one number
+    alone: dict[int, frozenset[int]] = {}  # shared by outcomes: there may be a million
     while True:
         walked = PathCoins(script)
         result = _done(procedure, walked)
@@ -176,9 +179,9 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 
 
 def _turn(script: list[list[int]], kept: int = 0) -> bool:
-    """Turn the last decision that has a next way to that way, without changing the first ``kept``.
+    """Give the last decision that has a further outcome its next outcome.
 
-    Return whether there is one.
+    The first ``kept`` decisions are not changed. Return whether a decision was changed.
     """
     while len(script) > kept and script[-1][0] + 1 == script[-1][1]:
         script.pop()
@@ -214,13 +217,13 @@ def _unsteady() -> AuditError:
 class Interval:
     """The range in which a drawn integer is known to lie: from ``low`` up to, but below, ``high``.
 
-    It only ever shrinks.
+    The range can only shrink.
     """
 
     __slots__ = ("_choose", "bound", "high", "low")
 
     def __init__(self, bound: int, choose: Choose) -> None:
-        """Start with all integers from 0 below a bound."""
+        """Begin with all integers from 0 up to, but below, a bound."""
         self.bound = bound
         self.low, self.high = 0, bound
         self._choose = choose
@@ -239,13 +242,13 @@ class Interval:
         return is_below
 
     def value(self) -> int:
-        """Decide the integer."""
+        """Decide and return the value of the integer."""
         self.low += self._chosen(self.high - self.low)
         self.high = self.low + 1
         return self.low
 
     def quotient(self, scale: int, shift: int, divisor: int) -> int:
-        """Decide (integer * scale + shift) // divisor, for a divisor above the scale."""
+        """Decide and return (integer * scale + shift) // divisor, for a divisor above the scale."""
         first = (self.low * scale + shift) // divisor
         last = ((self.high - 1) * scale + shift) // divisor
         quotient = first + self._chosen(last - first + 1)
@@ -268,7 +271,7 @@ class Draw:
     __slots__ = ("_divisor", "_interval", "_scale", "_shift")
 
     def __init__(self, interval: Interval, scale: int = 1, shift: int = 0, divisor: int = 1) -> None:
-        """Represent the integer of an interval."""
+        """Represent the integer that lies in an interval."""
         self._interval = interval
         self._scale, self._shift, self._divisor = scale, shift, divisor
 

@@ -1,9 +1,9 @@
-"""The results of an exact audit beside the claims, as data and as a document.
+"""The results of an exact audit next to the claims, as data and as a document.
 
 The audit proves the exact distance of laws: the smallest ratio for a delta, and the smallest delta
 for a ratio. For two laws P and Q and a ratio r, the hockey-stick divergence is the sum over symbols
 of max(0, P - r Q). Laws satisfy (ln r, delta) differential privacy (Dwork & Roth 2014, definition
-2.4) if and only if the divergence is at most delta for every two of them, in both directions.
+2.4) if and only if the divergence of every two laws, in both directions, is at most delta.
 
 In the document, exact numbers are texts, and ratios are written as numerator and denominator.
 """
@@ -22,20 +22,20 @@ from estimator.audit.paths import Chances
 from estimator.results.estimate import Record, says
 
 Ratio = Fraction | None
-"""A ratio of probabilities. None where a symbol is possible under one law and impossible under
-another.
+"""A ratio of probabilities. None means infinite: a symbol is possible under one law and impossible
+under another.
 """
 
 Rows = list[list[int]]
-"""The probabilities of laws over one denominator, with a row for each law and a column for each
-symbol.
+"""The numerators of the probabilities of laws over a common denominator. There is a row for each
+law and a column for each symbol.
 """
 
 NEVER = Fraction(0)
 
 
 def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
-    """Return the smallest ratio, at least 1, that no two laws exceed except by a delta."""
+    """Return the smallest ratio, at least 1, that no two laws exceed by more than a delta."""
     rows, total = _rows(laws)
     if not delta:
         return _largest(rows)
@@ -49,7 +49,7 @@ def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
 
 
 def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
-    """Return the maximum of an event's probability less ``ratio`` times that under another law."""
+    """Return the smallest delta by which no two laws exceed a ratio: the largest divergence."""
     rows, total = _rows(laws)
     if (largest := _largest(rows)) is not None and largest <= ratio:
         return NEVER
@@ -74,7 +74,7 @@ def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
 
 
 def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:
-    """Return every ordered pair of rows, the farthest apart first: later pairs change little."""
+    """Return every ordered pair of rows, the most distant first, because these decide most."""
     places = sorted(permutations(range(len(rows)), 2), key=lambda pair: -abs(pair[0] - pair[1]))
     return [(rows[first], rows[second]) for first, second in places]
 
@@ -85,12 +85,11 @@ def _surplus(first: list[int], second: list[int], numerator: int, denominator: i
 
 
 def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
-    """Return the smallest ratio, not below the given one, at which the surplus is allowed.
+    """Return, by Newton's method, the smallest ratio from a given one whose surplus is allowed.
 
-    It is found by Newton's method.
-
-    The surplus is convex and piecewise linear in the ratio. Each step goes to the root of the
-    current piece, never beyond the root of the whole. So the last step is exact.
+    The surplus is a convex and piecewise linear function of the ratio. Each step goes to the root
+    of the current piece, which never lies beyond the root of the whole function. The last step is
+    therefore exact.
     """
     while True:
         numerator, denominator = ratio.as_integer_ratio()
@@ -104,15 +103,17 @@ def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fracti
 
 
 CLAIMED_DIGITS: Final = 9
-"""Decimals of a charged epsilon."""
+"""The number of decimals of a charged epsilon."""
 
 PROVED_DIGITS: Final = 14
-"""Decimals of a proved epsilon, rounded up: five more than a charged one has, as many as fit into
-the line.
+"""The number of decimals of a proved epsilon, which is rounded up. There are five more than in a
+charged epsilon, as many as fit into a line.
 """
 
 USED_DIGITS: Final = 6
-"""Decimals of the used part of a charged epsilon: the charge is rounded up to 1e-9."""
+"""The number of decimals of the used part of a charged epsilon. More would be meaningless, because
+the charge is rounded up to 1e-9.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class ExactClaim:
     Attributes:
         nanos: the epsilon that is charged, in billionths.
         ratio: e to the exact epsilon that the channel declares.
-        delta: exact; 0 for most channels.
+        delta: the exact claimed delta; 0 for most channels.
 
     """
 
@@ -133,14 +134,14 @@ class ExactClaim:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """How much was walked.
+    """The extent of a walk.
 
     Attributes:
-        inputs: how many inputs of the channel.
-        laws: how many laws of answers and of inputs.
-        paths: how many paths of coins in all laws.
-        coins: how many coins a report takes. If there are several numbers, the symbol decides which
-            one it is, unless time reveals something.
+        inputs: the number of walked inputs of the channel.
+        laws: the number of walked laws of answers and of inputs.
+        paths: the number of paths of coins in all laws.
+        coins: the numbers of coins that a report takes. If there are several numbers, the symbol
+            must determine the number. If not, the time that a report takes reveals something.
 
     """
 
@@ -155,19 +156,19 @@ class Proof:
     """The proof about one step of a metric.
 
     Attributes:
-        metric: its name.
-        step: what the step does, in words.
+        metric: the name of the metric.
+        step: a description of the step.
         mechanism: the mechanism of the step.
-        inputs: how many inputs its channel has.
-        symbols: how many symbols its channel has.
-        walked: how much of it was walked.
-        claim: what the SDK claims about it.
+        inputs: the number of inputs of the step's channel.
+        symbols: the number of symbols of the step's channel.
+        walked: the extent of the walk.
+        claim: the SDK's claim about the step.
         ratio: e to the exact epsilon of all walked laws at the claimed delta.
-        delta: the exact delta of these laws at the claimed ratio.
-        between_answers: like ``ratio``, but for the answers that a user can give: inputs that are
-            only parts of answers are left out.
-        mismatches: a sentence for each thing that differs from its declaration.
-        leaves_out_sets: whether only some sets of members were walked.
+        delta: the exact delta of all walked laws at the claimed ratio.
+        between_answers: like ``ratio``, but only between answers that a user can give. Inputs that
+            are only parts of answers are left out.
+        mismatches: a sentence for each difference from the declaration.
+        leaves_out_sets: whether only some of the possible sets were walked.
 
     """
 
@@ -196,7 +197,7 @@ class Proof:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every input was walked, and every set of them that can be an answer."""
+        """Whether every input was walked and, if answers are sets, every possible set."""
         return self.walked.inputs == self.inputs and not self.leaves_out_sets
 
 
@@ -213,7 +214,7 @@ class ExactAudit:
 
     @property
     def refused(self) -> tuple[Proof, ...]:
-        """The steps in which anything differs from its claim or its declaration."""
+        """The proofs of the steps that differ from their claim or their declaration."""
         return tuple(proof for proof in self.proofs if proof.is_refused)
 
 
@@ -260,7 +261,7 @@ class ProvedAudit(Record, frozen=True):
 
 
 def proved(audit: ExactAudit, lifetime: float) -> ProvedAudit:
-    """Return the document of an exact audit of questions with a lifetime ceiling."""
+    """Return an exact audit as a document, with the lifetime ceiling of the registry."""
     return ProvedAudit(bool(audit.refused), lifetime, tuple(map(_step, audit.proofs)))
 
 

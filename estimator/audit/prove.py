@@ -1,20 +1,22 @@
 """Walks the metrics of a registry and compares their behavior with their claims and declarations.
 
-It walks the code that a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls them.
-For permanent answers it walks `Permanent.settle`, with an ideal random function in place of the
-device's (`settling`), and then the `perturb` that follows.
+The audit walks the code that a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls
+them. For permanent answers, it walks `Permanent.settle` with an ideal random function in place of
+the device's pseudo-random function (`settling`), and then the following call of `perturb`.
 
-An exact law either equals the declared one or does not. So the audit refuses more than an epsilon
-above the claim. Each probability must be the declared one. Epsilon and delta must be those of the
-law to the last digit, even if the SDK reveals less than it claims. They must not exceed those in
-the registry. All paths to a symbol must take the same number of coins. Decoding relies on the
-declared law; a device that deviates from it was changed without notice.
+An exact law either equals the declared law or does not. The audit therefore refuses more than an
+epsilon above the claim. Each probability must equal the declared probability. The declared epsilon
+and delta must equal those of the law to the last digit, even if the SDK reveals less than it
+claims. They must not exceed the values in the registry. All paths to a symbol must take the same
+number of coins. These checks are strict because decoding relies on the declared law, and because a
+device that deviates from it was changed without notice.
 
-For crosses, a symbol is about one feature, which a coin draws. Its probability depends only on that
-feature's cell and on the label. So any set of observations contains a symbol's worst pair if each
-cell of its feature occurs in it with each label. If there are too many observations to walk, they
-are represented by those in which all features are in their first cell, all in their second one, and
-so on, and by those in which every other feature counts from its last cell.
+For crosses, each symbol concerns a single feature, which a coin chooses. The symbol's probability
+depends only on the cell of this feature and on the label. A set of observations therefore contains
+a symbol's worst pair if each cell of the feature occurs in it with each label. If there are too
+many observations to walk, a few represent them. In the first half of these, all features are in
+their first cell, or all in their second cell, and so on. In the other half, every other feature is
+counted from its last cell instead.
 """
 
 from __future__ import annotations
@@ -51,23 +53,24 @@ from estimator.errors import AuditError
 
 
 class IdealFunction:
-    """Coins that depend on labels: equal labels give equal coins, different ones independent coins.
+    """An ideal random function: equal labels give equal coins, other labels independent coins.
 
-    As in the device, they are words of 64 bits. So two coins of one word are coupled as in the
-    device: a coin that is true for a numerator is true for every larger one.
+    As in the device, coins come from words of 64 bits. Two coins from the same word are therefore
+    coupled as in the device: a coin that is true for a numerator is true for every larger
+    numerator.
     """
 
     def __init__(self, coins: Coins) -> None:
-        """Take fresh coins; each word is drawn from them when it is first needed."""
+        """Take fresh coins, from which each word is drawn on first use."""
         self._coins = coins
         self._words: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
     def __call__(self, *labels: str) -> _LabeledCoins:
-        """Return the coins that belong to labels."""
+        """Return the coins for the given labels."""
         return _LabeledCoins(self, labels)
 
     def word(self, place: tuple[str | int, ...], bound: int) -> int:
-        """Return the integer below a bound at a place.
+        """Return the integer below a bound that belongs to a place.
 
         Raises:
             AuditError: if the place was used with another bound.
@@ -77,7 +80,7 @@ class IdealFunction:
             self._words[place] = bound, self._coins.below(bound)
         first_bound, word = self._words[place]
         if first_bound != bound:
-            raise AuditError("the SDK cannot be walked: it asks one pseudo-random word for two things")
+            raise AuditError("the SDK cannot be walked: it uses one pseudo-random word for two purposes")
         return word
 
 
@@ -96,25 +99,26 @@ class _LabeledCoins:
 
 
 MOST_SETTLED = 2**10
-"""If there are at most this many inputs, two different answers are settled together: a million
-paths, about ten seconds.
+"""The maximum number of inputs for which pairs of different answers are settled together. This
+takes a million paths, or about ten seconds.
 """
 
 Settled = tuple[int, ...]
-"""The input and the permanent answer of one answer, then those of another."""
+"""The input and the permanent answer of one answer, followed by those of a second answer."""
 
 
 def settling(
     metric: Metric, channel: Permanent, answers: list[EncodedAnswer], after_law: Callable[[int], object]
 ) -> Walk:
-    """Walk how answers are settled: permanently, and each answer by its own coins.
+    """Walk the code that settles answers permanently, with separate coins for each answer.
 
-    An ideal function (`IdealFunction`) replaces the device's pseudo-random one, as in every proof
-    of such a mechanism. Without its secret, a pseudo-random function looks the same: each label
-    keeps its coins. The walk covers how the SDK uses the function. Settling an answer twice must
-    give the same result, so that any number of its reports reveals no more than its permanent
-    answer. Answers that become different inputs must have independent permanent answers. Both are
-    properties of the joint law of two settled answers of one device, so the audit walks that law.
+    An ideal function (`IdealFunction`) replaces the device's pseudo-random function, as in every
+    proof of such a mechanism. To anyone without the secret, the two look alike: each label always
+    gives the same coins. The walk covers the way in which the SDK uses the function. If an answer
+    is settled twice, the result must be the same, so that any number of its reports reveals no more
+    than its permanent answer. Answers that become different inputs must have independent permanent
+    answers. These two requirements are properties of the joint law of two settled answers of one
+    device, so the audit walks this joint law.
     """
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:
@@ -129,7 +133,7 @@ def settling(
 
 
 def _different(answers: list[EncodedAnswer]) -> Iterator[tuple[EncodedAnswer, EncodedAnswer]]:
-    """Yield pairs of different answers: the ends of the domain, and answers between them."""
+    """Yield pairs of different answers: the ends of the domain, and some answers in between."""
     first, *_ = answers
     alone = [answer for answer in answers if len(answer.inputs) == 1]
     yield first, alone[-1]
@@ -139,7 +143,7 @@ def _different(answers: list[EncodedAnswer]) -> Iterator[tuple[EncodedAnswer, En
 
 
 def _settle(metric: Metric, channel: Permanent, answers: tuple[EncodedAnswer, ...], coins: Coins) -> list[int]:
-    """Settle answers of one device as the SDK does."""
+    """Settle the answers of one device like the SDK."""
     function, settled = IdealFunction(coins), list[int]()
     for answer in answers:
         settled += channel.settle(partial(metric.encode, answer.value), function, metric.name, metric.edition)
@@ -152,7 +156,7 @@ def _settled(outcome: object) -> Settled:
 
 
 def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
-    """Return the law of the permanent answer alone: all reports are made from it."""
+    """Return the law of the permanent answer alone, from which all reports are made."""
     symbols: defaultdict[int, Fraction] = defaultdict(Fraction)
     for (_, symbol, *_), chance in chances.items():
         symbols[symbol] += chance
@@ -183,7 +187,7 @@ def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chance
 def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, int]]:
     """Return the joint law of the inputs of two answers that are rounded by the same offset.
 
-    A lower offset rounds both up.
+    An answer is rounded up if the offset is low enough.
     """
     ends = sorted({end for inputs in (first, second) for end in _ends(inputs).values()})
     joint: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
@@ -220,12 +224,12 @@ def prove(
     """Prove how much a report of each metric of a registry reveals.
 
     Args:
-        registry: defines the metrics that are walked.
-        requests: the losses that their definitions request, by metric. A missing metric is not
-            compared.
-        all_inputs: whether all inputs of large alphabets are walked instead of a sample, however
-            long it takes.
-        after_law: called with 1 after each law.
+        registry: the registry, whose metrics are walked.
+        requests: the losses that the definitions request, keyed by metric. A metric without an
+            entry is not compared with a request.
+        all_inputs: whether to walk all inputs of large alphabets instead of a sample, however long
+            this takes.
+        after_law: called with 1 after each walked law.
 
     Raises:
         AuditError: if the SDK cannot be walked. The message says which metric, and why.
@@ -239,7 +243,7 @@ def prove(
 
 
 def laws_walked(registry: Registry, *, all_inputs: bool = False) -> int:
-    """Return how many laws `prove` walks."""
+    """Return the number of laws that `prove` walks."""
     return sum(_laws(metric, all_inputs=all_inputs) for metric in registry.metrics.values())
 
 
@@ -257,10 +261,10 @@ def _proofs(
 
 
 class Walks(NamedTuple):
-    """How the laws of a mechanism are walked.
+    """The functions that walk the laws of a mechanism.
 
     Attributes:
-        laws: returns the number of laws of a question, for all inputs or a sample.
+        laws: returns the number of laws of a question, for all inputs or for a sample.
         proofs: yields the proofs about a question, given the losses that its definition requests.
 
     """
@@ -273,7 +277,7 @@ def _walks_of(channel: Channel) -> Walks:
     return PERMANENT if channel.permanent_nanos else WALKS.get(channel.name, PLAIN)
 
 
-def _laws_of_plain(metric: Metric, all_inputs: bool) -> int:  # noqa: FBT001 as all in the table
+def _laws_of_plain(metric: Metric, all_inputs: bool) -> int:  # noqa: FBT001 like all functions in the table
     return WalkPlan.from_metric(metric, all_inputs=all_inputs).laws
 
 
@@ -319,7 +323,7 @@ def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
 
 
 def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) -> Walk:
-    """Walk a report of a permanent answer. It does not depend on earlier reports."""
+    """Walk a report of a permanent answer. Such a report does not depend on earlier reports."""
     walk = Walk("a report of it", channel, after_law)
     for place in inputs:
         walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place))
@@ -327,7 +331,7 @@ def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) 
 
 
 def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
-    """Return the combinations of the features' cells that are walked, each with both labels."""
+    """Return the combinations of cells to walk. Each is walked with both labels."""
     counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
     cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
     if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
@@ -356,7 +360,7 @@ def crosses_proof(
 
 
 def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
-    """Yield this cell of each feature; a feature with fewer cells stays at its last one."""
+    """Yield one cell for each feature: the given cell, or the last one if there are fewer."""
     for place, count in enumerate(counts):
         nearest = min(cell, count - 1)
         yield count - 1 - nearest if turned and place % 2 else nearest
@@ -384,4 +388,4 @@ WALKS: Final[Mapping[str, Walks]] = {
         ),
     ),
 }
-"""The mechanisms that have too many laws to be walked like the others."""
+"""The walks of mechanisms that have too many laws to be walked like other mechanisms."""

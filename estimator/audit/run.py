@@ -1,7 +1,8 @@
-"""The audit: play, observe, attack.
+"""The audit by attacks: play devices, observe the bytes that they send, and attack the claim.
 
-A game defines which lives must be told apart, and the claim about them. Each horizon has a
-function. The answers to tell apart are the ends of a domain, and a few between them.
+A game consists of two lives of devices, which an attack tries to tell apart, and of the claim about
+them. Each horizon has a function that makes its games. The answers to tell apart are the ends of a
+domain and a few answers in between.
 """
 
 from __future__ import annotations
@@ -27,19 +28,22 @@ from estimator.errors import metric_named
 from estimator.results.estimate import Record, says
 
 BETWEEN = 2
-"""How many answers between the first and the last are played: four answers make six pairs."""
+"""The number of answers that are played in addition to the first and the last. Four answers make
+six pairs.
+"""
 
 SEED = 1
-"""Makes every audit choose the same answers. Otherwise two audits could not be compared."""
+"""The fixed seed with which every audit chooses the same answers, so that audits can be compared.
+"""
 
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
-    """Return the answers to tell apart: the ends of the domain, then any others."""
+    """Return the answers to tell apart: the ends of the domain, then any answers in between."""
     named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # its rounding is drawn once
     if named:
         return tuple(named)
     labels = metric.labels
-    answers = labels if metric.has_no_answer else cast("Labels", metric.kind).answers  # others name their extremes
+    answers = labels if metric.has_no_answer else cast("Labels", metric.kind).answers  # other kinds name their extremes
     inner = np.random.default_rng(SEED).permutation(np.arange(1, len(labels) - 1))[:BETWEEN]
     chosen = dict.fromkeys((0, len(labels) - 1, *sorted(inner.tolist())))
     return tuple(NamedAnswer(answers[at], word(labels[at])) for at in chosen)
@@ -49,11 +53,13 @@ MONTH = 30
 """The number of windows in the longest horizon."""
 
 LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
-"""The minimum number of reports of each answer: enough months to learn, choose and prove."""
+"""The minimum number of reports of each answer. They fill the months needed to learn, choose and
+prove.
+"""
 
 REPORTS_A_WINDOW = 6
-"""How many reports of an answer cost as much as one window of all metrics, which needs a device of
-its own.
+"""The number of reports of an answer that cost as much as one window of all metrics. Such a window
+needs a separate device.
 """
 
 
@@ -62,14 +68,14 @@ class Game:
     """Two lives to tell apart.
 
     Attributes:
-        metric: the metric whose answers differ. None if the answers to all metrics do.
-        horizon: how much of a life is observed and how much of it differs, in words.
+        metric: the metric whose answers differ. None if the answers to all metrics differ.
+        horizon: the observed part of a life and the part that differs, in words.
         names: the names of the two answers.
         lives: the lives of the two devices.
-        claim: what the device promises.
-        by_window: whether each window is a separate observation. Otherwise the first windows
-            together are one.
-        windows: how many of the first windows are observed together.
+        claim: the SDK's claim about the two lives.
+        by_window: whether each window is a separate observation. If not, the first windows together
+            are a single observation.
+        windows: the number of first windows that are observed together.
 
     """
 
@@ -84,11 +90,11 @@ class Game:
 
 @dataclass(frozen=True, slots=True)
 class GameGroup:
-    """Games that share lives.
+    """Games in which the same lives occur, so that each life is played only once.
 
     Attributes:
         games: the games.
-        devices: how many devices live each life.
+        devices: the number of devices that play each life.
 
     """
 
@@ -97,7 +103,7 @@ class GameGroup:
 
     @property
     def lives(self) -> list[Life]:
-        """Every life, once."""
+        """All different lives that occur in the games."""
         return list(dict.fromkeys(life for game in self.games for life in game.lives))
 
     @property
@@ -109,7 +115,7 @@ class GameGroup:
     def effort(self) -> int:
         """The cost of playing, in windows.
 
-        The first window of a device costs as much as `REPORTS_A_WINDOW`.
+        The first window of a device costs as much as `REPORTS_A_WINDOW` further windows.
         """
         return self.windows + (REPORTS_A_WINDOW - 1) * self.devices * len(self.lives)
 
@@ -130,10 +136,10 @@ def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
 
 
 def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGroup]:
-    """Yield the months of one metric, and its games of one report.
+    """Yield the games of one metric: games of one report, and games of a month.
 
-    Unless answers are permanent, each window of a month also serves as a single report. A claim on
-    many reports covers only as many as the lifetime ceiling pays for.
+    Unless answers are permanent, each window of a month is also used as a single report. A claim on
+    many reports covers only as many reports as the lifetime ceiling allows.
     """
     paid = max(1, min(MONTH, lifetime // metric.epsilon_nanos))
     answers, devices = extremes(metric), -(-reports // MONTH)
@@ -147,9 +153,9 @@ def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGrou
 
 
 def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Game]:
-    """Yield a game for every pair of answers, which must be told apart by one report.
+    """Yield a game for every pair of answers, to tell the two apart by a single report.
 
-    Each window of a life is one report.
+    Each window of a life has a single report.
     """
     claim = claim_of([metric])
     for (answer, life), (other, other_life) in combinations(zip(answers, lives, strict=True), 2):
@@ -157,9 +163,10 @@ def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[L
 
 
 def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life], paid: int = MONTH) -> Iterator[Game]:
-    """Yield a month whose paid windows all differ, and a month in which only the first one differs.
+    """Yield a game in which all paid-for windows differ, and one in which only the first differs.
 
-    For permanent numbers, a third answer is played, too: one that coins round to either end.
+    For permanent numbers, there is also a game with a third answer, which coins round to either
+    end.
     """
     first, second, *between = answers
     names = (first.name, second.name)
@@ -174,7 +181,7 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 
 
 def windows(registry: Registry) -> Iterator[Game]:
-    """Yield a window in which all paid-for answers differ, then a window for each metric."""
+    """Yield a game in which all paid-for answers of a window differ, then one for each metric."""
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
     paid = list(_paid_together(registry))
@@ -192,7 +199,7 @@ def windows(registry: Registry) -> Iterator[Game]:
 
 
 def _paid_together(registry: Registry) -> Iterator[Metric]:
-    """Yield the metrics, in their order, that the ceilings pay for within one window."""
+    """Yield, in order, the metrics whose reports the ceilings allow within one window."""
     left = min(registry.budget.per_window_nanos, registry.budget.lifetime_nanos)
     for metric in registry.metrics.values():
         if metric.epsilon_nanos <= left:
@@ -201,7 +208,7 @@ def _paid_together(registry: Registry) -> Iterator[Metric]:
 
 
 def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
-    """Return the claim on differing reports: the sums of their charges.
+    """Return the claim on reports that differ: the sums of their charged epsilons and deltas.
 
     Source: Dwork & Roth 2014, section 3.16.
     """
@@ -222,14 +229,15 @@ EFFORT_IN_ALL = 280_000
 """The default cost of an audit, in windows: two to three minutes on an otherwise idle core."""
 
 MOST_REPORTS = 20_000
-"""The default maximum of reports of each answer, reached if there are few questions."""
+"""The default maximum number of reports of each answer. It is reached if there are few questions.
+"""
 
 Lives = dict[black_box.Life, list[list[Observation]]]
-"""For each life, the observations of each device that lived it, window by window."""
+"""For each life, the observations of each device that played it, window by window."""
 
 
 class Finding(Record, frozen=True, kw_only=True):
-    """Two answers that an attack tried to tell apart, and what it proved."""
+    """Two answers that an attack tried to tell apart, and the lower bound that it proved."""
 
     metric: Annotated[str | None, says("the metric whose answers differ. None if the answers to all metrics differ.")]
     horizon: Annotated[str, says("the observed part of a device's life and the part that differs, in words.")]
@@ -264,10 +272,10 @@ class Audit(Record, frozen=True):
 
 
 def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
-    """Return the registry to audit, with only the named metrics, or with all if no names are given.
+    """Return the registry to audit, with the named metrics, or with all if no names are given.
 
     Raises:
-        UnknownMetricError: if a name is not that of a metric.
+        UnknownMetricError: if the registry has no metric with one of the names.
 
     """
     metrics = {name: metric_named(registry, name) for name in names} if names else registry.metrics
@@ -275,7 +283,7 @@ def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
 
 
 def windows_played(registry: Registry, reports: int) -> int:
-    """Return how many windows an audit plays."""
+    """Return the number of windows that an audit plays."""
     return sum(game_group.windows for game_group in game_groups(registry, reports))
 
 
@@ -294,18 +302,18 @@ def audit(
 ) -> Audit:
     """Audit the SDK on the questions of a registry.
 
-    Devices are played without ceilings, because those that stop reveal less.
+    Devices are played without ceilings, because devices that stop reporting reveal less.
 
     Args:
-        registry: as `chosen` returns it.
-        reports: the least number of reports of each answer to a single metric, at least
+        registry: the registry to audit, from `chosen`.
+        reports: the minimum number of reports of each answer to a single metric, at least
             `LEAST_REPORTS`.
-        after_life: called after each device's life with the number of its windows.
-        make_device: makes a `Telemetry`, or an object that behaves like one, such as
-            `other_sdk.OtherSdk.device`.
+        after_life: called after each life of a device with the number of its windows.
+        make_device: a function that returns a `Telemetry`, or an object that behaves like one, such
+            as `black_box.OtherSdk.device`.
 
     Raises:
-        AuditError: if a device does not record or send its reports.
+        AuditError: if a device does not record its answers or does not send its reports.
 
     """
     planned, bare = game_groups(registry, reports), black_box.without_ceilings(registry)
@@ -314,7 +322,7 @@ def audit(
     def findings_of(game_group: GameGroup) -> Iterator[Finding]:
         lived: Lives = {life: [] for life in game_group.lives}
         for _ in range(game_group.devices):
-            # lives take turns, so that a change of the machine affects all of them
+            # lives take turns, so that a change on the machine affects all of them
             for life, devices in lived.items():
                 bodies = black_box.play(bare, life, make_device)
                 devices.append([observe([window]) for window in bodies])
@@ -345,7 +353,7 @@ def _finding(game: Game, bound: LowerBound) -> Finding:
 
 
 def observations(game: Game, devices: list[list[Observation]]) -> list[Observation]:
-    """Return a game's observations of devices: each window, or its windows together."""
+    """Return a game's observations: each window of each device, or its first windows together."""
     if game.by_window:
         return [window for windows in devices for window in windows]
     return [

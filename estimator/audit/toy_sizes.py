@@ -1,20 +1,22 @@
-"""Walks a channel of vectors or texts: every path at a toy size, then the same code at full size.
+"""Walks a channel of vectors or texts: every path at a toy size, then a few paths at full size.
 
-A report of a vector takes s * (2 D - s) paths in each of B rotations, too many to walk if D is in
-the hundreds. Privacy needs only one thing: for every vector and rotation, s of the 2 D axes must be
-favored. Then a symbol has one of two probabilities, and no pair of vectors has a larger ratio than
-that of these two. Vectors that favor disjoint axes, such as opposite ones, have this ratio.
+A report of a vector takes s * (2 D - s) paths in each of B rotations, which are too many to walk if
+D is in the hundreds. Privacy needs only one thing: for every vector and rotation, exactly s of the
+2 D axes must be favored. Each symbol then has one of two probabilities, and the ratio of these two
+is the largest ratio of any pair of vectors. Vectors that favor disjoint axes, such as opposite
+vectors, have this ratio.
 
-So the walk has two parts. In dimension `LOW`, all paths of a few vectors, among them opposite ones,
-are walked by the device's code and at the same epsilon. At full size, the favored axes of the same
-vectors are counted in some rotations, and scripted coins must lead to the axes that they name. With
-the same coins, a few answers must be reported as the vectors that they become.
+The walk of vectors therefore has two parts. In dimension `LOW`, all paths of a few vectors, among
+them opposite vectors, are walked through the device's code at the same epsilon. At full size, the
+favored axes of the corresponding vectors are counted in some rotations, and scripted coins must
+lead to the axes that they name. With the same coins, a few answers must be reported like the
+vectors that they become.
 
 A report of a text takes about 10**9 paths. Privacy needs only two things: the group must be drawn
-by its weight, whatever the text, and the cell must go through the geometry. So all paths of all
-texts are walked by the device's code for an alphabet of two letters, at most three letters per
-text, and a geometry of 13 points at the same epsilon. At full size, scripted coins must lead to the
-group that they name, and there to the symbol of the geometry.
+by its weight, whatever the text is, and the geometry must randomize the cell. The walk therefore
+covers all paths of all texts through the device's code, for an alphabet of two letters, at most
+three letters per text, and a geometry of 13 points at the same epsilon. At full size, scripted
+coins must lead to the group that they name, and within the group to the geometry's symbol.
 """
 
 from __future__ import annotations
@@ -41,26 +43,28 @@ from estimator.audit.compare import RequestedLoss, Walk
 from estimator.audit.proof import Proof
 
 LOW: Final = 8
-"""The dimension of the toy of vectors."""
+"""The dimension of vectors at toy size."""
 
 ROTATIONS: Final = 2
-"""The number of rotations in the toy of vectors."""
+"""The number of rotations at toy size."""
 
 SHAPES: Final = ((UNIT,), (-UNIT,), (0,), (1, -2), (UNIT // 2, UNIT // 3), (7, 7, 7, -7))
-"""The first coordinates of the vectors that are walked; the first two are opposite."""
+"""The first coordinates of the walked vectors. The first two vectors are opposite."""
 
 LETTERS: Final = "ab"
 
 LENGTH: Final = 3
-"""The number of letters in the toy's longest text."""
+"""The maximum number of letters of a text at toy size."""
 
 PRIME: Final = 3
 
 DIMENSION: Final = 3
-"""The dimension of the toy's geometry, which has 13 points over the field of `PRIME`."""
+"""The dimension of the geometry at toy size. Over the field with `PRIME` elements, it has 13
+points.
+"""
 
 TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters in product(LETTERS, repeat=size))
-"""All texts of the toy."""
+"""All texts at toy size."""
 
 
 def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
@@ -77,15 +81,15 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
         vector: Any = lifted(shape, LOW)  # elsewhere an input is a number
         walk.reported(partial(low.perturb, vector), EncodedAnswer(vector, {vector: Fraction(1)}))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
-    sets = comb(LOW, low.favoured) * 2**low.favoured  # the only difference between vectors in a rotation
+    sets = comb(LOW, low.favoured) * 2**low.favoured  # within a rotation, vectors differ only in these
     others = dict.fromkeys((*at_full_size(channel), *_as_answered(metric, channel)))
     return replace(proof, inputs=sets, mismatches=(*proof.mismatches, *others))
 
 
 def low_dimension(channel: RotatedAxes) -> RotatedAxes:
-    """Return the channel in dimension `LOW`.
+    """Return a channel like the given one in dimension `LOW`.
 
-    Epsilon is the same, and the share of favoured axes is about the same.
+    Epsilon is the same, and the share of favored axes is about the same.
     """
     favoured = max(1, LOW * channel.favoured // channel.dimension)
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
@@ -93,7 +97,7 @@ def low_dimension(channel: RotatedAxes) -> RotatedAxes:
 
 
 def at_full_size(channel: RotatedAxes) -> Iterator[str]:
-    """Yield a sentence for everything that is not as declared at the channel's own size."""
+    """Yield a sentence for each difference from the declaration at the channel's full size."""
     favoured, others = channel.favoured, 2 * channel.dimension - channel.favoured
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     if channel.worst_ratio != keep / favoured / ((1 - keep) / others):
@@ -119,7 +123,7 @@ def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: 
 
 
 def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
-    """Yield a sentence if an answer is not reported as the vector that it becomes."""
+    """Yield a sentence if an answer is not reported like the vector that it becomes."""
     ends = (0, 0, 0), (channel.rotations - 1, channel.favoured - 1, 2 * channel.dimension - channel.favoured - 1)
     for answer, (rotation, *places), keep in product(_answers(metric), ends, (True, False)):
         vector = metric.encode(answer, Script())
@@ -129,7 +133,7 @@ def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
 
 
 def _answers(metric: Metric) -> Iterator[object]:
-    """Yield answers that become vectors: for a model, those with all first or all last cells."""
+    """Yield answers that become vectors; for a model, those with only first or only last cells."""
     observation = analysis_of(metric).observation
     if observation is None:
         yield from (each.value for each in metric.kind.extremes())
@@ -142,19 +146,19 @@ def _answers(metric: Metric) -> Iterator[object]:
 
 
 class Script:
-    """Coins that fall as scripted, and record the bounds of all draws."""
+    """Coins with scripted outcomes, which record the bounds of all draws."""
 
     def __init__(self, *outcomes: int) -> None:
-        """Take the outcomes in order."""
+        """Take the outcomes in the order of use."""
         self.bounds: list[int] = []
         self._outcomes = iter(outcomes)
 
     def bernoulli(self, numerator: int) -> bool:
-        """Return the next outcome."""
+        """Return the next outcome as a boolean."""
         return bool(self.below(numerator))
 
     def below(self, bound: int) -> int:
-        """Return the next outcome; 0 when there are no more."""
+        """Return the next outcome, or 0 if no outcome is left."""
         self.bounds.append(bound)
         return next(self._outcomes, 0)
 
@@ -184,12 +188,12 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
 
 
 def toy_of(domain: Text) -> Text:
-    """Return a domain of few texts that runs the code of another one."""
+    """Return a domain of few texts that runs the same code as the given domain."""
     return type(domain)(LETTERS, LENGTH, discover=domain.discover)
 
 
 def _at_full_size(channel: GroupedGeometry, domain: Text) -> Iterator[str]:
-    """Yield a sentence for everything that is not as declared at the channel's own size."""
+    """Yield a sentence for each difference from the declaration at the channel's full size."""
     if channel.worst_ratio != channel.geometry.worst_ratio:
         yield "the ratio is not that of the geometry"
     total, below = sum(channel.weights), 0

@@ -1,4 +1,4 @@
-"""The command line: each module parses options, calls what works, and prints the result.
+"""The command line. Each module parses options, calls other packages, and prints the result.
 
-Imports any folder of the estimator; nothing imports it.
+This package may import any other package of the estimator. No package imports it.
 """

@@ -1,4 +1,4 @@
-"""The command ``hearsay-estimator archive``: a nightly job that keeps each closed window."""
+"""The command ``hearsay-estimator archive``, a nightly job that keeps reports of windows."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     "--public",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Also keep a folder for the public: questions with public = true, from 100 reports on, counts rounded.",
+    help="Also keep a public folder: questions with public = true, from 100 reports on, with rounded counts.",
 )
 def archive(  # noqa: PLR0913 one argument an option
     *,
@@ -79,12 +79,13 @@ def archive(  # noqa: PLR0913 one argument an option
 ) -> None:
     """Write the report of every closed window that DIR does not have yet, in every format.
 
-    Each window gets a folder, which appears whole and never changes. DIR/index.html shows every
-    question over all windows, and DIR/digest.txt summarizes them in twenty lines. Run it as a job;
-    the next run continues an interrupted one.
+    Each window gets its own folder, which is written in a single step and never changes.
+    DIR/index.html shows every question over all windows, and DIR/digest.txt summarizes all
+    questions in 20 lines. Run this command as a scheduled job; the next run continues an
+    interrupted one.
     """
     try:
-        # loading templates takes 41 ms, which other commands save; and not every system has fcntl
+        # other commands save the 41 ms that loading templates takes, and not every system has fcntl
         from estimator.archive import ON_ALL_WINDOWS, Archive, missing_windows, write_standing, write_windows  # noqa: PLC0415
         from estimator.publication import METRICS, publish  # noqa: PLC0415 likewise 41 ms
     except ModuleNotFoundError as error:
@@ -95,7 +96,9 @@ def archive(  # noqa: PLR0913 one argument an option
     check_source(collector, tallies, allow_plain_http=allow_plain_http)
     selection = selection_of(first, last)
     if "pooled" in extras:
-        raise click.UsageError("--with pooled spans windows, and archive writes each window alone; use report")
+        raise click.UsageError(
+            "--with pooled combines windows, but archive writes each window separately; use the command report"
+        )
     written = [each / name for each in (folder, public) if each is not None for name in ON_ALL_WINDOWS]
     require_unread(written, [registry, tallies, extras.get("candidates")])
     request = request_for(extras, form="json")
@@ -112,7 +115,7 @@ def archive(  # noqa: PLR0913 one argument an option
     try:
         with ExitStack() as locks:
             locks.enter_context(kept.locked())
-            if public is not None:  # an unsuitable folder is refused before anything is written
+            if public is not None:  # refuse an unsuitable folder before anything is written
                 locks.enter_context(Archive(public).locked())
             missing = missing_windows(kept, received, selection)
             with progress("estimating", sum(map(len, missing.values()))) as advance:
@@ -138,27 +141,27 @@ def archive(  # noqa: PLR0913 one argument an option
 
 
 def _refuse_mixed(kept: Archive, public: Archive | None, metrics: str) -> None:
-    """Refuse an archive in a public folder, and the reverse, before either is written.
+    """Refuse to write an archive to a public folder, or public data to an archive.
 
     Raises:
-        OutputError: if one is refused; the message says what the folder contains.
+        OutputError: if a folder is refused. The message says what the folder contains.
 
     """
     try:
         if (kept.folder / metrics).is_dir():
             raise OutputError(
-                f"{kept.folder} is a folder for the public, and an archive has every question; name another folder"
+                f"{kept.folder} is a public folder, but an archive contains every question; name another folder"
             )
         if public is not None and public.has_windows():
             raise OutputError(
-                f"{public.folder} is an archive, which has every question; name another folder for the public"
+                f"{public.folder} is an archive, which contains every question; name another folder for public data"
             )
         files = [] if public is None else [*(public.folder / metrics).glob("*.json")]
-    except OSError:  # writing there reports the error
+    except OSError:  # the error will be reported when the folder is written
         return
     foreign = next(filter(is_not_ours, files), None)
     if foreign is not None:
-        raise OutputError(f"{foreign} was not written by archive, and would be removed; move it away")
+        raise OutputError(f"{foreign} was not written by archive, which would remove it; move it away")
 
 
 def _say_damaged(kept: Archive, window: Window) -> None:
@@ -170,16 +173,16 @@ def _say_damaged(kept: Archive, window: Window) -> None:
 
 
 def _check_public(definitions: Registry, folder: Path, public: Path | None) -> None:
-    """Refuse a public folder that would be empty, or contain more than public data.
+    """Refuse a public folder that would be empty, or that would contain more than public data.
 
     Raises:
-        click.UsageError: saying what to do.
+        click.UsageError: if the folder is refused. The message says what to do.
 
     """
     if public is None:
         return
     if public.resolve() == folder.resolve():
-        raise click.UsageError("--public names DIR itself; name a folder that has only the public's files")
+        raise click.UsageError("--public names DIR itself; name a separate folder, which contains only public files")
     if not any(metric.is_public for metric in definitions.metrics.values()):
         raise click.UsageError("--public: the registry has no question with public = true; add that to a question")
 
@@ -194,7 +197,7 @@ def _print(outcome: ArchiveRun, folder: Path, published: Path | None, *, is_any:
     for window, reason in outcome.failed:
         click.echo(f"failed {window}: {reason}", err=True)
     if not (outcome.written or outcome.failed or published):
-        reason = "every closed window is there" if is_any else "no closed window that was asked for has a tally"
+        reason = "every closed window is archived" if is_any else "no requested closed window has a tally"
         click.echo(f"nothing new: {reason}", err=True)
 
 

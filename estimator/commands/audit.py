@@ -21,7 +21,7 @@ from estimator.render.text import audit as exact_forms
 from estimator.render.text.audit import AUDIT_FORMATS, accusation
 
 MAX_REPORTS = 10**7
-"""Maximum reports: a million take an hour, and more than this do not fit into memory."""
+"""The maximum number of reports. More do not fit into memory; a million reports take an hour."""
 
 
 @click.command(
@@ -44,7 +44,7 @@ MAX_REPORTS = 10**7
     "--exact", is_flag=True, help="Prove the claims instead: walk every path of coins through the randomization."
 )
 @click.option(
-    "--all-inputs", is_flag=True, help="With --exact: walk large alphabets as a whole, however long it takes."
+    "--all-inputs", is_flag=True, help="With --exact: walk all inputs, even if there are many and it takes long."
 )
 @click.option("--metric", "names", metavar="NAME", multiple=True, help="Audit only this metric. Repeatable.")
 @click.option(
@@ -73,11 +73,11 @@ def audit_command(  # noqa: PLR0913 the options of the command
     Exit with status 1 if a claim is refuted.
     """
     if exact and reports is not None:
-        raise click.UsageError("--reports is for samples; --exact walks all paths, so leave it out")
+        raise click.UsageError("--reports is for samples, but --exact walks all paths; omit --reports")
     if all_inputs and not exact:
-        raise click.UsageError("--all-inputs is for --exact; add that or leave it out")
+        raise click.UsageError("--all-inputs requires --exact; add --exact, or omit --all-inputs")
     if exact and program is not None:
-        raise click.UsageError("--exact walks the SDK in Python; leave out --sdk, or --exact")
+        raise click.UsageError("--exact can only walk the Python SDK; omit --sdk or --exact")
     metrics = chosen(Registry.read(registry), names)
     if exact:
         refuted = _prove(metrics, registry.read_text(encoding="utf-8"), form, all_inputs=all_inputs)

@@ -1,4 +1,4 @@
-"""The command ``hearsay-estimator``: its subcommands, and what errors print."""
+"""The command ``hearsay-estimator``: its subcommands, and the messages of errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def completion(context: click.Context, shell: str, *, install: bool) -> None:
 
 
 def script_for(command: click.Command, shell: str) -> str:
-    """Return the script that completes a program in a shell. It ends with a line break."""
+    """Return the completion script of a command for a shell. It ends with a line break."""
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 click knows all of these shells
     variable = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
@@ -70,27 +70,28 @@ USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
     RequestError: "",
     UnknownMetricError: "",
 }
-"""Errors caused by the command line, with the words before their message. Any other error is a
-failure.
+"""The errors that the command line causes, with the words before their messages.
+
+Any other error is a failure.
 """
 
 
 class Commands(click.Group):
-    """The commands, each imported only when it runs.
+    """The group of commands, which imports each command only when it runs.
 
-    Turns errors into messages and exit statuses.
+    It converts errors to messages and exit statuses.
     """
 
     def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
-        """Run the command line, and report an error if there is no space left for its output."""
+        """Run the command line, and report an error if its output cannot be written."""
         try:
             return super().main(*args, **settings)
         except OSError as error:
             if error.errno not in NO_ROOM or error.filename is not None:
                 raise
-            # Otherwise the interpreter would write the buffer again as it exits, and fail again.
+            # Otherwise, the interpreter would write the buffer again on exit, and fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            problem = f"the output cannot be written: {error.strerror}; give it another place to go"
+            problem = f"the output cannot be written: {error.strerror}; redirect it to another place"
             click.ClickException(problem).show()
             sys.exit(ExitStatus.FAILED)
 
@@ -104,7 +105,7 @@ class Commands(click.Group):
         """Return the command with the given name.
 
         Raises:
-            click.UsageError: if there is none; the message suggests a similar name.
+            click.UsageError: if there is no such command. The message suggests a similar name.
 
         """
         try:
@@ -116,7 +117,7 @@ class Commands(click.Group):
             raise click.UsageError(f"No such command '{args[0]}'. Did you mean '{near[0]}'?", ctx) from None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 as above
-        """Return the command with a name, or None."""
+        """Return the command with the given name, or None."""
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].partition(":")
@@ -127,8 +128,8 @@ class Commands(click.Group):
         """Run a command.
 
         Raises:
-            click.UsageError: if something named on the command line cannot be used.
-            click.ClickException: if something else fails.
+            click.UsageError: if an argument on the command line cannot be used.
+            click.ClickException: if the command fails for another reason.
 
         """
         try:

@@ -1,4 +1,4 @@
-"""The command ``hearsay-estimator conformance``, which ``hearsay-conformance`` abbreviates."""
+"""The command ``hearsay-estimator conformance``, also available as ``hearsay-conformance``."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ from estimator.conformance.run import play
     metavar="CLASS",
     multiple=True,
     type=click.Choice([each.label for each in CaseClass]),
-    help=f"Play only this class of cases: {', '.join(each.label for each in CaseClass)}. Repeatable.",
+    help=f"Run only this class of cases: {', '.join(each.label for each in CaseClass)}. Repeatable.",
 )
 @click.pass_context
 def conformance(context: click.Context, *, program: str, labels: tuple[str, ...]) -> None:
     """Check that an SDK follows the protocol, through a program that exchanges JSON on its pipes.
 
-    Each failure names the number of the rule in docs/protocol. Exit with status 1 if there is one.
+    Each failure names the number of the violated rule in docs/protocol. Exit with status 1 if there
+    is a failure.
     """
     classes = [each for each in CaseClass if not labels or each.label in labels]
     with Program(program) as sdk:

@@ -1,4 +1,4 @@
-"""The options that several commands share: the registry, windows, and numbers within bounds."""
+"""Options and types of arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ REGISTRY = click.option(
 
 
 class WindowType(click.ParamType[Window]):
-    """A window by its name."""
+    """The name of a window as the type of an argument."""
 
     name = "window"
 
     def convert(self, value: str | Window, param: click.Parameter | None, ctx: click.Context | None) -> Window:
-        """Return the window that a text names. Any other text is a usage error."""
+        """Return the window with this name. Any other text is a usage error."""
         if isinstance(value, Window):
             return value
         try:
@@ -37,7 +37,7 @@ class WindowType(click.ParamType[Window]):
 
 
 class RangeOfMetric(click.ParamType[tuple[str, float, float]]):
-    """A metric and two numbers, such as ``startup_ms:2000:5000``."""
+    """A metric and two numbers, such as ``startup_ms:2000:5000``, as the type of an argument."""
 
     name = "range"
 
@@ -49,20 +49,20 @@ class RangeOfMetric(click.ParamType[tuple[str, float, float]]):
         except ValueError:
             start = end = math.nan
         if not (math.isfinite(start) and math.isfinite(end)):
-            self.fail("the ends are not two numbers", param, ctx)
+            self.fail("the ends of the range are not two numbers", param, ctx)
         return name, start, end
 
 
 class NumberRange(click.FloatRange):
-    """A number within bounds.
+    """A number within bounds as the type of an argument.
 
-    Unlike click, it refuses NaN, which is neither below nor above any bound.
+    Unlike click's own type, it refuses NaN, which is neither below nor above any bound.
     """
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number. Any other text is a usage error."""
         try:
-            number = float(super().convert(value, param, ctx))  # type: ignore[arg-type] # its stub leaves out texts
+            number = float(super().convert(value, param, ctx))  # type: ignore[arg-type] # its stub does not allow texts
         except click.BadParameter:
             number = math.nan
         if math.isnan(number):
@@ -74,12 +74,12 @@ class NumberRange(click.FloatRange):
 
 
 class WholeRange(click.IntRange):
-    """A whole number within bounds."""
+    """A whole number within bounds as the type of an argument."""
 
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number. Any other text is a usage error."""
         try:
-            return int(super().convert(value, param, ctx))  # type: ignore[arg-type] # its stub leaves out texts
+            return int(super().convert(value, param, ctx))  # type: ignore[arg-type] # its stub does not allow texts
         except click.BadParameter:
             self.fail(f"{value!r} must be a whole number {self._describe_range()}", param, ctx)
 
@@ -88,7 +88,7 @@ class WholeRange(click.IntRange):
 
 
 def _span(bounds: click.IntRange | click.FloatRange) -> str:
-    """Return the bounds of a number in words."""
+    """Return a phrase for the bounds of a number."""
     least = "" if bounds.min is None else f"{'above' if bounds.min_open else 'at least'} {bounds.min:,}"
     most = "" if bounds.max is None else f"{'below' if bounds.max_open else 'at most'} {bounds.max:,}"
     if least and most and not (bounds.min_open or bounds.max_open):
@@ -97,12 +97,12 @@ def _span(bounds: click.IntRange | click.FloatRange) -> str:
 
 
 class Day(click.ParamType[date]):
-    """A day of the calendar."""
+    """A day of the calendar as the type of an argument."""
 
     name = "date"
 
     def convert(self, value: str | date, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        """Return the day that a text names. Any other text is a usage error."""
+        """Return the day that a text states. Any other text is a usage error."""
         try:
             return value if isinstance(value, date) else date.fromisoformat(value)
         except ValueError:
@@ -123,5 +123,5 @@ ALERTS = click.option(
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a command's help: example lines, as typed."""
+    """Return the end of a command's help: a list of example commands."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

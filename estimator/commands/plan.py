@@ -37,27 +37,27 @@ from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
 from estimator.tallies import Bounds, read_file
 
 LEAST_DELTA = 1e-9
-"""Below this delta, sums of floats are too inexact for the probability of a large loss."""
+"""The minimum delta. Below, sums of floats are too inexact for probabilities of large losses."""
 
-NO_POPULATION: Final = "[app] names no population, so whether each question will show anything was not checked"
+NO_POPULATION: Final = "[app] states no population, so it was not checked whether each question will show anything"
 
 ERRORS = (1e-102, 1e100)
-"""From a hundredth of the narrowest possible range of a number up to the widest."""
+"""The range of target errors: from 1% of the narrowest possible range of a number to the widest."""
 
 MOST_WINDOWS: Final = 10_000
-"""More days than any registry is in use."""
+"""The maximum number of windows, which exceeds the days for which any registry is used."""
 
 WEIGHTS = (1e-9, 1e9)
-"""Nobody needs more, and floats can still represent squared errors divided by such weights."""
+"""The range of weights, within which floats can represent squared errors divided by weights."""
 
 
 class MetricValue(click.ParamType[tuple[str, float]]):
-    """A metric's name and a number within bounds: ``os=0.02``."""
+    """The type of an argument such as ``os=0.02``: a metric's name, and a number within bounds."""
 
     name = "metric=value"
 
     def __init__(self, bounds: tuple[float, float]) -> None:
-        """Take the minimum and the maximum."""
+        """Store the minimum and the maximum."""
         self._least, self._greatest = bounds
 
     def convert(
@@ -103,27 +103,27 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     "--windows",
     metavar="N",
     type=WholeRange(1, MOST_WINDOWS),
-    help="How many windows to judge together, such as 13 weeks for a quarter.  [default: 1; all that a budget is paced "
-    "over]",
+    help="The number of windows to judge together, such as 13 weeks for a quarter.  [default: 1; all that a budget is "
+    "paced over]",
 )
 @click.option(
     "--shares",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --population: the share of each answer of some numbers, in TOML or JSON. Suggests where to clip them.",
+    help="With --population: the shares of the answers of some numbers, in TOML or JSON. Suggests where to clip them.",
 )
 @click.option(
     "--pilot",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --population: tallies of numbers whose distribution was asked for. Suggests where to clip a mean.",
+    help="With --population: tallies of numbers asked as distributions. Suggests where to clip a mean.",
 )
 @click.option(
     "--delta",
     type=NumberRange(LEAST_DELTA, 0.1),
     default=DELTA,
     show_default=True,
-    help="The delta of the figures for many reports together.",
+    help="The delta at which the losses of many reports are composed.",
 )
 @click.option(
     "--allocate",
@@ -138,7 +138,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     metavar="METRIC=W",
     type=MetricValue(WEIGHTS),
     multiple=True,
-    help="With --allocate: how much the error of a metric counts. Repeatable.",
+    help="With --allocate: the weight of a metric's error. Repeatable.",
 )
 @click.option(
     "--check", is_flag=True, help="Print warnings on stderr, one per line, and exit with status 1 if there are any."
@@ -153,21 +153,21 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     "--against",
     metavar="OLD",
     type=click.Path(path_type=Path),
-    help="With --check: say what changed since then, and warn if anything reveals more. With --statement: print what "
+    help="With --check: list what changed since then, and warn if anything reveals more. With --statement: print what "
     f"changed on the page. {differences.HELP}.",
 )
 @click.option("--statement", "page", is_flag=True, help="Print the page for users, as Markdown.")
 @click.option(
     "--record",
     is_flag=True,
-    help="Print a draft for the OpenDP registry of deployments, as YAML. What only you know is marked FILL IN.",
+    help="Print a draft for the OpenDP registry of deployments, as YAML. Texts that only you can provide say FILL IN.",
 )
 @click.option(
     "--language",
     metavar="TAG",
     help="With --statement: en, de or a language of [sentences] in the registry.  [default: en]",
 )
-@click.option("--today", metavar="DATE", type=Day(), help="The UTC day to plan from.  [default: today]")
+@click.option("--today", metavar="DATE", type=Day(), help="The UTC day on which the plan begins.  [default: today]")
 @click.option(
     "--format", "form", type=click.Choice(list(PLAN_FORMATS)), default="table", show_default=True, help="The format."
 )
@@ -199,7 +199,7 @@ def plan(  # noqa: PLR0913 one argument an option
     if not page and language is not None:
         raise click.UsageError("--language requires --statement")
     if today is not None and today.year > LATEST_YEAR:
-        raise click.UsageError(f"--today must not be after the year {LATEST_YEAR}: there are no windows then")
+        raise click.UsageError(f"--today must not be after the year {LATEST_YEAR}, because no later windows exist")
     definitions = history.read(registry) if against else Registry.read(registry)
     day = datetime.now(UTC).date() if today is None else today
     old = differences.read(against) if against else None
@@ -219,7 +219,9 @@ def plan(  # noqa: PLR0913 one argument an option
     target_errors, weight_of = _by_metric(definitions, errors), _by_metric(definitions, weights)
     _check_errors(definitions, target_errors)
     if population is None:
-        raise click.UsageError("say how many devices there are: --population N, or population in [app]")
+        raise click.UsageError(
+            "the number of devices is missing: add --population N, or population to [app] in the registry"
+        )
     if total is None:
         people = _people(definitions, population, shares, pilot)
         request = PlanRequest(population, day, delta, target_errors, windows, people)
@@ -238,10 +240,11 @@ def _statement(registry: Registry, old: Registry | None, language: str, *, is_ch
 
 
 def _people(registry: Registry, population: int, shares: Path | None, pilot: Path | None) -> dict[str, Numbers]:
-    """Return the distribution of people's numbers, as declared or from the last pilot window.
+    """Return the distributions of numbers by metric, from shares or from the last pilot window.
 
     Raises:
-        click.UsageError: if the pilot has no tally of a distribution in the registry.
+        click.UsageError: if the pilot has no tally of a number whose distribution the registry asks
+        for.
 
     """
     people: dict[str, Numbers] = {}
@@ -253,7 +256,7 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
             people |= {} if numbers is None else {tally.metric: numbers}
     if pilot is not None and not people:
         raise click.UsageError(
-            f"{pilot} has no tally of a number whose distribution this registry asks for; name the tallies of the "
+            f"{pilot} has no tally of a number whose distribution this registry asks for; give the tallies of the "
             'pilot and its registry, with statistic = "distribution" or "quantiles" and without thresholds'
         )
     if shares is not None:
@@ -265,7 +268,7 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
 def _goals(
     registry: Registry, target_errors: Mapping[str, float], weights: Mapping[str, float], day: date
 ) -> dict[str, float]:
-    """Return the standard error that counts as one unit, for each metric that is still asked."""
+    """Return the target error of each metric that is still asked, divided by its weight."""
     return {
         name: target_errors.get(name, usual_error(metric)) / weights.get(name, 1.0)
         for name, metric in registry.metrics.items()
@@ -277,7 +280,7 @@ def _refuse_together(
     *, total: float | None, weights: Sequence[tuple[str, float]], check: bool, page: bool, record: bool
 ) -> None:
     if sum([total is not None, check, page, record]) > 1:
-        raise click.UsageError("ask for one thing: --allocate, --check, --statement or --record")
+        raise click.UsageError("use only one of --allocate, --check, --statement and --record")
     if weights and total is None:
         raise click.UsageError("--weight requires --allocate TOTAL")
 
@@ -293,7 +296,7 @@ def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[
     """Return values by metric.
 
     Raises:
-        UnknownMetricError: if the registry has no such metric.
+        UnknownMetricError: if the registry does not define a metric.
 
     """
     for name, _ in values:
@@ -302,25 +305,25 @@ def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[
 
 
 def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> None:
-    """Refuse a target error that is as large as the range of the figure.
+    """Refuse a target error that is as large as the range of the figure, or larger.
 
     Raises:
-        click.UsageError: if it is; the message names the range.
+        click.UsageError: if an error is refused. The message names the range.
 
     """
     for name, error in target_errors.items():
         width = width_of(analysis_of(registry.metric(name)))
         if error >= width:
             raise click.UsageError(
-                f"--wanted-error {name}={error:g} must be smaller than the range of the figure, which is {width:,g} "
-                f"long; try {name}={width / 50:g}"
+                f"--wanted-error {name}={error:g} must be smaller than the length of the figure's range, {width:,g}; "
+                f"try {name}={width / 50:g}"
             )
 
 
 def _check(new: Registry, old: Registry | None, day: date, at_most: float | None, population: int | None) -> None:
-    """Print the changes, also of the page for users, what a year may reveal, and warnings.
+    """Print changes of the registry and of the page for users, the loss of a year, and warnings.
 
-    If the number of devices is known, a question that would show nothing is refused.
+    If the number of devices is known, there is a warning for each question that would show nothing.
 
     Raises:
         click.exceptions.Exit: with status 1 if there are warnings.

@@ -1,4 +1,4 @@
-"""Output on stdout: tables in the characters that it can show, and everything else as UTF-8.
+"""Output on stdout: tables in the characters that stdout can show, all other formats as UTF-8.
 
 A bar on stderr shows the progress of long work.
 """
@@ -20,7 +20,7 @@ from estimator.words import shown_of
 
 
 def left_out_lines(report: EstimateReport) -> str:
-    """Return a line for each window left out of comparisons since another window, if any."""
+    """Return a line for each window that is left out because another begins within it."""
     windows = {(window, changes.since): None for changes in report.changes for window in changes.left_out}
     return "".join(f"{window} is left out of the comparison: {since} begins within it\n" for window, since in windows)
 
@@ -28,7 +28,7 @@ def left_out_lines(report: EstimateReport) -> str:
 def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
     """Print a line of JSON for each alert and window on stderr, and return whether any fired.
 
-    stdout contains only the report.
+    stdout is reserved for the report.
     """
     for alert in alerts:
         click.echo(as_line(alert).encode(), nl=False, err=True)
@@ -36,15 +36,15 @@ def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
 
 
 NAMED: Final = 3
-"""The maximum number of tallies named for each reason for skipping."""
+"""The maximum number of tallies that are named for each reason for skipping."""
 
 
 def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]:
     """Yield a line for each reason why tallies were skipped.
 
     Args:
-        skipped: the tallies.
-        remedy: an action that the command offers, written after the reason.
+        skipped: the skipped tallies.
+        remedy: instructions of the command, which are appended to the reason.
 
     """
     by_reason: dict[str, list[str]] = {}
@@ -58,12 +58,12 @@ def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]
 
 
 def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:
-    """Print results in one of their forms, a table in the style of stdout.
+    """Print results in one of several formats; a table has the style of stdout.
 
     Args:
-        forms: a function for each form, which turns the results into text.
-        form: the name of one of them.
-        results: its arguments.
+        forms: a function for each format, which converts the results to a text.
+        form: the name of a format.
+        results: the arguments of the function.
 
     """
     style = (Style.from_stream(stdout()),) if form == "table" else ()
@@ -71,7 +71,7 @@ def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) ->
 
 
 def put_document(text: str) -> None:
-    """Print a text with the bytes that it would have in a file."""
+    """Print a text with exactly the bytes that it would have in a file."""
     click.echo(text.encode(), file=stdout(), nl=False)
 
 
@@ -79,7 +79,7 @@ def stdout() -> TextIO:
     """Return stdout, which the calling program may have closed before it started this one.
 
     Raises:
-        click.ClickException: if there is none.
+        click.ClickException: if stdout is closed.
 
     """
     if sys.stdout is None:
@@ -88,7 +88,7 @@ def stdout() -> TextIO:
 
 
 REDRAWS = 1000
-"""The maximum number of times a bar is drawn: more costs time and shows nothing new."""
+"""The maximum number of times that a bar is drawn. More would take time without showing more."""
 
 
 @contextmanager
@@ -96,11 +96,11 @@ def progress(label: str, steps: int) -> Iterator[Callable[[int], None]]:
     """Show a bar on stderr during long work. Nothing is shown if stderr is not a terminal.
 
     Args:
-        label: what is being done.
-        steps: how many steps there are.
+        label: a phrase for the work.
+        steps: the number of steps.
 
     Yields:
-        A function to call with the number of steps just done.
+        A function to call with the number of steps completed since the last call.
 
     """
     with click.progressbar(

@@ -1,6 +1,7 @@
-"""The commands ``rehearse`` and ``rehearse-model``: known answers, before anything ships.
+"""The commands ``rehearse`` and ``rehearse-model``, which use known answers before a release.
 
-The first sends them through the real mechanisms. The second shows whether a model is worthwhile.
+The first runs the answers through the real mechanisms. The second shows whether a model is
+worthwhile.
 """
 
 from __future__ import annotations
@@ -48,16 +49,16 @@ from estimator.tallies import Tally, encode
 DEVICES = WholeRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
-"""The length of a generated seed: short enough to be typed again."""
+"""The length of a generated seed, which is short enough to be typed again."""
 
 DIGITS: Final = 6
-"""The decimal places of an epsilon to try."""
+"""The decimal places of the epsilons that are tried."""
 
 FEWEST_ROUNDS: Final = 2
-"""The minimum rounds of a search: a single round does not show how much is chance."""
+"""The minimum number of rounds of a search. A single round does not show the effect of chance."""
 
 FACTORS: Final = (0.5, 1, 2)
-"""The epsilons to try, as multiples of the registry's epsilon."""
+"""The epsilons that are tried, as multiples of the registry's epsilon."""
 
 
 @click.command(
@@ -100,7 +101,7 @@ FACTORS: Final = (0.5, 1, 2)
     "page",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Also write the page that a report of these answers would be.",
+    help="Also write the page of a report on these answers.",
 )
 @click.option(
     "--tallies-out",
@@ -133,7 +134,7 @@ def rehearse(  # noqa: PLR0913 one argument an option
     _check_files(page, out, [registry, table, shares])
     truth = _ground_truth(definitions, table, repeat, population, shares)
     if truth.ignored:
-        click.echo(f"ignored columns, which are no metrics: {', '.join(map(repr, truth.ignored))}", err=True)
+        click.echo(f"ignored columns, which are not metrics: {', '.join(map(repr, truth.ignored))}", err=True)
     for reason in dict.fromkeys(reason for _, reason in truth.missing):
         names = ", ".join(metric.name for metric, why in truth.missing if why == reason)
         click.echo(f"skipped {names}: {reason}", err=True)
@@ -157,10 +158,10 @@ def _last_closed(now_s: float, kind: WindowKind) -> Window:
 
 
 def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None]) -> None:
-    """Refuse files that a rehearsal would overwrite, and the same file for two outputs.
+    """Refuse outputs that would overwrite other files, and the same file for two outputs.
 
     Raises:
-        click.UsageError: if a file is refused; the message names it.
+        click.UsageError: if a file is refused. The message names the file.
 
     """
     files = [file for file in (page, out) if file is not None]
@@ -168,13 +169,15 @@ def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None
         raise click.UsageError(f"--html and --tallies-out both name {page}; name two files")
     require_unread(files, read)
     if page is not None and is_not_ours(page):
-        raise click.UsageError(f"{page} was not written by a report, and is left as it is; name another file to write")
+        raise click.UsageError(
+            f"{page} was not written by a report, and was left unchanged; name another file for the page"
+        )
     if out is not None and out.exists():
-        raise click.UsageError(f"{out} exists, and may contain tallies of real reports; name a new file")
+        raise click.UsageError(f"{out} already exists, and may contain tallies of real reports; name a new file")
 
 
 def _page_of(registry: Registry, tallies: Sequence[Tally], request: Request) -> bytes:
-    """Return the page of a report with a title that identifies it as a rehearsal."""
+    """Return the page of a report, with a title that marks it as a rehearsal."""
     from estimator.render.html.page import as_html  # noqa: PLC0415 33 ms of templates for no other form
 
     report = make_report(registry, tallies, Selection(), request)
@@ -185,7 +188,7 @@ def _ground_truth(
     registry: Registry, table: Path | None, repeat: int | None, population: int | None, shares: Path | None
 ) -> GroundTruth:
     if (table is None) == (population is None):
-        raise click.UsageError("say what is true: either --csv FILE or --population N")
+        raise click.UsageError("the true answers are missing: add either --csv FILE or --population N")
     if shares is not None and population is None:
         raise click.UsageError("--shares requires --population; a CSV file contains its own shares")
     if repeat is not None and table is None:
@@ -210,7 +213,8 @@ def _ground_truth(
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path),
-    help="True answers: one column per feature and one named like the metric for the label; person marks repetitions.",
+    help="True answers: one column per feature, and one with the metric's name for the label. A column person marks "
+    "rows of the same person.",
 )
 @click.option("--metric", "name", metavar="NAME", required=True, help="The model: a metric whose label is yes or no.")
 @click.option(
@@ -228,7 +232,7 @@ def _ground_truth(
     metavar="EPSILON",
     type=NumberRange(0, min_open=True),
     multiple=True,
-    help="An epsilon to try. Repeatable.  [default: the registry's, and without --loss half and twice of it]",
+    help="An epsilon to try. Repeatable.  [default: the registry's; without --loss, also half and twice as much]",
 )
 @click.option(
     "--loss",
@@ -237,7 +241,12 @@ def _ground_truth(
     help="Search for the fewest devices at which privacy costs no more AUC than this, in place of --devices.",
 )
 @click.option(
-    "--rounds", metavar="N", type=WholeRange(1), default=5, show_default=True, help="How often people are drawn."
+    "--rounds",
+    metavar="N",
+    type=WholeRange(1),
+    default=5,
+    show_default=True,
+    help="The number of times that people are drawn.",
 )
 @click.option("--seed", metavar="N", type=WholeRange(0), help="The same seed gives the same output.  [default: random]")
 @click.option(
@@ -255,11 +264,11 @@ def rehearse_models(  # noqa: PLR0913 one argument an option
     seed: int | None,
     form: str,
 ) -> None:
-    """Measure how well a model predicts people it was not trained on, with privacy and without."""
+    """Measure how well a model predicts people it was not trained on, with and without privacy."""
     definitions = Registry.read(registry)
     metric = metric_named(definitions, name)
     if loss is not None and rounds < FEWEST_ROUNDS:
-        raise click.UsageError(f"--loss needs {FEWEST_ROUNDS} rounds to say how sure it is; 20 are better")
+        raise click.UsageError(f"--loss requires at least {FEWEST_ROUNDS} rounds to estimate its error; 20 are better")
     people = read_people(table, metric)
     seed = randbits(SEED_BITS) if seed is None else seed
     own = as_float(metric.epsilon_nanos)
@@ -303,7 +312,7 @@ def _searched(epsilon: float, loss: Loss | None) -> TriedModel:
 
 
 def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
-    """Return a metric with another epsilon, but the same mechanism and parts of ranges."""
+    """Return a metric with another epsilon, but with the same mechanism and parts of ranges."""
     try:
         channel = channel_for(metric.kind, RequestedEpsilon.parse(epsilon), metric.channel.name)
     except ValueError as error:

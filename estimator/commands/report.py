@@ -1,4 +1,4 @@
-"""The command ``hearsay-estimator report``: one report, in one format, printed or written once."""
+"""The command ``hearsay-estimator report``, which prints or writes one report in one format."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ SUFFIXES: Final = {
     ".html": "html",
     ".prom": "openmetrics",
 }
-"""The format of a file by its extension. A model is JSON, too, and is requested by name."""
+"""The format of a file by its extension. The format model is also JSON, and must be requested."""
 
 MODEL_FILE: Final = ("model", ".json")
-"""A model is JSON, too."""
+"""The name and the extension of the format for models."""
 
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
-"""A hint on how to use a written file."""
+"""Hints on how to use a written file, by format."""
 
 CLOSED_ONLY: Final = "only closed windows were read; to include open ones, add --preliminary"
-"""A hint if a collector has nothing to report. In files, open windows are skipped by name."""
+"""A hint if a collector has nothing to report. For files, skipped open windows are listed."""
 
 STDOUT: Final = Path("-")
-"""Many programs interpret this as standard output. Nobody wants a file with this name."""
+"""The name that many programs interpret as standard output. Here, it is refused."""
 
 KILOBYTE, MEGABYTE = 10**3, 10**6
 
@@ -89,8 +89,8 @@ KILOBYTE, MEGABYTE = 10**3, 10**6
     "--since",
     metavar="WINDOW",
     type=WindowType(),
-    help="Compare the windows from this one on with those before it. The day of an event of the registry, such as a "
-    "release, is a window, too.",
+    help="Compare the windows from this one on with the windows before it. The day of an event in the registry, such "
+    "as a release, is also a window.",
 )
 @click.option("--preliminary", is_flag=True, help="Include windows that are still open, marked as preliminary.")
 @WITH
@@ -136,7 +136,7 @@ def report(  # noqa: PLR0913 one argument an option
     _check_output(form, output, verbose=verbose)
     if alerts and preliminary:
         raise click.UsageError(
-            "--alert checks closed windows only, because an open window that is checked repeatedly ends in a false "
+            "--alert checks closed windows only, because repeated checks of an open window would cause a false "
             "alarm; omit --preliminary"
         )
     request = dataclasses.replace(request_for(extras, form=form), since=since)
@@ -176,19 +176,19 @@ def _form_of(output: Path | None) -> str:
 
 
 def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
-    """Refuse an output that the report cannot be written to.
+    """Refuse an output to which the report cannot be written.
 
     Raises:
-        click.UsageError: saying what to do.
+        click.UsageError: if the output is refused. The message says what to do.
 
     """
     if output is None and form in BINARY_FORMATS:
         raise click.UsageError(f"{form} is a binary format; add --output FILE")
     if verbose and form != "table":
-        raise click.UsageError(f"--verbose is for tables; {form} has every figure, so leave it out")
+        raise click.UsageError(f"--verbose is for tables; {form} contains every figure anyway, so omit --verbose")
     if output is not None and is_not_ours(output):
         raise click.UsageError(
-            f"{output} was not written by a report, and is left as it is; name another file to write"
+            f"{output} was not written by a report, and was left unchanged; name another file to write"
         )
     if output is not None and SUFFIXES.get(output.suffix, form) != form and (form, output.suffix) != MODEL_FILE:
         raise click.UsageError(
@@ -199,12 +199,12 @@ def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
 def _check_metrics(
     registry: Registry, names: Sequence[str], form: str, alerts: Sequence[Alert], of_ranges: Sequence[str]
 ) -> None:
-    """Refuse unknown metrics, and requests for metrics that ``--metric`` leaves out.
+    """Refuse unknown metrics, and requests about metrics that ``--metric`` leaves out.
 
     Raises:
-        click.UsageError: saying what to do.
-        RequestError: if the format is a model's file and no model is named.
-        UnknownMetricError: if the registry does not define a metric.
+        click.UsageError: if a request is refused. The message says what to do. RequestError: if the
+        format is model and no model is named. UnknownMetricError: if the registry does not define a
+        metric.
 
     """
     for name in names:
@@ -220,7 +220,7 @@ def _check_metrics(
             raise click.UsageError(f"{option} needs the metric {left_out}; add --metric {left_out.partition('[')[0]}")
 
 
-def _content(  # noqa: PLR0913 what is written, and how
+def _content(  # noqa: PLR0913 the contents, and their format
     estimated: EstimateReport, registry: Registry, form: str, names: Sequence[str], *, verbose: bool, is_file: bool
 ) -> bytes:
     """Return the report in its format."""
@@ -236,11 +236,11 @@ def _content(  # noqa: PLR0913 what is written, and how
 
 
 def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
-    """Return the table for a stream, or for a file where there is none.
+    """Return the table for a stream or, without a stream, for a file.
 
     Args:
         report: the report to show.
-        stream: where it is printed, or None.
+        stream: the stream to which the table is printed, or None.
         verbose: whether to show every figure and column.
 
     """
@@ -281,7 +281,7 @@ def _name_without_clusters(estimated: EstimateReport) -> None:
     )
     if names:
         click.echo(
-            f"no clusters of {', '.join(names)}: only numbers, counts, scales and pairs whose distribution is estimated"
-            " have them",
+            f"no clusters of {', '.join(names)}: clusters exist only for numbers, counts, scales and pairs whose "
+            "distribution is estimated",
             err=True,
         )

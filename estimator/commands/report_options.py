@@ -1,6 +1,7 @@
-"""The options that `report`, `watch` and `archive` share: the tallies, and figures on request.
+"""The options that `report`, `watch` and `archive` share: the source of tallies, and ``--with``.
 
-Tallies come from a file or a collector. ``--with`` names figures that a report has only on request.
+Tallies come from a file or a collector. ``--with`` names figures that a report contains only on
+request.
 """
 
 from __future__ import annotations
@@ -51,20 +52,23 @@ LAST: Final = click.option("--to", "last", metavar="WINDOW", type=WindowType(), 
 OPENMETRICS: Final = frozenset({"openmetrics"})
 
 ROWS: Final = frozenset({"csv", "parquet"}) | OPENMETRICS
-"""Formats with one row per estimate, which cannot show facts about a whole tally."""
+"""The formats with one row per estimate, which cannot show facts about a whole tally."""
 
 FOR_PEOPLE: Final = frozenset({"table", "html"})
-"""Formats that cannot show a matrix."""
+"""The formats that cannot show a matrix."""
 
 MOST_CANDIDATES_BYTES: Final = 2**24
-"""The maximum size: a list of a million texts. Each widens a report's simultaneous intervals."""
+"""The maximum size of a file of candidates, enough for about a million texts.
+
+Each candidate widens a report's simultaneous intervals.
+"""
 
 
 def check_collector(collector: str, *, allow_plain_http: bool) -> None:
     """Refuse an invalid URL, and a collector on another machine without TLS.
 
     Raises:
-        click.UsageError: saying what to do.
+        click.UsageError: if the URL is refused. The message says what to do.
 
     """
     if not is_collector(collector):
@@ -77,27 +81,27 @@ def check_collector(collector: str, *, allow_plain_http: bool) -> None:
 
 
 def check_source(collector: str | None, tallies: Path | None, *, allow_plain_http: bool) -> None:
-    """Refuse anything but exactly one source of tallies.
+    """Refuse more or less than one source of tallies.
 
     Raises:
-        click.UsageError: saying what to do.
+        click.UsageError: if there is not exactly one source. The message says what to do.
 
     """
     if (collector is None) == (tallies is None):
-        raise click.UsageError("say where the tallies are: either --collector URL or --tallies FILE")
+        raise click.UsageError("name exactly one source of tallies: --collector URL or --tallies FILE")
     if collector is not None:
         check_collector(collector, allow_plain_http=allow_plain_http)
 
 
 def selection_of(first: Window | None, last: Window | None, *, preliminary: bool = False) -> Selection:
-    """Return the windows from the first to the last one.
+    """Return the selection of the windows from the first to the last.
 
     Raises:
-        click.UsageError: if the first one begins after the last one has ended.
+        click.UsageError: if the first window begins after the last one has ended.
 
     """
     if first and last and first.starts_at >= last.ends_at:
-        raise click.UsageError(f"--from {first} begins after --to {last} has ended; exchange them")
+        raise click.UsageError(f"--from {first} begins after --to {last} has ended; swap them")
     return Selection(first, last, preliminary)
 
 
@@ -105,7 +109,7 @@ def check_request(registry: Registry, request: Request) -> None:
     """Refuse figures that a registry's metrics do not have, before tallies are read.
 
     Raises:
-        RequestError: if one is refused; the message names it and says what to do.
+        RequestError: if a figure is refused. The message names the figure, and says what to do.
         UnknownMetricError: if the registry does not define a metric.
 
     """
@@ -117,11 +121,11 @@ def check_request(registry: Registry, request: Request) -> None:
 def read_tallies(
     registry: Registry, collector: str | None, tallies: Path | None, selection: Selection
 ) -> tuple[list[Tally], datetime | None]:
-    """Return the tallies, and when the collector read its open windows, or None if unknown.
+    """Return the tallies, and the time at which the collector read open windows; None if unknown.
 
     Raises:
-        TalliesError: if they cannot be read.
-        click.UsageError: if there is no read token for the collector.
+        TalliesError: if the tallies cannot be read. click.UsageError: if there is no read token for
+        the collector.
 
     """
     bounds = Bounds.from_metrics(registry.counted, selection.spans)
@@ -132,10 +136,11 @@ def read_tallies(
 
 
 def read_token() -> str:
-    """Return the secret from the environment, for a command.
+    """Return the read token from the environment.
 
     Raises:
-        click.UsageError: if there is no secret, if there are two, or if a header cannot contain it.
+        click.UsageError: if there is no token, if there are two, or if an HTTP header cannot
+        contain the token.
 
     """
     try:
@@ -145,20 +150,20 @@ def read_token() -> str:
 
 
 def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
-    """Refuse to replace a file that the command reads.
+    """Refuse to overwrite a file that the command reads.
 
     Args:
         files: the files that the command writes.
-        read: the files that it reads; None for one that was not named.
+        read: the files that the command reads; None for a file that was not named.
 
     Raises:
-        click.UsageError: naming the file.
+        click.UsageError: if a file would be overwritten. The message names the file.
 
     """
     names = [Path("/dev/stdin") if file == STDIN else file for file in read if file is not None]
     taken = replaced(files, names)
     if taken is not None:
-        raise click.UsageError(f"{taken} is read here, and the report would replace it; name another file to write")
+        raise click.UsageError(f"{taken} is an input, and the report would overwrite it; name another file to write")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +171,13 @@ class RequestedExtra:
     """One name that ``--with`` accepts.
 
     Attributes:
-        field: its field of a request.
-        does: a description of what it adds to a report.
-        value: the type of the value after ``=``, or None if it takes none.
-        metavar: the value's name.
-        example: a value.
-        absent: the formats that cannot show it.
-        is_repeatable: whether it may be given more than once.
+        field: the field of a request that this name sets.
+        does: a description of the figures that the name adds to a report.
+        value: the type of the value after ``=``. None if the name takes no value.
+        metavar: the name of the value.
+        example: an example of a value.
+        absent: the formats that cannot show the figures.
+        is_repeatable: whether the name may be given more than once.
 
     """
 
@@ -187,18 +192,18 @@ class RequestedExtra:
 
 EXTRAS: Final[dict[str, RequestedExtra]] = {
     "simultaneous": RequestedExtra(
-        "simultaneous", "Intervals that contain the true values of all figures of a tally at once."
+        "simultaneous", "Simultaneous intervals, which contain the true values of all figures of a tally together."
     ),
     "pooled": RequestedExtra("pool", "All windows of a metric together.", absent=OPENMETRICS),
     "clusters": RequestedExtra(
-        "clusters", "Clusters of numbers, scales, counts and pairs, and how many there are.", absent=ROWS
+        "clusters", "Clusters of answers that are numbers, counts, pairs or on a scale.", absent=ROWS
     ),
     "covariance": RequestedExtra(
         "covariance", "The covariance matrix of all shares of a metric.", absent=ROWS | FOR_PEOPLE
     ),
     "poisoning": RequestedExtra(
         "fakes",
-        "How far this fraction of fabricated reports could move each share, and a test of each tally.",
+        "How far this fraction of fabricated reports could move each figure, and a test of each tally.",
         BETWEEN_0_AND_1,
         "FRACTION",
         "0.01",
@@ -214,58 +219,58 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
     ),
     "installs": RequestedExtra(
         "installs",
-        "Bounds for all N installations, including devices that report nothing.",
+        "Bounds on figures of all N installations, including those that do not participate.",
         WholeRange(1),
         "N",
         "5000",
     ),
     "asked": RequestedExtra(
         "asked",
-        "The share of devices that are asked in a window, where the schedule does not determine it.",
+        "The share of devices that are asked in a window, if the schedule does not determine this share.",
         NumberRange(0, 1, min_open=True),
         "SHARE",
         "0.5",
     ),
     "candidates": RequestedExtra(
         "candidates",
-        "The share of each text in this file, one per line, for metrics of texts.",
+        "The share of each text in this file, which has one text per line. For questions about texts.",
         click.Path(path_type=Path),
         "FILE",
         "words.txt",
     ),
     "range": RequestedExtra(
         "ranges",
-        "The share of answers between two numbers, both included, of a metric with a distribution. Repeatable.",
+        "The share of answers between two numbers (included), for a metric with a distribution. Repeatable.",
         RangeOfMetric(),
         "METRIC:FROM:TO",
         "startup_ms:2000:5000",
         is_repeatable=True,
     ),
 }
-"""Every extra by its name."""
+"""The extras, which are the names that ``--with`` accepts."""
 
 
 def written(name: str) -> str:
-    """Return an extra as typed, such as ``central=DELTA``."""
+    """Return an extra as it is written on the command line, such as ``central=DELTA``."""
     return f"{name}={EXTRAS[name].metavar}" if EXTRAS[name].value else name
 
 
 class ExtraList(click.ParamType[tuple[tuple[str, Any], ...]]):
-    """Extras with their values, separated by commas.
+    """A comma-separated list of extras and their values as the type of an argument.
 
     Attributes:
-        known: the names that a command takes.
+        known: the names that a command accepts.
 
     """
 
     name = "extras"
 
     def __init__(self, known: Iterable[str]) -> None:
-        """Take the names."""
+        """Store the names."""
         self.known = tuple(known)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 as in the base
-        """Return pairs of a name and a value. Any other text is a usage error."""
+        """Return the extras as pairs of a name and a value. Any other text is a usage error."""
         return tuple(self._extra(part.strip(), param, ctx) for part in str(value).split(","))
 
     def _extra(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
@@ -301,7 +306,7 @@ def _without_repeats(
 
 
 def with_extras(known: Iterable[str], example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option ``--with`` of a command that takes some of the extras."""
+    """Return the option ``--with`` for a command that accepts some of the extras."""
     return click.option(
         "--with",
         "extras",
@@ -318,7 +323,7 @@ WITH: Final = with_extras(EXTRAS, "clusters,central=1e-6")
 
 
 class CommandWithExtras(click.Command):
-    """A command that takes ``--with`` and lists the extras in its help."""
+    """A command that accepts ``--with``, and lists the extras in its help."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, then the extras."""
@@ -348,7 +353,7 @@ def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
         ]
         if form not in others:
             raise click.UsageError(
-                f"--with {name}: the format {form} has no place for it; choose another --format: {', '.join(others)}"
+                f"--with {name}: the format {form} cannot show this; choose another --format: {', '.join(others)}"
             )
     fields = {EXTRAS[name].field: value for name, value in extras.items()}
     if "candidates" in fields:
@@ -359,8 +364,8 @@ def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
 def read_candidates(path: Path) -> tuple[str, ...]:
     """Return the texts of a file, one per line, without empty lines and a byte order mark.
 
-    A line ends with LF or CR LF. Other characters that are line ends elsewhere may be part of a
-    text of bytes.
+    A line ends with LF or CR LF. Other characters that may end a line elsewhere can be part of a
+    text.
 
     Raises:
         RequestError: if the file cannot be read, is too large, or is not UTF-8 text.
@@ -370,9 +375,9 @@ def read_candidates(path: Path) -> tuple[str, ...]:
         with path.open("rb") as file:
             content = file.read(MOST_CANDIDATES_BYTES + 1)
         if len(content) > MOST_CANDIDATES_BYTES:
-            raise RequestError(f"{path} has more than {MOST_CANDIDATES_BYTES:,} bytes; name fewer texts")
+            raise RequestError(f"{path} has more than {MOST_CANDIDATES_BYTES:,} bytes; remove some texts")
         return tuple(filter(None, (line.removesuffix("\r") for line in content.decode("utf-8-sig").split("\n"))))
     except OSError as error:
-        raise RequestError(f"{path} cannot be read: {error.strerror}; name a file with a text a line") from error
+        raise RequestError(f"{path} cannot be read: {error.strerror}; name a file with one text per line") from error
     except UnicodeDecodeError:
         raise RequestError(f"{path} is not UTF-8 text; save it as UTF-8") from None

@@ -1,6 +1,6 @@
-"""The command ``hearsay-estimator watch``: a table that is drawn again while a collection runs.
+"""The command ``hearsay-estimator watch``: a table that is redrawn while reports arrive.
 
-If the collector is down, the command waits for it.
+If the collector is down, the command waits until it is available.
 """
 
 from __future__ import annotations
@@ -38,30 +38,34 @@ from estimator.report.report import make_report
 from estimator.tallies import Bounds
 
 USUAL_S: Final = 60
-"""Seconds between two drawings, by default."""
+"""The default number of seconds between two drawings."""
 
 LEAST_S: Final = 10
-"""Collectors renew their snapshots hourly, or as configured. More frequent drawings show nothing
-new, and each makes the collector add up all shards.
+"""The minimum number of seconds between two drawings.
+
+Collectors renew their snapshots hourly, or as configured. More frequent drawings would show no new
+data, and each drawing makes the collector add up all shards.
 """
 
 GREATEST_S: Final = 86_400
-"""A day. Anyone who looks less often needs a job, not a screen."""
+"""The maximum number of seconds between two drawings: a day. For longer periods, use a scheduled
+job.
+"""
 
 CLEARED: Final = "\x1b[H\x1b[2J"
-"""Moves the cursor home and clears the screen."""
+"""The escape sequence that moves the cursor to the top left corner and clears the screen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Draws one report again and again.
+    """A loop that redraws a report.
 
     Attributes:
-        look: reads the tallies and returns the report as text.
-        show: draws the whole picture.
-        wait: waits for a number of seconds.
-        now: returns the present time in Unix seconds.
-        every_s: seconds between two drawings.
+        look: a function that reads the tallies and returns the report as text.
+        show: a function that draws the whole screen.
+        wait: a function that waits for a number of seconds.
+        now: a function that returns the present time in Unix seconds.
+        every_s: the number of seconds between two drawings.
 
     """
 
@@ -72,14 +76,15 @@ class Watch:
     every_s: float
 
     def run(self) -> None:
-        """Draw until an exception ends it.
+        """Redraw the report until an exception occurs.
 
         Raises:
-            TalliesError: if the collector's answer is not tallies. Waiting would not help.
+            TalliesError: if the collector's answer does not consist of tallies, so that waiting
+                would not help.
 
         """
         picture, read_at = "", ""
-        next_look = f"again in {self.every_s:g} s; Ctrl-C ends"
+        next_look = f"next update in {self.every_s:g} s; press Ctrl-C to end"
         while True:
             try:
                 picture, read_at = self.look(), self._time()

@@ -1,1 +1,1 @@
-"""The conformance runner: plays vectors and a scripted collector against an SDK's program."""
+"""The conformance runner, which tests an SDK's program with vectors and a scripted collector."""

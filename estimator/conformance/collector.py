@@ -1,4 +1,4 @@
-"""A collector that answers according to a history, and keeps all requests that it receives."""
+"""A collector that answers requests as a history specifies, and keeps all requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 MAX_BODY_BYTES = 1 << 20
-"""Sixteen times the largest upload: longer bodies are truncated, and then do not fit."""
+"""The maximum number of bytes read of a body, sixteen times the largest upload. A longer body is
+truncated, and then fails the check of its size.
+"""
 
 
 class ReceivedRequest(NamedTuple):
@@ -24,14 +26,14 @@ class ReceivedRequest(NamedTuple):
 
 
 Scripted = dict[str, Any]
-"""The treatment of the next request: ``vectors.md`` lists the members."""
+"""The treatment of one request. ``docs/protocol/vectors.md`` lists the members."""
 
 
 class ScriptedCollector:
-    """Listens on a port of this machine, and counts uploads once no script is left."""
+    """A collector on a port of this machine. When its script is used up, it accepts all reports."""
 
     def __init__(self, on_kill: Callable[[], None]) -> None:
-        """Start to listen; ``on_kill`` ends the program when a script requires it."""
+        """Start to listen. ``on_kill`` kills the program when the script requires it."""
         self._script: deque[Scripted] = deque()
         self._received: list[tuple[ReceivedRequest, Scripted]] = []
         self._on_kill = on_kill
@@ -40,7 +42,7 @@ class ScriptedCollector:
         Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     def __enter__(self) -> Self:
-        """Return itself."""
+        """Return this object."""
         return self
 
     def __exit__(
@@ -52,20 +54,20 @@ class ScriptedCollector:
 
     @property
     def url(self) -> str:
-        """The base URL."""
+        """The base URL of the collector."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def expect(self, script: list[Scripted]) -> None:
-        """Take the answers to the next requests."""
+        """Set the script for the next requests."""
         self._script = deque(script)
 
     def taken(self) -> list[tuple[ReceivedRequest, Scripted]]:
-        """Return the requests since the last call, each with the script that answered it."""
+        """Return the requests since the last call, each with the scripted treatment."""
         received, self._received = self._received, []
         return received
 
     def answer(self, request: ReceivedRequest) -> tuple[int, dict[str, str], bytes, Scripted]:
-        """Store a request, and return the status, headers, body and script of its answer."""
+        """Store a request, and return the answer's status, headers and body, and the script."""
         script: Scripted = self._script.popleft() if self._script else {"refuse": {}}
         self._received.append((request, script))
         if script.get("kill"):
@@ -85,7 +87,7 @@ class ScriptedCollector:
 
 
 def _reports(body: bytes) -> list[dict[str, Any]]:
-    """Return the reports of a body, or [] if it is not an upload, which other checks refuse."""
+    """Return the reports of a body; [] if it is not an upload, which other checks refuse."""
     try:
         reports = json.loads(body)["reports"]
         return [{"metric": str(report["metric"])} for report in reports]
@@ -113,9 +115,9 @@ def _handler(collector: ScriptedCollector) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(body)
 
-        do_GET = do_PUT = do_HEAD = do_POST  # noqa: N815 as above: a redirect may be followed by any of them
+        do_GET = do_PUT = do_HEAD = do_POST  # noqa: N815 a client may follow a redirect with any of them
 
         def log_message(self, *_: object) -> None:
-            """Log nothing: the report names the failures."""
+            """Log nothing, because the report names all failures."""
 
     return Handler

@@ -1,4 +1,4 @@
-"""Plays the vectors of single functions: laws, answers, editions and windows."""
+"""Cases from the vectors of single functions: laws, answers, editions and windows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Line = dict[str, Any]
 
 
 def laws(program: Program, coins: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each script of coins and each mechanism."""
+    """Yield a case for each script of coins of each mechanism."""
     for vector in coins["channels"]:
         mechanism = vector["mechanism"]
         common = {"do": "perturb", **{key: vector[key] for key in ("mechanism", "integers", "odds") if key in vector}}
@@ -43,7 +43,7 @@ def answers(
 
 
 def editions(program: Program, vectors: list[dict[str, Any]], compiled: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each definition."""
+    """Yield a case for each definition, which compares canonical text and edition."""
     for vector in vectors:
         metric = _metric(vector, compiled)
         line = {
@@ -58,7 +58,7 @@ def editions(program: Program, vectors: list[dict[str, Any]], compiled: Mapping[
 
 
 def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each instant and each text."""
+    """Yield a case for each instant, and for each text that is or is not a window."""
     for vector in vectors["of"]:
         texts = {kind: vector[kind] for kind in ("day", "week", "month")}
         line = {"do": "window", "at": vector["instant_s"]}
@@ -73,7 +73,7 @@ def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def needed_by(metric: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return the kinds and the mechanism of a compiled question, or () if it did not compile."""
+    """Return the kinds and the mechanism of a compiled question; () if it did not compile."""
     if metric is None:
         return ()
     parts = (part["kind"] for part in metric["domain"].get("cross", ()))
@@ -93,7 +93,7 @@ def _each(rule: str, members: Mapping[str, object]) -> dict[str, tuple[str, obje
     return {f"{rule} {name}": (name, value) for name, value in members.items()}
 
 
-def _tossed(  # noqa: PLR0913, PLR0917 a case in parts
+def _tossed(  # noqa: PLR0913, PLR0917 all parts of a case
     program: Program,
     case_class: CaseClass,
     name: str,
@@ -114,7 +114,7 @@ def _tossed(  # noqa: PLR0913, PLR0917 a case in parts
 def _compared(
     program: Program, case_class: CaseClass, name: str, line: Line, expected: Mapping[str, tuple[str, object]]
 ) -> Case:
-    """Return a case of one line, which fails at the first differing member, under its rule."""
+    """Return a case of one line. It fails with the rule of the first member that differs."""
     first = next(iter(expected)).partition(" ")[0]
     try:
         answer = program.ask(line)

@@ -1,4 +1,4 @@
-"""Plays histories of a device: what it records, what it sends, and what a collector answers."""
+"""Cases from histories of a device: recorded answers, uploads, and the collector's answers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from estimator.conformance.program import NotSupportedError, Program, RefusedLin
 from estimator.conformance.uploads import Arrived, DeviceTraffic
 
 Step = dict[str, Any]
-"""``docs/protocol/vectors.md`` lists the members."""
+"""One step of a history. ``docs/protocol/vectors.md`` lists the members."""
 
 NINE: Final = "nine"
-"""The registry of the histories built from the vectors of verdicts: nine daily questions."""
+"""The name of a registry with nine daily questions, for the histories built from verdicts."""
 
 START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 16:00", "2026-11-20 16:00"
-"""The histories' instants: recorded, resent, offered again after a refusal, not offered again."""
+"""The instants of histories built from verdicts. At these times, reports are recorded, sent again,
+offered again after a refusal, and no longer offered.
+"""
 
 MOST_REPORTS: Final = 9
 
 
 def histories_of(document: Mapping[str, Any], verdicts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the histories of the vectors, and those that the vectors of verdicts imply."""
+    """Yield the histories of the vectors, and a history for each vector of verdicts."""
     yield from document["histories"]
     for vector in verdicts["malformed"]:
         steps = [*_answered(vector), {"flush": SOON, "sent": [], "again": [0]}]
@@ -50,7 +52,7 @@ def _answered(vector: Mapping[str, Any]) -> Iterator[Step]:
 def play_histories(
     program: Program, registries: Mapping[str, Any], histories: Iterable[Mapping[str, Any]]
 ) -> Iterator[Case]:
-    """Yield a case for each history, with the first rule that is broken in it."""
+    """Play the histories, and yield a case for each, with the first rule that was broken."""
     with ScriptedCollector(program.kill) as collector, TemporaryDirectory() as folder:
         for place, history in enumerate(histories):
             case_class = next(each for each in CaseClass if each.label == history["class"])
@@ -63,7 +65,7 @@ def play_histories(
 
 
 class _PlayedDevice:
-    """One device, in a folder of its own."""
+    """One device of the program under test, with a separate data folder."""
 
     def __init__(
         self, program: Program, collector: ScriptedCollector, registries: Mapping[str, Any], folder: Path
@@ -75,7 +77,7 @@ class _PlayedDevice:
         self._traffic = DeviceTraffic()
 
     def live(self, case_class: CaseClass, history: Mapping[str, Any]) -> Case:
-        """Play the steps until a rule is broken."""
+        """Play the steps of a history, up to the first broken rule."""
         self._folder.mkdir()
         self._collector.taken()
         try:
@@ -144,12 +146,17 @@ class _PlayedDevice:
 
 
 def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
-    """Leave out a scripted verdict if its number of reports did not travel together."""
+    """Check that an upload has the number of reports for which its verdict was written.
+
+    Raises:
+        NotSupportedError: if not, because the program does not send these reports together.
+
+    """
     for request, script in received:
         if script.get("reports", 0) != 0 and request.body.count(b'"metric"') != script["reports"]:
             raise NotSupportedError("several reports in one upload")
 
 
 def instant(text: str) -> int:
-    """Return the Unix seconds of an instant of a history, in UTC."""
+    """Return the Unix seconds of a history's instant, which is in UTC."""
     return int(datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp())

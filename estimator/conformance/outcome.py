@@ -1,4 +1,4 @@
-"""The outcomes of the cases of a run: passed, failed with a rule's number, or not supported."""
+"""The outcomes of a run's cases: passed, failed with the number of a rule, or not supported."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 SHOWN: Final = 12
-"""The number of failures printed for a class: the first ones usually explain all others."""
+"""The maximum number of failures printed for a class. The first failures usually explain the rest.
+"""
 
 MAX_CHARS: Final = 300
-"""Maximum characters of the expected value, and of what the program returned instead."""
+"""The maximum number of characters printed of an expected value, and of the program's value."""
 
 
 class CaseClass(Enum):
-    """A class of cases: the vectors that it plays, and their subject."""
+    """A class of cases, with a label and a description of its vectors."""
 
     LAWS = "laws", "scripted coins to symbols"
     ANSWERS = "answers", "answers and scripted coins to symbols"
@@ -25,7 +26,7 @@ class CaseClass(Enum):
     EXCHANGES = "exchanges", "histories of uploads, and of what a collector answers"
 
     def __init__(self, label: str, about: str) -> None:
-        """Name the parts."""
+        """Store the label and the description."""
         self.label = label
         self.about = about
 
@@ -34,7 +35,7 @@ class Breach(NamedTuple):
     """A rule that a program broke.
 
     Attributes:
-        rule: its number in ``docs/protocol``.
+        rule: the number of the rule in ``docs/protocol``.
         expected: the behavior that the rule requires.
         got: the program's behavior.
 
@@ -46,13 +47,13 @@ class Breach(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One case. It passed if neither of the last two fields is set.
+    """The outcome of a case, which passed if ``breach`` and ``lacks`` are both empty.
 
     Attributes:
-        case_class: its class.
+        case_class: the class of the case.
         name: the name of the case.
-        breach: the rule that was broken.
-        lacks: the feature that the program does not support, in its own words.
+        breach: the rule that the program broke.
+        lacks: a feature that the case needs and the program does not support.
 
     """
 
@@ -63,7 +64,7 @@ class Case(NamedTuple):
 
 
 def lines(program: str, cases: Iterable[Case]) -> Iterator[str]:
-    """Yield the report: a line for each class, its failures below it, and the sum."""
+    """Yield the report: the program's name, a line and the failures of each class, the verdict."""
     cases = tuple(cases)
     yield program
     for case_class in CaseClass:

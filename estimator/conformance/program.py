@@ -1,4 +1,4 @@
-"""The program under test: one JSON object on a line each way, and an end at any moment."""
+"""The program under test. It exchanges lines of JSON with the runner, and can be killed anytime."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from typing import Any, Final, Self
 from estimator.errors import ConformanceError
 
 ANSWER_S: Final = 30.0
-"""The time limit in seconds for the answer to a line. An SDK may give up on an HTTP exchange only
-after a while; no answer scripted by a history is slow."""
+"""The maximum number of seconds to wait for the answer to a line. An SDK may take a while before it
+gives up on an HTTP request, although no scripted answer is slow.
+"""
 
 
 class NotSupportedError(Exception):
-    """The program lacks a feature that a case needs, which the message names."""
+    """The program lacks a feature that a case needs. The message names the feature."""
 
 
 class RefusedLineError(Exception):
-    """The program ended, was too late, or answered a line with an error or no JSON object."""
+    """The program ended or answered too late, with an error, or not with a JSON object."""
 
 
 class Program:
-    """A program that plays an SDK. After `kill`, it is restarted when a line needs it.
+    """A program that plays an SDK. After `kill`, the next line starts it again.
 
     Attributes:
-        name: the name that it gives itself.
-        supports: the mechanisms, kinds and features that it has.
+        name: the name by which the program introduces itself.
+        supports: the mechanisms, kinds and features that the program supports.
 
     """
 
     def __init__(self, command: str) -> None:
-        """Start the program; the command is split into words as a shell does.
+        """Start the program. The command is split into words as in a shell.
 
         Raises:
-            ConformanceError: if it cannot be started, or does not introduce itself.
+            ConformanceError: if the program cannot be started, or does not introduce itself.
 
         """
         self._command = command
@@ -55,25 +56,25 @@ class Program:
         self.name, self.supports = str(hello.get("implementation", command)), frozenset(hello.get("supports", ()))
 
     def __enter__(self) -> Self:
-        """Return itself."""
+        """Return this object."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the program, whatever it is doing."""
+        """Kill the program, even if it is still working."""
         self.kill()
 
     def ask(self, line: Mapping[str, object]) -> dict[str, Any]:
-        """Send a line, and return the answer.
+        """Send a line to the program, and return its answer.
 
         Raises:
-            NotSupportedError: if the program says so.
-            RefusedLineError: if there is no valid answer.
+            NotSupportedError: if the program answers that it does not support the line.
+            RefusedLineError: if the program gives no valid answer.
 
         """
         process = self._process or self._start()
-        assert process.stdin is not None  # noqa: S101 a pipe was asked for
+        assert process.stdin is not None  # noqa: S101 it was started with a pipe
         try:
             process.stdin.write(json.dumps(line) + "\n")
             process.stdin.flush()
@@ -99,13 +100,13 @@ class Program:
         return answer
 
     def kill(self) -> None:
-        """End the program as kill -9 does. The next line starts another one."""
+        """Kill the program like kill -9. The next line starts a new process."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
-            assert process.stdin is not None  # noqa: S101 a pipe was asked for
-            with contextlib.suppress(BrokenPipeError):  # a line that it never read
+            assert process.stdin is not None  # noqa: S101 it was started with a pipe
+            with contextlib.suppress(BrokenPipeError):  # the program never read the last line
                 process.stdin.close()
 
     def _start(self) -> subprocess.Popen[str]:
@@ -125,8 +126,8 @@ class Program:
 
 
 def _read(process: subprocess.Popen[str], lines: SimpleQueue[str]) -> None:
-    """Pass on the lines that a program prints, and an empty line at its end."""
-    assert process.stdout is not None  # noqa: S101 a pipe was asked for
+    """Pass on the lines that a program prints, and then an empty text when it ends."""
+    assert process.stdout is not None  # noqa: S101 it was started with a pipe
     with process.stdout as output:
         for line in output:
             lines.put(line)

@@ -1,4 +1,4 @@
-"""One run: every class of cases, in the order of the report."""
+"""A run of the conformance cases of all requested classes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from estimator.conformance.program import Program
 HERE: Final = Path(__file__).resolve().parent
 
 FOLDERS: Final = (HERE / "vectors", HERE.parents[1] / "tests" / "vectors")
-"""Where the vectors are: in a wheel beside this module, in a checkout among its tests."""
+"""The possible folders of the vectors: next to this module in a wheel, and in a checkout's tests.
+"""
 
 
 def vectors(name: str) -> Any:  # noqa: ANN401 any JSON value
-    """Return a file of the vectors."""
+    """Return the content of a vectors file, by its name without suffix."""
     folder = next(folder for folder in FOLDERS if folder.is_dir())
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def play(program: Program, classes: Collection[CaseClass]) -> Iterator[Case]:
-    """Yield the cases of some classes."""
+    """Run the cases of the given classes, and yield their outcomes."""
     if CaseClass.LAWS in classes:
         yield from functions.laws(program, vectors("coins"))
     if CaseClass.ANSWERS in classes:

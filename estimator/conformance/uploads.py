@@ -1,4 +1,4 @@
-"""The rules for everything that a device sends: checks of each request, and of their relations."""
+"""The rules for everything that a device sends, for single requests and across requests."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ PATH: Final = "/v1/reports"
 OK: Final = 200
 
 VARIES: Final = frozenset({"content-length", "host"})
-"""Headers that depend on the body and on the collector alone."""
+"""The headers that may differ between requests: they depend only on the body and the collector."""
 
 ReportKey = tuple[str, str, str]
-"""Metric, edition and window of a report."""
+"""The metric, the edition and the window of a report."""
 
 
 class Arrived(NamedTuple):
-    """The uploads that arrived between two steps of a history.
+    """The reports and uploads that arrived between two steps of a history.
 
     Attributes:
-        sent: the reports that were sent for the first time, such as ``theme 2026-11-18``.
-        again: the uploads that were sent again, by their position among all uploads of the history.
-        alone: the reports that were offered again after a refusal, each in a separate upload.
+        sent: the labels of reports that were sent for the first time, such as ``theme 2026-11-18``.
+        again: the positions, among all uploads of the history, of uploads that were sent again.
+        alone: the labels of reports that were sent again after a refusal, each in a separate
+            upload.
 
     """
 
@@ -41,7 +42,7 @@ class Arrived(NamedTuple):
     alone: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return a description for people."""
         parts = (
             ("for the first time", self.sent),
             ("again, the same bytes of upload", self.again),
@@ -51,14 +52,14 @@ class Arrived(NamedTuple):
 
 
 _parsed = lru_cache(Registry.parse)
-"""A cache, because many histories share the same few registries."""
+"""A cached parser of registries, because many histories use the same few registries."""
 
 
 class DeviceTraffic:
-    """Everything that one device has sent."""
+    """Everything that one device has sent, for checks against the rules."""
 
     def __init__(self) -> None:
-        """Start with a device that has sent nothing."""
+        """Begin with a device that has sent nothing."""
         self._registries: dict[str, Registry] = {}
         self._headers: Mapping[str, str] | None = None
         self._bodies: dict[str, bytes] = {}
@@ -68,12 +69,12 @@ class DeviceTraffic:
         self.refused: set[ReportKey] = set()
 
     def learn(self, name: str, definition: str) -> None:
-        """Add a registry of the device's app."""
+        """Add a registry that the device's app uses."""
         if name not in self._registries:
             self._registries[name] = _parsed(definition)
 
     def label(self, key: ReportKey) -> str:
-        """Return a report's name in a history: with the registry's name, except for the first."""
+        """Return a report's label in a history, with its registry's name unless it is the first."""
         metric, edition, window = key
         first, *others = self._registries.items()
         if metric in first[1].metrics and edition == first[1].metric(metric).edition:
@@ -82,7 +83,7 @@ class DeviceTraffic:
         return f"{metric} {window} {next(named, edition)}"
 
     def take(self, received: list[tuple[ReceivedRequest, Scripted]]) -> tuple[Arrived, list[Breach]]:
-        """Return the arrived requests, and the rules that were broken regardless of the history."""
+        """Check the arrived requests; return their content, and the rules they broke."""
         sent: list[str] = []
         again: list[int] = []
         alone: list[str] = []
@@ -158,7 +159,7 @@ class DeviceTraffic:
         return next((metric for metric in known if metric is not None and report.edition in metric.editions), None)
 
     def _settle(self, upload: Upload, keys: list[ReportKey], script: Scripted) -> None:
-        """Note what the device may do with the reports of an upload after this answer."""
+        """Store what the device may do with the reports of an upload after the scripted answer."""
         self._unanswered |= set(keys)
         if script.get("drop") or script.get("cut") or script.get("kill") or script.get("status", OK) != OK:
             return

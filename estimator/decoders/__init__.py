@@ -1,4 +1,5 @@
-"""The decoders of the mechanisms, which invert their laws.
+"""The decoders of the mechanisms. A decoder estimates answers from the symbols of reports.
 
-Each has a file, as in ``client_sdk.protocol.mechanisms``, and a row in `inversions`.
+Each mechanism has a module here, as in ``client_sdk.protocol.mechanisms``, and a row in
+`inversions`.
 """

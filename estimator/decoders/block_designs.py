@@ -1,14 +1,15 @@
-"""Inverses of block designs: a report supports the values of its block.
+"""Inverses of block designs, in which a report supports all values of its block.
 
-In a balanced design all pairs of values share blocks equally often, so support counts are unbiased
-and binomial. Their sums over all shifts of a block are convolutions over Z_v, one real FFT for each
-base block.
+In a balanced design, all pairs of values share blocks equally often. Support counts are therefore
+binomial, and yield unbiased shares. The sums over all shifts of a block are convolutions over Z_v,
+which take one real FFT for each base block.
 
-The blocks of a cyclic design are pseudo-random: almost, but not exactly, balanced, so support
-counts alone would be biased. The linear equations of the channel are solved by least squares,
-separately for each frequency, because every block occurs with all its shifts. The weights of the
-equations are those of a uniform population, for which the estimate has the smallest variance of all
-unbiased ones; it is always unbiased. Pairs are exactly balanced.
+The blocks of a cyclic design are pseudo-random. They are nearly but not exactly balanced, so shares
+from support counts alone would be biased. Instead, the linear equations of the channel are solved
+by least squares. The solution is separate for each frequency, because every block occurs with all
+its shifts. The weights of the equations are those for a uniform population, in which the estimate
+has the smallest variance of all unbiased estimates. The estimate is unbiased in every population.
+Blocks of two values are exactly balanced, and need no least squares.
 
 Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing:
 estimation theory", section 4.4 (least squares of circulant equations by Fourier transforms).
@@ -38,10 +39,10 @@ Spectra = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shifts:
-    """Which shifts of base blocks contain which values: convolutions over Z_k.
+    """The relation between shifted base blocks and their values, by convolutions over Z_k.
 
     Attributes:
-        inputs: k.
+        inputs: k, the number of inputs.
         blocks: the real Fourier transforms of the base blocks' indicators, shape (j, k // 2 + 1).
 
     """
@@ -51,19 +52,19 @@ class Shifts:
 
     @classmethod
     def from_channel(cls, channel: CyclicDesign) -> Shifts:
-        """Apply the Fourier transform to the base blocks of a channel."""
+        """Transform the base blocks of a channel."""
         return cls.of_blocks(channel.inputs, [channel.base_block(index) for index in range(channel.base_blocks)])
 
     @classmethod
     def of_blocks(cls, inputs: int, blocks: Sequence[tuple[int, ...]]) -> Shifts:
-        """Apply the Fourier transform to base blocks of Z_k."""
+        """Transform base blocks, which are subsets of Z_k."""
         indicators = np.zeros((len(blocks), inputs))
         for indicator, block in zip(indicators, blocks, strict=True):
             indicator[list(block)] = 1
         return cls(inputs, np.fft.rfft(indicators))
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return each value's score sum over the symbols whose block contains it, (..., k)."""
+        """Return the sum of the scores of the symbols whose blocks contain each value, (..., k)."""
         return self.gathered(scores, self.blocks)
 
     def of_symbols(self, shares: Floats) -> Floats:
@@ -71,12 +72,12 @@ class Shifts:
         return self.spread(shares, self.blocks)
 
     def gathered(self, scores: Floats, weights: Spectra) -> Floats:
-        """Return the weighted sum of symbols' scores for each value: (..., m) to (..., k)."""
+        """Return a weighted sum of scores, (..., m), for each value, shape (..., k)."""
         spectra = np.fft.rfft(scores.reshape(*scores.shape[:-1], -1, self.inputs))
         return np.fft.irfft((spectra * weights).sum(axis=-2), n=self.inputs)
 
     def spread(self, shares: Floats, weights: Spectra) -> Floats:
-        """Return the weighted sum of values' shares for each symbol: (..., k) to (..., m)."""
+        """Return a weighted sum of shares, (..., k), for each symbol, shape (..., m)."""
         spectra = np.fft.rfft(shares)[..., np.newaxis, :] * weights.conj()
         return np.fft.irfft(spectra, n=self.inputs).reshape(*shares.shape[:-1], -1)
 
@@ -85,20 +86,21 @@ class Shifts:
 class LeastSquares:
     """The inverse of a design that is not exactly balanced.
 
-    A report of block i shifted by s adds the score ``weight_i(v - s)`` to the estimate of value v.
-    The score has mean 1 if the answer is v, otherwise 0. Its mean square depends on the answer x
-    only through the distance x - v.
+    A report of block i shifted by s adds the score ``weight_i(v - s)`` to the estimate for value v.
+    The mean score is 1 if the answer is v, and otherwise 0. The mean squared score depends on the
+    answer x only through the distance x - v.
 
     Attributes:
-        block: the law.
-        shifts: which symbols contain which values.
-        weights: the transforms of the weights, shape (j, k // 2 + 1).
-        mean_squares: the mean squares of a report's score for a value, by the distance of the
-            answer, shape (k,).
-        own: the probability that a block contains the sender's answer.
-        other_least: the probability that it contains another value, at the distance where it is
-            smallest.
-        other_most: the same at the distance where it is largest.
+        block: the law of the symbols.
+        shifts: the relation between symbols and the values that their blocks contain.
+        weights: the Fourier transforms of the weights, shape (j, k // 2 + 1).
+        mean_squares: the mean squared score of a report for a value, by the distance of the answer
+            from the value, shape (k,).
+        own: the probability that a report's block contains the sender's answer.
+        other_least: the smallest probability, over all distances, that the block contains another
+            given value.
+        other_most: the largest probability, over all distances, that the block contains another
+            given value.
 
     """
 
@@ -112,7 +114,7 @@ class LeastSquares:
 
     @classmethod
     def from_block(cls, channel: CyclicDesign, block: Block, own: float) -> LeastSquares:
-        """Compute the weights of a channel and their exact second moments."""
+        """Compute the weights of a channel, and the exact mean squared scores."""
         shifts = Shifts.from_channel(channel)
         inputs, blocks, gap = channel.inputs, shifts.blocks, block.supporting - block.others
         powers = (np.abs(blocks) ** 2).sum(axis=0)
@@ -131,8 +133,8 @@ class LeastSquares:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is exactly that of the population on the simplex nearest to the estimate, and therefore
-        above 0.
+        It is exact for one population, the nearest shares on the simplex to the estimate, and is
+        therefore above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         spectrum = np.fft.rfft(shares) * np.fft.rfft(self.mean_squares).conj()
@@ -144,10 +146,10 @@ class LeastSquares:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
         Populations with the same share have different variances. From 50 reports on, the interval
-        has the shares that a score test does not reject, with the largest variance of all
-        populations with that share. If few reports contain a value, the interval is that of the
-        support count, which is binomial in every population, and each end assumes the worst
-        population. It is valid for every true share.
+        consists of the shares that a score test does not reject. For each share, the test uses the
+        largest variance over all populations with this share. If few reports contain a value, the
+        interval follows from the support count, which is binomial in every population, and each end
+        assumes the worst population. Such an interval is valid for every true share.
         """
         own, other = self.mean_squares[0], self.mean_squares[1:].max()
         low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
@@ -157,11 +159,11 @@ class LeastSquares:
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
+        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
         return self.block.symbol_law(self.shifts, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
+        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
         return self.block.expectations(self.shifts, scores)
 
     def contrast(self, weights: Floats) -> Floats:
@@ -169,15 +171,15 @@ class LeastSquares:
         return self.shifts.spread(weights, self.weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of a report's score for the share of each of ``inputs``."""
+        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
         own, others = self.mean_squares[:1], self.mean_squares[1:]
         enough = max(EXACT_BELOW, math.ceil(FEW / self.other_least))
         return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and largest score of a report; shape (1,).
+        """Return the smallest and the largest score of a report, each of shape (1,).
 
-        They are equal for all values, because every block has all shifts.
+        All values have the same extremes, because every block occurs with all shifts.
         """
         scores = np.fft.irfft(self.weights, n=self.shifts.inputs)
         return scores.min(keepdims=True).ravel(), scores.max(keepdims=True).ravel()
@@ -192,7 +194,7 @@ class LeastSquares:
 
 
 def cyclic_inverse(channel: CyclicDesign) -> Inverse:
-    """Return the inverse of a cyclic design: support counts for pairs, otherwise least squares."""
+    """Return the inverse of a cyclic design: support counts for blocks of two, or least squares."""
     inputs, size = channel.inputs, channel.block_size
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     supporting = keep / (channel.base_blocks * size)
@@ -204,12 +206,12 @@ def cyclic_inverse(channel: CyclicDesign) -> Inverse:
 
 
 def cyclic_extreme(channel: CyclicDesign) -> float:
-    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    """Return the largest probability that a report tells two answers apart by all of epsilon."""
     return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
 
 
 def _apart(channel: CyclicDesign) -> float:
-    """Return the largest fraction of an answer's blocks without a given other answer."""
+    """Return the largest fraction of an answer's blocks that lack a given other answer."""
     if channel.block_size == PAIR:
         return 1 - 1 / (channel.inputs - 1)
     indicators = np.zeros((channel.base_blocks, channel.inputs))
@@ -221,11 +223,11 @@ def _apart(channel: CyclicDesign) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstPoints:
-    """Which shifts of base blocks contain which of the first k points of Z_v.
+    """The relation between shifted base blocks and those of the first k points that they contain.
 
     Attributes:
-        inputs: k.
-        shifts: which of them contain which points.
+        inputs: k, the number of inputs.
+        shifts: the relation between shifted base blocks and all points of Z_v.
 
     """
 
@@ -233,7 +235,7 @@ class FirstPoints:
     shifts: Shifts
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return each value's score sum over the symbols whose block contains it, (..., k)."""
+        """Return the sum of the scores of the symbols whose blocks contain each value, (..., k)."""
         return self.shifts.of_values(scores)[..., : self.inputs]
 
     def of_symbols(self, shares: Floats) -> Floats:
@@ -248,23 +250,23 @@ class WeightedBlock(Block):
     """The law of a design whose blocks are not equally frequent.
 
     Attributes:
-        frequencies: how often each symbol's block is drawn; 1 on average; shape (m,).
+        frequencies: how often each symbol's block is drawn, relative to the average, shape (m,).
 
     """
 
     frequencies: Floats
 
     def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
-        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
+        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
         return self.frequencies * super(WeightedBlock, self).symbol_law(incidence, shares)
 
     def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
-        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
+        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
         return super(WeightedBlock, self).expectations(incidence, self.frequencies * scores)
 
 
 def balanced_inverse(channel: BalancedDesign) -> Balanced:
-    """Return the inverse: p keeps the answer; any other value is as likely as all others."""
+    """Return the inverse of a balanced design, which supports all other values equally often."""
     points, size, blocks = channel.points, channel.block_size, channel.base_blocks
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     other = (keep * (size - 1) + (1 - keep) * size) / (points - 1)
@@ -277,6 +279,6 @@ def balanced_inverse(channel: BalancedDesign) -> Balanced:
 
 
 def balanced_extreme(channel: BalancedDesign) -> float:
-    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    """Return the largest probability that a report tells two answers apart by all of epsilon."""
     apart = (channel.points - channel.block_size) / (channel.points - 1)
     return float(channel.keep_numerator / COIN_SCALE * apart)

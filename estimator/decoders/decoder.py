@@ -1,9 +1,9 @@
 """A channel's law, its inverse for shares, and its decoder for means.
 
-The law maps the shares of inputs to the probabilities of symbols, the inverse maps a tally of
-symbols to the shares of inputs. The mean squares of one report's score for a share (`Squares`)
-determine every variance of a plan. The decoder has an unbiased score for each symbol; the mean of
-the scores estimates that of the answers.
+The law maps the shares of inputs to the probabilities of symbols. The inverse maps a tally of
+symbols to the shares of inputs. The decoder has an unbiased score for each symbol, and the mean of
+the scores estimates the mean of the answers. The mean squared score of a report for a share
+(`Squares`) determines every variance in a plan.
 """
 
 from __future__ import annotations
@@ -19,33 +19,34 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW
 
 REMEMBERED = 16
-"""Decoders kept for the next window of the same metric: some 30 kB each."""
+"""The number of decoders cached for further windows of the same metrics. Each takes about 30 kB."""
 
 LEAST_NOISE: Final = 6
-"""The minimum variance, in squares of the range, that the mechanism must add to a sum of scores for
-its mean to be about normal. If it adds less, a few people at an end of the range may outweigh it,
-and a tally that contains none of them does not show this: the skewness of a sum with noise of
-variance v is at most 2 / sqrt(27 v). With 6, normal intervals contain the true value with at least
-93% in the worst case (measured).
+"""The minimum variance, in squares of the range, that the mechanism must add to a sum of scores so
+that the mean is nearly normal. With less noise, a few people at an end of the range may outweigh
+the noise, and a tally that happens to contain none of these people does not show it. The skewness
+of a sum with noise of variance v is at most 2 / sqrt(27 v). With the value 6, normal intervals
+contain the true value with a probability of at least 93% in the worst case (measured).
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squares:
-    """Mean squares of a report's score for a share.
+    """The mean squared scores of a report, for the share of each value.
 
-    There is an entry for each value, or a single one if it is the same for all values.
+    Arrays have shape (inputs,), or (1,) if the mean square is the same for all values.
 
     Attributes:
         inputs: the number of values.
-        own: if the value is the sender's answer; shape (inputs,) or (1,), as for the two below.
-        other: if it is not: for the answer with the largest square.
-        average: if it is not: averaged over the other answers.
-        support: how often a report supports the sender's answer, and any other value. None if the
-            score depends on more than support.
-        least_reports: the number of reports from which a share has its large-sample interval.
-        metrics: the number of questions that divide the reports; other fields are about one of
-            them.
+        own: the mean square if the value is the sender's answer.
+        other: the largest mean square over the other answers of the sender.
+        average: the average mean square over the other answers of the sender.
+        support: how often a report supports the sender's answer, and how often it supports another
+            value. None if the score does not depend on support alone.
+        least_reports: the number of reports from which the large-sample interval of a share is
+            used.
+        metrics: the number of questions among which the reports are divided. The other fields
+            describe one of these questions.
 
     """
 
@@ -59,34 +60,34 @@ class Squares:
 
     @property
     def uniform(self) -> float:
-        """The variance of a share if all shares are equal."""
+        """The variance of one report for a share if all shares are equal."""
         share = 1 / self.inputs
         return self.metrics * float((self.own * share + self.average * (1 - share) - share**2).max())
 
     @property
     def worst(self) -> float:
-        """The variance of a share in the worst population for it."""
+        """The variance of one report for a share in the population with the largest variance."""
         share = np.clip((self.own - self.other) / 2, 0.0, 1.0)
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
     def variance(self, share: float) -> float:
-        """Return the variance of a share in the worst population with that share."""
+        """Return the largest variance of one report over the populations with a given share."""
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
 
 class ChannelLaw(Protocol):
-    """The law of a channel with k inputs and m symbols, and its adjoint."""
+    """The law of a channel with k inputs and m symbols, and the adjoint of this linear map."""
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
+        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
+        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableLaw:
-    """A law as a table.
+    """A channel's law, stored as a table.
 
     Attributes:
         table: the probability of each symbol given each input, shape (k, m).
@@ -107,64 +108,63 @@ class TableLaw:
 
 
 class Inverse(ChannelLaw, Protocol):
-    """The inverse of a channel with k inputs and m symbols, for one tally or many at once.
+    """The inverse of a channel with k inputs and m symbols, for one tally or an array of tallies.
 
-    A report of a symbol adds the symbol's score to an estimate; the estimate is the mean of the
-    scores.
+    Each symbol has a score. An estimate is the mean of the scores of the reported symbols.
     """
 
     def __hash__(self) -> int:
-        """Inverses are cached, and are keys of the caches of their tables."""
+        """Return a hash, because inverses are cached, and are keys of other caches."""
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
         """Return the unbiased estimate of each input's share, shape (..., k).
 
-        It may lie outside 0..1 and is never clipped, because clipping would bias it.
+        An estimate may lie outside 0..1. It is never clipped, because clipping would bias it.
 
         Args:
             counts: the count of each symbol, shape (..., m).
-            reports: n, their sum, at least 1.
+            reports: n, the sum of the counts, at least 1.
 
         """
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), above 0.
 
-        It describes people sampled at random.
+        Standard errors apply to people sampled at random.
         """
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' intervals, each of shape (..., k), within 0..1.
 
         No interval is empty. All intervals of a family are valid simultaneously, with the
-        confidence that a single interval would otherwise have.
+        confidence of a single separate interval.
         """
 
     def contrast(self, weights: Floats) -> Floats:
         """Return the score of each symbol, shape (m,), for a weighted sum of shares, shape (k,).
 
-        These scores determine all covariances.
+        The covariances of all shares follow from these scores.
         """
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of a report's score for the share of each of ``inputs``."""
+        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and largest score of a report for each estimate.
+        """Return the smallest and the largest score of a report, for each share.
 
-        Both have shape (k,), or (1,) if they are equal for all estimates.
+        Both arrays have shape (k,), or (1,) if all shares have the same extremes.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoder:
-    """One unbiased score per symbol, where 0 is the low end of the range and 1 the high end.
+    """An unbiased score for each symbol. 0 is the low end of the range, and 1 is the high end.
 
     Attributes:
-        scores: one per symbol, shape (symbols,).
-        squares: the expected square of the score given each input, shape (inputs,).
-        least_squares: the minimum expected square, for each input, among people whose mean answer
-            it is: some may answer below it and some above. Shape (inputs,).
+        scores: the score of each symbol, shape (symbols,).
+        squares: the expected squared score given each input, shape (inputs,).
+        least_squares: the minimum expected squared score over populations whose mean answer is a
+            given input, some of whom may answer below it and some above; shape (inputs,).
 
     """
 
@@ -174,20 +174,21 @@ class Decoder:
     least_noises: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Compute both once, because a job uses them in every window."""
+        """Compute the minimum squares and noises once, because a job uses them in every window."""
         points = np.linspace(0.0, 1.0, self.squares.size)
         object.__setattr__(self, "least_squares", convex_minorant(self.squares))
         object.__setattr__(self, "least_noises", convex_minorant(self.squares - points * points))
 
     @property
     def enough(self) -> float:
-        """The number of reports from which their mean is about normal, whatever the true value."""
+        """The number of reports from which the mean is nearly normal for any true value."""
         return LEAST_NOISE / float(self.least_variance(np.linspace(0.0, 1.0, self.squares.size)).min())
 
     def least_variance(self, means: Floats) -> Floats:
-        """Return the minimum variance of a report's score at each true mean, from 0 to 1.
+        """Return the minimum variance of a report's score for each true mean from 0 to 1.
 
-        If the expected square is convex in the input, it is that of people with the same answer.
+        If the expected square is a convex function of the input, the variance is smallest if all
+        people have the same answer.
         """
         points = np.linspace(0.0, 1.0, self.squares.size)
         least: Floats = np.interp(means, points, self.least_squares) - means * means
@@ -196,24 +197,24 @@ class Decoder:
     def least_noise(self, mean: float) -> float:
         """Return the minimum variance that the mechanism adds to answers with a given true mean.
 
-        It may be below `least_variance`, which assumes that people with that mean differ as little
-        as possible. If they differ more, with less noise at their answers, their differences are a
-        larger part of the variance.
+        This variance may be below `least_variance`, which also counts the differences between
+        people's answers. A population whose answers differ more may get less noise, although its
+        total variance is larger.
         """
         return float(np.interp(mean, np.linspace(0.0, 1.0, self.squares.size), self.least_noises))
 
 
 def floats(exact: Iterable[Fraction]) -> Floats:
-    """Return exact values as the nearest floats."""
+    """Return exact values, each as the nearest float."""
     return np.array([float(value) for value in exact])
 
 
 def convex_minorant(values: Floats) -> Floats:
     """Return the largest convex function on 0, 1, … that is nowhere above the values, shape (k,).
 
-    Its corners are found from left to right: a corner above the line from the corner before it to
-    the next value is removed (Andrew 1979, "Another efficient algorithm for convex hulls in two
-    dimensions").
+    Its corners are found from left to right. A corner is removed if it lies above the line from the
+    previous corner to the next value (Andrew 1979, "Another efficient algorithm for convex hulls in
+    two dimensions").
     """
     corners: list[tuple[int, float]] = []
     for corner in enumerate(values.tolist()):
@@ -226,6 +227,6 @@ def convex_minorant(values: Floats) -> Floats:
 
 
 def _is_above(corner: tuple[int, float], before: tuple[int, float], after: tuple[int, float]) -> bool:
-    """Whether a corner lies above the line between two others."""
+    """Return whether a corner lies above the line between two other corners."""
     (at, height), (start, low), (end, high) = corner, before, after
     return (height - low) * (end - start) > (high - low) * (at - start)

@@ -1,8 +1,9 @@
-"""The inverse of the exponential mechanism: least squares of its table.
+"""The inverse of the exponential mechanism, by weighted least squares from the table of its law.
 
-The weights of the equations are those of a uniform population, for which the estimate has the
-smallest variance of all unbiased ones (Aitken 1936; Kay 1993, "Fundamentals of statistical signal
-processing: estimation theory", section 6.4). It is unbiased in every population.
+The weights of the equations are those for a uniform population. In this population, the estimate
+has the smallest variance of all unbiased estimates (Aitken 1936; Kay 1993, "Fundamentals of
+statistical signal processing: estimation theory", section 6.4). The estimate is unbiased in every
+population.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableInverse:
-    """The inverse of a channel that is given as a table.
+    """The inverse of a channel whose law is given as a table.
 
     Attributes:
         law: the probability of each symbol given each input, shape (k, m).
         decoder: the score of each symbol for each share, shape (k, m).
-        mean_squares: the mean squares of the score for the column's share given the row's input,
-            shape (k, k).
+        mean_squares: the mean squared score for the share of the column's input, given the row's
+            input, shape (k, k).
 
     """
 
@@ -36,7 +37,7 @@ class TableInverse:
 
     @classmethod
     def from_law(cls, law: Floats) -> TableInverse:
-        """Compute the decoder of a law, and its second moments."""
+        """Compute the scores for a law, and their mean squares."""
         weighted = law / law.mean(axis=0)
         decoder = np.linalg.solve(weighted @ law.T, weighted)
         return cls(law, decoder, law @ decoder.T**2)
@@ -49,8 +50,8 @@ class TableInverse:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is exactly that of the population on the simplex nearest to the estimate, and therefore
-        above 0.
+        It is exact for one population, the nearest shares on the simplex to the estimate, and is
+        therefore above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         errors: Floats = np.sqrt((shares @ self.mean_squares - shares**2) / reports)
@@ -59,10 +60,11 @@ class TableInverse:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        From 50 reports on, the interval consists of the shares that a score test does not reject,
-        with the largest variance of all populations with that share. With fewer reports, or few
-        expected of a symbol, it is valid for every true share. A score test would be too
-        optimistic: at epsilon 8 and 100 reports, it covers some true shares in 84%.
+        From 50 reports on, the interval consists of the shares that a score test does not reject.
+        For each share, the test uses the largest variance over all populations with this share. If
+        there are fewer reports, or if few reports of some symbol are expected, another interval is
+        used, which is valid for every true share. A score test would then be too optimistic: at
+        epsilon 8 and 100 reports, its intervals contain some true shares only 84% of the time.
         """
         shares = self.shares(counts, reports)
         own = np.diagonal(self.mean_squares)
@@ -78,22 +80,22 @@ class TableInverse:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of a report's score for the share of each of ``inputs``."""
+        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
         own = np.diagonal(self.mean_squares)
         others = self.mean_squares - np.diag(own)
         return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and largest score of a report for each estimate, shape (k,)."""
+        """Return the smallest and the largest score of a report for each share, shape (k,)."""
         return self.decoder.min(axis=1), self.decoder.max(axis=1)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
+        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
         law: Floats = shares @ self.law
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
+        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
         expected: Floats = scores @ self.law.T
         return expected
 

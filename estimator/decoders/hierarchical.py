@@ -1,11 +1,11 @@
-"""The inverse of a hierarchical histogram: least squares over all levels together.
+"""The inverse of a hierarchical histogram, by least squares over all levels together.
 
 A node contains the nodes below it, so every level has information about the same shares of points.
-The equations of all levels are solved by least squares, with the weights of a uniform population,
-for which the estimate has the smallest variance of all unbiased ones (Aitken 1936). It is unbiased
-in every population. This replaces averaging parents and children (Cormode, Kulkarni & Srivastava
-2019, section 4: constrained inference), which is equivalent if all nodes of a level have the same
-noise and no covariance.
+The equations of all levels are solved by least squares, with the weights for a uniform population.
+In this population, the estimate has the smallest variance of all unbiased estimates (Aitken 1936).
+The estimate is unbiased in every population. Least squares replaces the usual averaging of parents
+and children (Cormode, Kulkarni & Srivastava 2019, section 4: constrained inference). The two
+methods are equivalent if all nodes of a level have the same noise and are uncorrelated.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeLaw:
-    """The law of a tree, as an operator for each level: one table would be twice as large.
+    """The law of a tree, with one table for each level. A single table would be twice as large.
 
     Attributes:
-        inputs: k.
+        inputs: k, the number of inputs.
         spans: for each level, the number of points in a node.
         tables: for each level, the probability of each of its symbols given each node, shape
             (nodes, symbols).
@@ -44,13 +44,13 @@ class TreeLaw:
 
     @classmethod
     def from_channel(cls, channel: Hierarchical) -> TreeLaw:
-        """Compute the tables of the levels of a channel, which are equally likely."""
+        """Compute the tables of a channel's levels, all of which are equally likely."""
         levels = channel.levels
         tables = tuple(_table(level.channel) / len(levels) for level in levels)
         return cls(channel.inputs, tuple(level.span for level in levels), tables)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol: shape (..., inputs) to (..., symbols)."""
+        """Return the probabilities of symbols, (..., symbols), from shares, (..., inputs)."""
         parts = [
             np.add.reduceat(shares, np.arange(0, self.inputs, span), axis=-1) @ table
             for span, table in zip(self.spans, self.tables, strict=True)
@@ -58,7 +58,7 @@ class TreeLaw:
         return np.concatenate(parts, axis=-1)
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score given each input: shape (..., symbols) to (..., inputs)."""
+        """Return the expected score of each input, (..., inputs), from scores, (..., symbols)."""
         expected = np.zeros((*scores.shape[:-1], self.inputs))
         for span, table, of_level in zip(self.spans, self.tables, self._by_level(scores), strict=True):
             expected += np.repeat(of_level @ table.T, span, axis=-1)[..., : self.inputs]
@@ -74,7 +74,7 @@ class TreeLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: Hierarchical) -> TreeLaw:
-    """Return the law of a channel, cached for the next window."""
+    """Return the law of a channel, cached for further windows."""
     return TreeLaw.from_channel(channel)
 
 

@@ -1,7 +1,7 @@
 """A table of how to decode, draw and judge the reports of each mechanism.
 
-A row defines how a tally is inverted and how one is drawn. It also has the worst case of what a
-report reveals, because the same integers determine it.
+A row defines how a tally is inverted, and how a tally is drawn at random. It also contains the
+worst case of what a report reveals, which follows from the same integers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from estimator.decoders.decoder import ChannelLaw, Decoder, Inverse
 from estimator.decoders.sampling import Blocks, Sampler
 
 REMEMBERED: Final = 16
-"""Inverses kept for the next window of the same metric. A large one takes tens of megabytes."""
+"""The number of inverses cached for further windows of the same metrics. A large inverse takes tens
+of megabytes.
+"""
 
 
 def _everything(_: Channel) -> float:
@@ -44,15 +46,21 @@ class Inversion(NamedTuple):
     """How to decode, draw and judge the reports of a mechanism.
 
     Attributes:
-        inverse: from a tally to the shares of inputs; None if inputs are not labels.
-        decoder: from a tally to a mean; None if inputs are not points of a grid.
-        law: the law of a grid; None as for the decoder.
-        blocks: the likelier symbols of each input, if a law has two probabilities.
-        sampler: draws tallies, if neither blocks nor the table of the law are used.
-        extreme: the largest probability that a report separates two answers by the whole epsilon.
-        likelier: the probability of the symbols that an answer makes likelier, if a law has two
-            probabilities for each symbol; the same for all answers. None for other laws.
-        parts: the channels of which a device draws one, all equally likely; None if there are none.
+        inverse: the function that returns a channel's inverse, which maps a tally to the shares of
+            inputs. None if inputs are not labels.
+        decoder: the function that returns a channel's decoder, which maps a tally to a mean. None
+            if inputs are not points of a grid.
+        law: the function that returns a channel's law. None if inputs are not points of a grid.
+        blocks: the function that returns the likelier symbols of each input, if each symbol has one
+            of two probabilities.
+        sampler: the function that returns a sampler of tallies. None if tallies are drawn from the
+            blocks or from the table of the law.
+        extreme: the largest probability that a report tells two answers apart by all of epsilon.
+        likelier: the probability that a report is one of the symbols that the answer makes
+            likelier, if each symbol has one of two probabilities. It is the same for all answers.
+            None for other laws.
+        parts: the channels among which a device draws one, all equally likely. None if there is
+            only one channel.
 
     """
 
@@ -70,7 +78,7 @@ _ONE_BIT: Final = Inversion(support.binary_support, blocks=sampling.of_names)
 
 INVERSIONS: Final[Mapping[str, Inversion]] = {
     "randomized-response": _ONE_BIT,
-    "one-bit": _ONE_BIT,  # inputs are the two ends of the range; the high end's share is the mean
+    "one-bit": _ONE_BIT,  # inputs are the two ends of the range, and the share of the high end is the mean
     "k-ary-randomized-response": Inversion(
         support.k_ary_support,
         blocks=sampling.of_names,
@@ -128,22 +136,22 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
     "grouped-geometry": Inversion(),
     "crosses": Inversion(parts=lambda channel: channel.features),
 }
-"""Every mechanism, by its name."""
+"""The row of each mechanism, keyed by the mechanism's name."""
 
 
 def inversion_of(channel: Channel) -> Inversion:
-    """Return the row of a channel; for permanent answers and sets, that of the last step."""
+    """Return the row of a channel, or of its last step for permanent answers and sets."""
     return INVERSIONS.get(channel.last_step.name, Inversion())
 
 
 def has_inverse(channel: Channel) -> bool:
-    """Whether the inputs of a channel are labels, so that their shares can be estimated."""
+    """Return whether the inputs of a channel are labels whose shares can be estimated."""
     return inversion_of(channel).inverse is not None
 
 
 @lru_cache(maxsize=REMEMBERED)
 def inverse_of(channel: Channel) -> Inverse:
-    """Return the inverse of a channel: from a tally of its symbols to shares of its inputs.
+    """Return the inverse of a channel, which maps a tally of symbols to the shares of inputs.
 
     Raises:
         TypeError: if the inputs are not labels.
@@ -158,7 +166,7 @@ def inverse_of(channel: Channel) -> Inverse:
 
 
 def decoder_of(channel: Channel) -> Decoder | None:
-    """Return the decoder of a channel on a grid. None for other channels."""
+    """Return the decoder of a channel on a grid; None for other channels."""
     decoder = inversion_of(channel).decoder
     return None if decoder is None else decoder(channel)
 
@@ -167,7 +175,7 @@ def grid_law(channel: Channel) -> ChannelLaw:
     """Return the law of a channel on a grid.
 
     Raises:
-        TypeError: if its inputs are not the points of a grid.
+        TypeError: if the inputs are not the points of a grid.
 
     """
     law = inversion_of(channel).law
@@ -177,10 +185,10 @@ def grid_law(channel: Channel) -> ChannelLaw:
 
 
 def extreme_of(channel: Channel) -> float:
-    """Return the largest probability that a report separates two answers by the whole epsilon.
+    """Return the largest probability that a report tells two answers apart by all of epsilon.
 
-    For a set with as many favored members as possible, it is (1 - 1 / r) / (1 - 1 / e**epsilon)
-    times that of a member, where r is the worst ratio for members.
+    For a set with as many favored members as possible, this is (1 - 1 / r) / (1 - 1 / e**epsilon)
+    times the probability for a member, where r is the worst ratio for members.
     """
     row, step = inversion_of(channel), channel.last_step
     if row.parts is None:
@@ -190,15 +198,15 @@ def extreme_of(channel: Channel) -> float:
 
 
 def blocks_of(channel: Channel) -> Blocks | None:
-    """Return the blocks of a channel. None if its law is not known to have two probabilities."""
+    """Return the blocks of a channel; None unless each symbol has one of two probabilities."""
     of_channel = inversion_of(channel).blocks
     return None if of_channel is None else of_channel(channel)
 
 
 def sampler_of(channel: Channel) -> Sampler:
-    """Return a function that draws tallies of a channel. All preparation is done here, once.
+    """Return a function that draws tallies of a channel, with all preparation already done.
 
-    For sets, its argument is the number of devices that drew each member.
+    For sets, the argument of this function is the number of devices that drew each member.
     """
     if channel.permanent_nanos:
         first, second = sampler_of(permanent.first_step(channel)), sampler_of(channel.last_step)

@@ -1,13 +1,13 @@
-"""Decoders of added noise for the mean: Laplace and Gaussian noise.
+"""Decoders of the mean for additive Laplace and Gaussian noise.
 
 The score of a symbol is its position. Gaussian noise is symmetric and never clipped, so the
-expected symbol is exactly the input.
+expected position is exactly the input.
 
-With Laplace noise, the ends of the range also represent the noise that was clipped there. The noise
-falls by a factor f with each position, so clipped noise extends f / (1 - f) positions beyond an end
-on average, whatever the input is. With this amount added to the ends, the expected symbol is the
-input (Ghosh, Roughgarden & Sundararajan 2012, the law). The weights are integers, which changes the
-expectation by less than one part in 2**32.
+Laplace noise is clipped to the ends of the range. Its probability falls by a factor f with each
+position. Whatever the input is, clipped noise therefore extends f / (1 - f) positions beyond an end
+on average. If the scores of the ends are moved outward by this amount, the expected score is the
+input (Ghosh, Roughgarden & Sundararajan 2012, the law). The weights of the law are integers, which
+changes the expectation by less than one part in 2**32.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def table(channel: AdditiveNoise) -> Floats:
 
 
 def law(channel: AdditiveNoise) -> TableLaw:
-    """Return the law of a grid as a table."""
+    """Return the channel's law on a grid, as a table."""
     return TableLaw(table(channel))
 
 
@@ -51,7 +51,7 @@ def gaussian_decoder(channel: Gaussian) -> Decoder:
 
 
 def laplace_scores(channel: Laplace) -> list[Fraction]:
-    """Return the unbiased score of each symbol, where 0 is the first input and 1 the last."""
+    """Return the unbiased score of each symbol; 0 is the first input and 1 the last one."""
     last = channel.inputs - 1
     beyond = Fraction(channel.weights[-1], channel.weights[-2])
     return [-beyond / last, *(Fraction(place, last) for place in range(1, last)), 1 + beyond / last]

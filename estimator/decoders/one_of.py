@@ -1,4 +1,4 @@
-"""One of several yes/no questions: each is inverted separately, from the reports about it."""
+"""The inverse of one-of: each yes/no question is inverted separately, from its own reports."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 
 @dataclass(frozen=True, slots=True)
 class OneOfShares:
-    """The share of yes to each of m questions: an `Inverse` whose inputs are a yes to one of them.
+    """An `Inverse` for m yes/no questions. Input i stands for a yes to question i.
 
     Attributes:
-        metrics: m.
-        support: the support of the answer to one question.
+        metrics: m, the number of questions.
+        support: the inverse of a single question.
 
     """
 
     metrics: int
     support: Support
 
-    def shares(self, counts: Counts, reports: Reports) -> Floats:  # noqa: ARG002 each question has its own
-        """Return the unbiased estimate of each share, shape (..., m); 0.5 without reports."""
+    def shares(self, counts: Counts, reports: Reports) -> Floats:  # noqa: ARG002 each question has its own number
+        """Return the unbiased share of yes per question, shape (..., m); 0.5 without reports."""
         yes, drawn = self._answers(counts)
         shares = self.support.shares(yes, np.maximum(drawn, 1))
         return np.where(drawn > 0, shares, 0.5)
@@ -37,39 +37,39 @@ class OneOfShares:
         return self.support.standard_errors(yes, np.maximum(drawn, 1))
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:  # noqa: ARG002 as above
-        """Return the ends of the shares' intervals, given each question's number of reports."""
+        """Return the ends of the shares' intervals, from the reports about each question."""
         yes, drawn = self._answers(counts)
         low, high = self.support.intervals(yes, np.maximum(drawn, 1), family)
         return np.where(drawn > 0, low, 0.0), np.where(drawn > 0, high, 1.0)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol, shape (2 m,), for a weighted sum of shares, (m,)."""
+        """Return the score of each symbol, shape (2 m,), for a sum with weights, shape (m,)."""
         of_no, of_yes = self._scores
         return np.outer(weights, [of_no, of_yes]).ravel()
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of the score of a question's report for its share."""
+        """Return the mean squared score of a report about a question, for the share of yes."""
         return replace(self.support.squares(inputs), metrics=self.metrics)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and largest score of a report; shape (1,)."""
+        """Return the smallest and the largest score of a report, each of shape (1,)."""
         of_no, of_yes = self._scores
         return np.array([of_no]), np.array([of_yes])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol: shape (..., m) to (..., 2 m)."""
+        """Return the probability of each symbol, shape (..., 2 m), from shares, shape (..., m)."""
         yes = float(self.support.other) + float(self.support.own - self.support.other) * shares
         law: Floats = np.stack([1 - yes, yes], axis=-1).reshape(*shares.shape[:-1], -1) / self.metrics
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score given yes to each question alone: (..., 2 m) to (..., m)."""
+        """Return the expected score given yes only to each question, (..., m), from (..., 2 m)."""
         expected: Floats = scores @ self.symbol_law(np.eye(self.metrics)).T
         return expected
 
     @property
     def _scores(self) -> tuple[float, float]:
-        """The scores of no and yes to a question, which is drawn once in m reports."""
+        """The scores of no and yes to a question. On average, it is drawn once in m reports."""
         support = self.support
         return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))
 

@@ -1,9 +1,10 @@
 """The decoder of optimal mean: the unbiased scores with the smallest worst-case variance.
 
-A score is unbiased if it rises by ``steps[i]`` from symbol i to symbol i + width, up to one factor
-and one constant, because band i + 1 differs from band i by these two symbols only. The scores of
-the other symbols are free. They are found by minimizing a smooth bound on the largest variance of
-an answer. Floats need not agree between machines, because all free scores give an unbiased result.
+Up to one factor and one constant, scores are unbiased if they rise by ``steps[i]`` from symbol i to
+symbol i + width, because band i + 1 differs from band i only by these two symbols. All other
+differences between scores are free. They are chosen to minimize a smooth bound on the largest
+variance of an answer. The result need not agree between machines to the last digit, because any
+choice is unbiased.
 """
 
 from __future__ import annotations
@@ -22,24 +23,26 @@ from estimator.decoders.decoder import REMEMBERED, Decoder, floats
 from estimator.statistics.arrays import Floats
 
 SHARPNESS: Final = (10.0, 100.0, 1e3, 1e4)
-"""The sharpness of each bound in turn: the last exceeds the largest variance by less than 0.1%."""
+"""The sharpness of each smooth bound, in the order of use. The last bound exceeds the largest
+variance by less than 0.1%.
+"""
 
 NEWTON_STEPS: Final = 30
-"""The maximum number of steps at each sharpness; ten are usual."""
+"""The maximum number of Newton steps at each sharpness. Ten are usual."""
 
 SCORE_SCALE: Final = 2**32
-"""Free scores are multiples of 1 / SCORE_SCALE, in points of the grid."""
+"""The denominator to which free scores are rounded, in points of the grid."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptimalMeanLaw:
-    """The law of the channel, as operators: first that of the bands, then that between knots.
+    """The law of the channel, as two operators: from inputs to bands, and from bands to symbols.
 
     Attributes:
         bands: the probability of each symbol given each band, shape (bands, symbols).
         knots: the input of each band, shape (bands,).
-        lower: the band at or before each input, shape (inputs,).
-        parts: the probability of the band after that one, shape (inputs,).
+        lower: the index of the band at or before each input, shape (inputs,).
+        parts: the probability that an input uses the next band instead, shape (inputs,).
 
     """
 
@@ -56,7 +59,7 @@ class OptimalMeanLaw:
         return cls(band_law(channel), knots, lower, (inputs - knots[lower]) / np.diff(knots)[lower])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol: shape (..., inputs) to (..., symbols)."""
+        """Return the probabilities of symbols, (..., symbols), from shares, (..., inputs)."""
         firsts = self.knots[:-1]
         of_bands = np.zeros((*shares.shape[:-1], self.knots.size))
         of_bands[..., :-1] = np.add.reduceat(shares * (1 - self.parts), firsts, axis=-1)
@@ -65,7 +68,7 @@ class OptimalMeanLaw:
         return law
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score given each input: shape (..., symbols) to (..., inputs)."""
+        """Return the expected score of each input, (..., inputs), from scores, (..., symbols)."""
         of_bands = scores @ self.bands.T
         expected: Floats = of_bands[..., self.lower] * (1 - self.parts) + of_bands[..., self.lower + 1] * self.parts
         return expected
@@ -73,7 +76,7 @@ class OptimalMeanLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: OptimalMean) -> OptimalMeanLaw:
-    """Return the law of a channel, cached for the next window."""
+    """Return the law of a channel, cached for further windows."""
     return OptimalMeanLaw.from_channel(channel)
 
 
@@ -86,7 +89,7 @@ def decoder(channel: OptimalMean) -> Decoder:
 
 @lru_cache(maxsize=REMEMBERED)
 def scores(channel: OptimalMean) -> tuple[Fraction, ...]:
-    """Return the exact unbiased score of each symbol, where 0 is the first input and 1 the last."""
+    """Return the exact unbiased score of each symbol; 0 is the first input and 1 the last one."""
     heights = _heights(channel)
     slope = Fraction(channel.band_total, (channel.heavy - channel.light) * channel.knots[-1])
     return tuple(Fraction(1, 2) + slope * height for height in heights)
@@ -101,7 +104,7 @@ def band_law(channel: OptimalMean) -> Floats:
 
 
 def _heights(channel: OptimalMean) -> list[Fraction]:
-    """Return the height of each symbol, in points of the grid; its mirror has the opposite one."""
+    """Return the height of each symbol, in points of the grid. Mirror images have opposite ones."""
     fixed, free = _fixed(channel), _free(channel)
     chosen = _least_worst(channel, floats(fixed), free)
     exact = [Fraction(round(each * SCORE_SCALE), SCORE_SCALE) for each in chosen.tolist()]
@@ -113,12 +116,12 @@ def _heights(channel: OptimalMean) -> list[Fraction]:
 
 
 def _chains(channel: OptimalMean) -> list[range]:
-    """Return chains of symbols, in each of which symbols are one band's width apart."""
+    """Return the chains of symbols. Neighbors in a chain are one band's width apart."""
     return [range(first, channel.symbols, channel.width) for first in range(channel.width)]
 
 
 def _fixed(channel: OptimalMean) -> list[Fraction]:
-    """Return heights with the required steps; each chain is centered."""
+    """Return heights that rise by the required steps along each chain. Chains are centered at 0."""
     heights = [Fraction(0)] * channel.symbols
     for chain in _chains(channel):
         for lower, upper in pairwise(chain):
@@ -130,9 +133,9 @@ def _fixed(channel: OptimalMean) -> list[Fraction]:
 
 
 def _free(channel: OptimalMean) -> Floats:
-    """Return the change of heights for each free number, shape (symbols, free).
+    """Return how the heights change with each free number, shape (symbols, free).
 
-    A free number moves a chain up and its mirror image down.
+    A free number moves a chain up, and the mirror image of the chain down.
     """
     columns = []
     for chain in _chains(channel):
@@ -146,7 +149,7 @@ def _free(channel: OptimalMean) -> Floats:
 
 
 def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
-    """Minimize the worst variance over the free numbers, by Newton's method on a smooth bound."""
+    """Return the free numbers with the smallest worst variance, by Newton's method on a bound."""
     table, count = band_law(channel), free.shape[1]
     gap = (channel.heavy - channel.light) / channel.band_total
     places = gap * (np.array(channel.knots) - channel.knots[-1] / 2)
@@ -181,5 +184,5 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
 
 def extreme(channel: OptimalMean) -> float:
-    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    """Return the largest probability that a report tells two answers apart by all of epsilon."""
     return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

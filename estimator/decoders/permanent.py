@@ -1,9 +1,9 @@
 """The inverse of permanent answers: first the shares of permanent answers, then of true answers.
 
-The permanent answer is the true one with probability p, and each other one with probability q. The
-share of a permanent answer is therefore q + (p - q) times that of the true one (Erlingsson, Pihur &
-Korolova 2014, section 4; Arcolezi et al. 2023, section 3). This linear function maps all results of
-the instantaneous step's inverse.
+The permanent answer is the true answer with probability p, and each other answer with probability
+q. If f is the share of a true answer, the share of the same permanent answer is q + (p - q) f
+(Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3). The inverse of this
+linear function is applied to all results of the instantaneous step's inverse.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TwoStep:
-    """The inverse of two steps.
+    """The inverse of a channel with two steps, the permanent and the instantaneous one.
 
     Attributes:
         second: the inverse of the instantaneous step.
-        keep: p, the probability that the permanent answer is the true one.
-        lie: q, the probability that it is a particular other one.
+        keep: p, the probability that the permanent answer is the true answer.
+        lie: q, the probability that the permanent answer is a given other answer.
 
     """
 
@@ -39,7 +39,7 @@ class TwoStep:
 
     @property
     def gap(self) -> float:
-        """The factor from a true share to the share of permanent answers: p - q."""
+        """The factor p - q, by which permanent answers shrink differences between true shares."""
         return self.keep - self.lie
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
@@ -53,7 +53,7 @@ class TwoStep:
         return errors
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals: of permanent answers, mapped and clipped."""
+        """Return the ends of the shares' intervals, mapped from those of permanent answers."""
         low, high = (
             np.clip((end - self.lie) / self.gap, 0.0, 1.0) for end in self.second.intervals(counts, reports, family)
         )
@@ -65,7 +65,7 @@ class TwoStep:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of a report's score for the share of each of ``inputs``."""
+        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
         second = self.second.squares(inputs)
         others = inputs - 1
         everything = second.own + others * second.average
@@ -90,31 +90,31 @@ class TwoStep:
         )
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and largest score of a report: those of the second step, mapped."""
+        """Return the smallest and the largest score of a report, mapped from the second step."""
         least, most = self.second.extremes()
         return (least - self.lie) / self.gap, (most - self.lie) / self.gap
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
+        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
         return self.second.symbol_law(self.lie * shares.sum(axis=-1, keepdims=True) + self.gap * shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
+        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
         of_permanent = self.second.expectations(scores)
         expected: Floats = self.lie * of_permanent.sum(axis=-1, keepdims=True) + self.gap * of_permanent
         return expected
 
 
 def first_step(channel: Channel) -> Channel:
-    """Return the step from an answer to its permanent answer."""
+    """Return the channel from the true answer to the permanent answer."""
     return cast("Permanent", channel).permanent  # no other channel has two steps
 
 
 def two_step(channel: Channel, second: Inverse) -> Inverse:
-    """Return the inverse of two steps.
+    """Return the inverse of a channel with two steps.
 
-    It is a `Support` if the second step's is one: each symbol then still supports the value that it
-    names.
+    If the inverse of the second step is a `Support`, the result is a `Support` too, because each
+    symbol still supports the value that it names.
     """
     keep, lie = (first_step(channel).probability(0, given) for given in (0, 1))
     if not isinstance(second, Support):

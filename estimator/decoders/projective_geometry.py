@@ -1,9 +1,9 @@
-"""The inverse of projective geometry response: a point supports the points orthogonal to it.
+"""The inverse of projective geometry response: a reported point supports all orthogonal points.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3. Their decoder is a dynamic program over Z_q**t. Here the sums over
-hyperplanes are Fourier transforms with one coordinate less, so memory and time grow with the number
-of points, not with q - 1 times that number.
+geometry", section 3. The decoder in that paper is a dynamic program over Z_q**t. Here, Fourier
+transforms with one coordinate less compute the sums over hyperplanes. Memory and time therefore
+grow with the number of points, instead of q - 1 times this number.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Orthogonality:
-    """Sums over the points orthogonal to each point of PG(t-1, q); a symmetric operator.
+    """The symmetric operator that adds up, for each point of PG(t-1, q), all orthogonal points.
 
     Attributes:
-        inputs: k; the inputs are the first k points.
-        prime: q.
-        firsts: the number of the first point with m digits after the leading 1, for m from 0 to t.
+        inputs: k, the number of inputs, which are the first k points.
+        prime: q, the order of the field.
+        firsts: the index of the first point with m digits after the leading 1, for m from 0 to t.
         multiples: in row w and column m, the integer whose base-q digits are m times the vector of
-            point w, for the points of PG(t-2, q).
+            point w. There is a row for each point of PG(t-2, q).
 
     """
 
@@ -40,7 +40,7 @@ class Orthogonality:
 
     @classmethod
     def from_channel(cls, channel: ProjectiveGeometry) -> Orthogonality:
-        """Tabulate the multiples of the points with one dimension less."""
+        """Tabulate the multiples of the points of the geometry with one dimension less."""
         prime, dimension = channel.prime, channel.dimension
         powers = [prime**digits for digits in range(dimension + 1)]
         firsts = tuple((power - 1) // (prime - 1) for power in powers)
@@ -63,13 +63,14 @@ class Orthogonality:
         return self._sums(scores)
 
     def _sums(self, scores: Floats) -> Floats:
-        """Add up hyperplanes, with one more coordinate in each round.
+        """Add up the scores of each point's hyperplane, with one more coordinate in each round.
 
-        In PG(0, q) no point is orthogonal to itself. The points (1, u) are an affine space. The
-        sums of its scores over the u with a given product with w, for all products, are the inverse
-        transform along the multiples of w. A point (0, w) is orthogonal to product 0; a point (1, m
-        w) to product -1/m; the point (1, 0) to no (1, u); and all points to their hyperplanes of
-        points (0, u).
+        In PG(0, q), the only point is not orthogonal to itself. In each round, the points (1, u)
+        form an affine space. For a vector w, the inverse Fourier transform along the multiples of w
+        gives the sums of the scores over all u with the same product with w, for each product. A
+        point (0, w) is orthogonal to the points (1, u) with product 0, and a point (1, m w) to
+        those with product -1/m. The point (1, 0) is orthogonal to no point (1, u). In addition,
+        every point is orthogonal to a hyperplane of points (0, u).
         """
         prime = self.prime
         to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]
@@ -90,7 +91,7 @@ class Orthogonality:
 
 
 def inverse(channel: ProjectiveGeometry) -> Balanced:
-    """Return the inverse: p keeps the answer; two values share lambda supporting points."""
+    """Return the inverse of a channel. Any two values share the same number of points."""
     points, orthogonal = channel.symbols, channel.orthogonal
     common = (orthogonal - 1) // channel.prime
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
@@ -100,6 +101,6 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
 
 
 def extreme(channel: ProjectiveGeometry) -> float:
-    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    """Return the largest probability that a report tells two answers apart by all of epsilon."""
     common = (channel.orthogonal - 1) // channel.prime
     return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)

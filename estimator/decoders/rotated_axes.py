@@ -1,9 +1,9 @@
-"""Rotated axes: each reported axis is rotated back; their mean has the direction of the vectors'.
+"""The decoder of rotated axes. The mean of axes rotated back points like the mean of the vectors.
 
-The axes of each rotation are counted first, so rotating back costs one Hadamard transform per
-rotation instead of one per report. The gain, by which a mean of axes is shorter than the mean of
-the vectors, is that of a uniform random rotation; three rounds differ from it by less than 0.1%
-(docs/research/vectors.md).
+The reported axes of each rotation are counted first. To rotate them back then costs one Hadamard
+transform per rotation, instead of one per report. The mean of axes is shorter than the mean of the
+vectors by a factor, the gain. It is computed for a uniform random rotation; three rounds of signs
+and transforms differ from such a rotation by less than 0.1% (docs/research/vectors.md).
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail
 
 BLOCKS: Final = 128
-"""The maximum number of blocks of rotations, whose sums show the error of the mean."""
+"""The maximum number of blocks of rotations. The differences between blocks show the mean's error.
+"""
 
 RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
-"""The fraction of the gain that remains when axes are ranked with a uniform offset: the correlation
-of a normal coordinate with itself plus an offset.
+"""The fraction of the gain that remains when axes are ranked by coordinates with a uniform offset.
+It is the correlation of a normal coordinate with the same coordinate plus an offset.
 """
 
 GRID_POINTS: Final = 2001
-"""Points of the integral over sizes of normal variables. Twice as many change it by less than a
-part in 10**6.
+"""The number of points of the integral over sizes of normal variables. With twice as many, it
+changes by less than one part in 10**6.
 """
 
 LARGEST_SIZE: Final = 12.0
-"""A normal variable is almost never larger."""
+"""The end of the integral. A normal variable is almost never larger."""
 
 
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
-    """Return the sum of each block's reported axes, rotated back, shape (blocks, D).
+    """Return the sum of each block's reported axes after rotating them back, shape (blocks, D).
 
     Args:
-        channel: the channel of the tally's window.
-        counts: the count of each symbol, or its probability, shape (B * 2D,).
+        channel: the channel with the rotations of the tally's window.
+        counts: the count or the probability of each symbol, shape (B * 2D,).
 
     """
     of_blocks = np.zeros((min(BLOCKS, channel.rotations), channel.dimension))
@@ -61,7 +62,7 @@ def block_reports(channel: RotatedAxes, counts: Counts) -> Counts:
 
 
 def turned_back(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Floats:
-    """Return vectors under the inverses of their rotations, shape (vectors, D)."""
+    """Return each vector under the inverse of its rotation, shape (vectors, D)."""
     for step in reversed(range(ROUNDS)):
         vectors = hadamard(vectors) * signs_of(channel, rotations, step)
     scaled: Floats = vectors / math.sqrt(channel.dimension**ROUNDS)
@@ -69,7 +70,7 @@ def turned_back(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Flo
 
 
 def hadamard(vectors: Floats) -> Floats:
-    """Return the unnormalized Walsh-Hadamard transform of each row: small ones in two axes."""
+    """Return the unnormalized Walsh-Hadamard transform of each row, as two small transforms."""
     dimension = vectors.shape[-1]
     columns = 1 << (dimension.bit_length() // 2)
     of_columns = vectors.reshape(-1, columns) @ _matrix(columns)
@@ -86,9 +87,9 @@ def _matrix(size: int) -> Floats:
 
 
 def signs_of(channel: RotatedAxes, rotations: Counts, step: int) -> Floats:
-    """Return the signs of a round of many rotations, shape (rotations, D).
+    """Return the signs of one round for many rotations, shape (rotations, D).
 
-    `rotated.axes.signs` returns those of one rotation.
+    `rotated_axes.signs` in the SDK returns the signs for a single rotation.
     """
     dimension = channel.dimension
     head = f"hearsay rotation 1 {channel.window} {dimension}"
@@ -102,7 +103,7 @@ def signs_of(channel: RotatedAxes, rotations: Counts, step: int) -> Floats:
 def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
     """Return the offsets of many rotations, shape (rotations, D).
 
-    `rotated.axes.offsets` returns those of one rotation.
+    `rotated_axes.offsets` in the SDK returns the offsets of a single rotation.
     """
     dimension = channel.dimension
     head = f"hearsay offset 1 {channel.window} {dimension}"
@@ -114,14 +115,14 @@ def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
 
 @lru_cache
 def gain(dimension: int, favoured: int, keep_numerator: int) -> float:
-    """Return the expected length of a reported axis along the vector. Means are divided by it."""
+    """Return the expected component of a reported axis along the vector. It divides all means."""
     keep: float = keep_numerator / COIN_SCALE
     along: float = largest_sum(dimension, favoured)
     return RANKED * (keep * along / favoured - (1 - keep) * along / (2 * dimension - favoured))
 
 
 def square_along(channel: RotatedAxes) -> float:
-    """Return the expected square of the part of a reported axis that lies along the vector."""
+    """Return the expected squared component of a reported axis along the vector."""
     dimension, favoured = channel.dimension, channel.favoured
     keep: float = channel.keep_numerator / COIN_SCALE
     squares = largest_squares(dimension, favoured)
@@ -129,7 +130,7 @@ def square_along(channel: RotatedAxes) -> float:
 
 
 def gain_of(channel: RotatedAxes) -> float:
-    """Return the gain of a channel, whatever its window."""
+    """Return the gain of a channel, which is the same in all windows."""
     return gain(channel.dimension, channel.favoured, channel.keep_numerator)
 
 
@@ -138,8 +139,9 @@ def largest_sum(dimension: int, favoured: int) -> float:
     """Return the expected sum of the s largest magnitudes of a random unit vector's D coordinates.
 
     For D half-normal variables, the expected sum of the s largest is the integral over z of the
-    expected min(s, N), where N is the number above z, which is binomial. The length of a normal
-    vector does not depend on its direction.
+    expected min(s, N), where the binomial N is the number of variables above z. The result is
+    divided by the expected length of a normal vector, which does not depend on the vector's
+    direction.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
     length = math.exp(math.log(2) / 2 + math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))
@@ -148,16 +150,16 @@ def largest_sum(dimension: int, favoured: int) -> float:
 
 @lru_cache
 def largest_squares(dimension: int, favoured: int) -> float:
-    """Return the expected sum of the squares of those coordinates.
+    """Return the expected sum of the s largest squares of a random unit vector's D coordinates.
 
-    It is the same integral with 2 z dz instead of dz.
+    The integral is that of `largest_sum` with 2 z dz instead of dz.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
     return float(np.trapezoid(2 * sizes * numbers, sizes)) / dimension
 
 
 def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
-    """Return sizes, and for each the expected min(s, N) for the number N of variables above it."""
+    """Return sizes and, for the number N of variables above each size, the expected min(s, N)."""
     sizes = np.linspace(0.0, LARGEST_SIZE, GRID_POINTS)
     above = np.array([math.erfc(size / math.sqrt(2)) for size in sizes])
     return sizes, _expected_least(dimension, favoured, above)
@@ -166,7 +168,8 @@ def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
 def _expected_least(trials: int, most: int, chances: Floats) -> Floats:
     """Return E min(most, N) of a binomial N for each chance, shape (chances,).
 
-    Below ``most``, N itself counts: P(N of n) is n p / N times P(N - 1 of n - 1).
+    Below ``most``, the minimum is N itself. Its expectation follows from the identity
+    N P(N of n) = n p P(N - 1 of n - 1).
     """
     is_most, is_less = binomial_tail(most, trials, chances), 1 - binomial_tail(most - 1, trials - 1, chances)
     expected: Floats = most * is_most + trials * chances * is_less

@@ -1,11 +1,12 @@
-"""Tallies drawn from their exact law, by multinomial draws if these are cheaper.
+"""Tallies drawn at random from their exact law, with multinomial draws where these are cheaper.
 
-Devices are independent, so the counts of the symbols reported by n_x devices with input x are one
+Devices are independent. The reports of the n_x devices with input x are therefore a single
 multinomial draw from the law P(. | x).
 
-Given an input, all symbols of its block have the same probability, and all other symbols have the
-same smaller one. That is a mixture of two uniform draws: one from all symbols, and one from the
-symbols of the block. In a weighted design both draws have the weights of its base blocks.
+In many channels, each input has a block of symbols. All symbols in the block have the same
+probability, and all other symbols have the same smaller probability. Such a law is a mixture of two
+uniform draws: one from all symbols, and one from the symbols of the block. In a weighted design,
+both draws use the weights of the base blocks.
 """
 
 from __future__ import annotations
@@ -27,20 +28,22 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.statistics.arrays import Counts, Floats
 
 SymbolOf = Callable[[Counts, Counts], Counts]
-"""Maps inputs and places within their blocks, 0 to size - 1, to the symbols there. Arrays are
-broadcast.
+"""A function from inputs and places within their blocks, 0 to size - 1, to the symbols at these
+places. The two arrays are broadcast.
 """
 
 Sampler = Callable[[Counts, np.random.Generator], Counts]
-"""Maps the number of devices with each input, shape (k,), to the number of reports of each symbol,
-shape (m,).
+"""A function that draws a tally at random. It takes the number of devices with each input, shape
+(k,), and returns the number of reports of each symbol, shape (m,).
 """
 
 MAX_KEPT_PROBABILITIES = 2**24
-"""A table of up to 128 MB is kept. A larger one is recomputed for each tally."""
+"""The maximum size of a table of probabilities that is kept in memory (128 MB). A larger table is
+recomputed for each tally.
+"""
 
 DRAWN_AT_ONCE = 2**20
-"""The number of devices, or places in blocks, for which draws are made at once: arrays of 8 MB."""
+"""The number of devices, or of places in blocks, that are drawn together. Arrays then take 8 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +54,8 @@ class Blocks:
         size: the number of symbols in a block.
         symbol_of: returns the symbol at a place of an input's block. Symbols at different places
             differ.
-        weights: the weights of equal ranges of the symbols, and of equal ranges of the places. A
-            single one if all are equal.
+        weights: the weights of ranges of equal length, into which both the symbols and the places
+            are divided. There is a single weight if all are equal.
 
     """
 
@@ -62,28 +65,28 @@ class Blocks:
 
     @property
     def share_of_first(self) -> Fraction:
-        """The probability of the first place if a place is drawn by its weight."""
+        """The probability of the first place if places are drawn by weight."""
         return self.weights[0] / sum(self.weights) * len(self.weights) / self.size
 
     def drawn(self, number: int) -> Floats:
-        """Return the probability of each of ``number`` symbols, or places, by their weights."""
+        """Return the probability of each of ``number`` symbols or places if drawn by weight."""
         total = sum(self.weights) * number / len(self.weights)
         chances = np.array([float(weight / total) for weight in self.weights])
         return np.repeat(chances, number // len(self.weights))
 
 
 def of_names(_: Channel) -> Blocks:
-    """Return the blocks of a channel whose symbols each name an input."""
+    """Return the blocks of a channel in which each symbol names an input: one symbol each."""
     return Blocks(1, lambda given, _: given)
 
 
 def of_square_wave(channel: SquareWave) -> Blocks:
-    """Return the bands."""
+    """Return the bands of a square wave as blocks."""
     return Blocks(channel.width, lambda given, place: given + place)
 
 
 def of_block_design(channel: BlockDesign) -> Blocks:
-    """Return the shifts that contain an input, weighted by base block."""
+    """Return, as the block of an input, the shifted base blocks that contain it, with weights."""
     points, size = channel.points, channel.block_size
     members = np.array([channel.base_block(index) for index in range(channel.base_blocks)], dtype=np.int64).ravel()
 
@@ -95,12 +98,12 @@ def of_block_design(channel: BlockDesign) -> Blocks:
 
 
 def of_geometry(channel: ProjectiveGeometry) -> Blocks:
-    """Return the hyperplanes that contain an input."""
+    """Return, as the block of an input, the hyperplanes that contain it."""
     return Blocks(channel.orthogonal, _orthogonal(channel))
 
 
 def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
-    """Return the points orthogonal to a point, as ``ProjectiveGeometry.perturb`` does."""
+    """Return a function that finds orthogonal points like ``ProjectiveGeometry.perturb``."""
     prime = channel.prime
     powers = np.array([prime**digits for digits in range(channel.dimension + 1)], dtype=np.int64)
     firsts = (powers - 1) // (prime - 1)
@@ -125,7 +128,7 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
 
 
 def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:
-    """Draw one uniform multinomial for all inputs, then symbols within blocks for the rest."""
+    """Return a sampler that draws uniform symbols for all inputs together, then within blocks."""
     in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
     anything = blocks.drawn(channel.symbols)
@@ -145,10 +148,10 @@ def _first_symbol(blocks: Blocks) -> int:
 
 
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
-    """Add one symbol from its block for every kept device.
+    """Add to the tally, for every kept device, one symbol from the block of its input.
 
-    Many devices with the same input are drawn by place, few are drawn one by one. Weighted places
-    are always drawn by place.
+    If many devices have the same input, the number of devices at each place is drawn. If few have
+    it, the place of each device is drawn. With weights, the first method is always used.
     """
     fewest = blocks.size if len(blocks.weights) == 1 else 1
     many = np.flatnonzero(kept >= fewest)
@@ -169,7 +172,7 @@ def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.
 
 
 def level_by_level(channel: Hierarchical, sampler_of: Callable[[Channel], Sampler]) -> Sampler:
-    """Draw the level of each device, then the symbols of the nodes of each level."""
+    """Return a sampler that draws a level for each device, then the symbols of each level."""
     levels = [(level.span, sampler_of(level.channel)) for level in channel.levels]
     alike = np.full(len(levels), 1 / len(levels))
 
@@ -185,7 +188,7 @@ def level_by_level(channel: Hierarchical, sampler_of: Callable[[Channel], Sample
 
 
 def by_bands(channel: OptimalMean) -> Sampler:
-    """Draw the band of each device, then the symbols of each band."""
+    """Return a sampler that draws a band for each device, then the symbols of each band."""
     of_bands = [
         np.array([float(channel.probability(symbol, knot)) for symbol in range(channel.symbols)])
         for knot in channel.knots
@@ -206,7 +209,7 @@ def by_bands(channel: OptimalMean) -> Sampler:
 
 
 def by_table(channel: Channel) -> Sampler:
-    """Draw a multinomial for each input that occurs."""
+    """Return a sampler that makes one multinomial draw for each input that occurs."""
     laws: dict[int, NDArray[np.float64]] = {}
 
     def law_of(given: int) -> NDArray[np.float64]:
@@ -222,7 +225,7 @@ def by_table(channel: Channel) -> Sampler:
         tally = np.zeros(channel.symbols, dtype=np.int64)
         for given in np.flatnonzero(inputs).tolist():
             law = law_of(given)
-            # numpy assigns the rounding error to the last symbol, which must be possible
+            # numpy gives rounding's remainder to the last symbol, so this must be a possible one
             possible = np.flatnonzero(law)
             tally[possible] += generator.multinomial(inputs[given], law[possible])
         return tally
@@ -231,9 +234,10 @@ def by_table(channel: Channel) -> Sampler:
 
 
 def by_metric(channel: OneOf) -> Sampler:
-    """Draw from the number of devices that would say no and yes to each question, shape (2 m,).
+    """Return a sampler for devices that each report on one of m questions.
 
-    Each device has already been assigned its question.
+    Its inputs are the numbers of devices whose true answer is no, and yes, to each question, shape
+    (2 m,). Each device has already been assigned its question.
     """
     lie = float(1 - Fraction(channel.keep_numerator, COIN_SCALE))
 

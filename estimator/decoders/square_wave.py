@@ -1,9 +1,9 @@
-"""The inverse of a square wave, as operators with O(k) steps.
+"""The decoder of a square wave, and its law as operators with O(k) steps.
 
-The expected symbol is exactly linear in the input, so a linear function of the symbol is an
-unbiased score (Wang et al. 2019, "Collecting and analyzing multidimensional data with local
-differential privacy", section III.B, lemma 1). For the histogram see
-`estimator.likelihood.histogram`.
+The expected symbol is an exactly linear function of the input. A linear function of the symbol is
+therefore an unbiased score (Wang et al. 2019, "Collecting and analyzing multidimensional data with
+local differential privacy", section III.B, lemma 1). The module `estimator.likelihood.histogram`
+estimates the histogram.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from estimator.statistics.arrays import Floats
 
 
 def scores(channel: SquareWave) -> list[Fraction]:
-    """Return the exact unbiased score of each symbol, where 0 is the first input and 1 the last.
+    """Return the exact unbiased score of each symbol; 0 is the first input and 1 the last one.
 
-    Given an input x its expectation is x / (inputs - 1). A single score may lie far outside 0..1.
+    Given an input x, the expected score is x / (inputs - 1). A single score may lie far outside
+    0..1.
     """
     numerators, denominator = _parts(channel)
     return [Fraction(numerator, denominator) for numerator in numerators]
 
 
 def float_scores(channel: SquareWave) -> Floats:
-    """Return `scores` as the nearest floats: a quotient of integers is rounded once."""
+    """Return `scores` as the nearest floats. Each quotient of integers is rounded only once."""
     numerators, denominator = _parts(channel)
     return np.array([numerator / denominator for numerator in numerators])
 
 
 def _parts(channel: SquareWave) -> tuple[list[int], int]:
-    """Return the numerators of the scores, and their denominator."""
+    """Return the numerators of the scores, and their common denominator."""
     surplus, twice_total = channel.heavy - channel.light, 2 * channel.total
     twice_offset = surplus * channel.width * (channel.width - 1) + channel.light * channel.symbols * (
         channel.symbols - 1
@@ -52,7 +53,7 @@ def decoder(channel: SquareWave) -> Decoder:
 
 
 def expectations(channel: SquareWave, values: Floats) -> Floats:
-    """Return the expected value given each input: shape (..., symbols) to (..., inputs)."""
+    """Return the expected value of each input, (..., inputs), from values, (..., symbols)."""
     sums = _sums(values)
     expected: Floats = sums[..., channel.width :] - sums[..., : channel.inputs]
     expected *= channel.heavy - channel.light
@@ -62,12 +63,12 @@ def expectations(channel: SquareWave, values: Floats) -> Floats:
 
 
 def symbol_law(channel: SquareWave, shares: Floats) -> Floats:
-    """Return the probability of each symbol: shape (..., inputs) to (..., symbols)."""
+    """Return the probabilities of symbols, (..., symbols), from shares, (..., inputs)."""
     sums = _sums(shares)
     law = np.empty((*shares.shape[:-1], channel.symbols))
     law[..., : channel.inputs] = sums[..., 1:]
     law[..., channel.inputs :] = sums[..., -1:]
-    law[..., channel.width :] -= sums[..., 1:-1]  # inputs below the band do not support a symbol
+    law[..., channel.width :] -= sums[..., 1:-1]  # inputs too far below a symbol do not support it
     law *= channel.heavy - channel.light
     law += channel.light
     law /= channel.total
@@ -75,7 +76,7 @@ def symbol_law(channel: SquareWave, shares: Floats) -> Floats:
 
 
 def _sums(values: Floats) -> Floats:
-    """Return the sums of the first 0, 1, … values."""
+    """Return the sum of the first 0 values, of the first value, of the first two, and so on."""
     sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     np.cumsum(values, axis=-1, out=sums[..., 1:])
     return sums
@@ -97,5 +98,5 @@ class SquareWaveLaw:
 
 
 def extreme(channel: SquareWave) -> float:
-    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    """Return the largest probability that a report tells two answers apart by all of epsilon."""
     return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total

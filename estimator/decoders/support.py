@@ -1,10 +1,10 @@
-"""The common part of the inverses of balanced channels.
+"""The inverses of balanced channels, which count how many reports support each value.
 
-A symbol supports some values. A report supports a value with probability p if it is the sender's
-answer, and q if it is not. Among n reports of independently sampled people the support count is
-therefore binomial with probability P = q + (p - q) * share, whatever the other shares are. (Wang,
-Blocki, Li & Jha 2017, "Locally differentially private protocols for frequency estimation", section
-3: pure protocols.)
+Each symbol supports some values. A report supports a value with probability p if the value is the
+sender's answer, and with probability q if not. Among n reports of independently sampled people, the
+number of reports that support a value is therefore binomial with probability P = q + (p - q) *
+share, whatever the other shares are. (Wang, Blocki, Li & Jha 2017, "Locally differentially private
+protocols for frequency estimation", section 3: pure protocols.)
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.intervals import binomial_intervals
 
 FEW_SYMBOLS = 2**8
-"""Up to this number of symbols a table of supported values, at most half a MB, is faster than
-transforms.
+"""The maximum number of symbols for which a table of supported values (at most half a MB) is faster
+than transforms.
 """
 
 REMEMBERED = 16
-"""Tables kept for the next window of the same metric."""
+"""The number of tables cached for further windows of the same metrics."""
 
 
 Numbers = TypeVar("Numbers", Floats, Counts)
@@ -40,13 +40,14 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 class Support:
     """The two exact probabilities with which a report supports a value.
 
-    It is an `Inverse` if each symbol supports the value it names.
+    It is also the `Inverse` of a channel in which each symbol supports only the value that it
+    names.
 
     Attributes:
         own: p, the probability that a report supports the sender's answer.
-        other: q, the probability that it supports a particular other value; below p.
-        slope: the increase of the estimated share with the frequency of support: 1 / (p - q).
-        intercept: the estimated share if nothing supports the value: -q / (p - q).
+        other: q, the probability that a report supports a given other value; below p.
+        slope: 1 / (p - q), the slope of the estimated share in the frequency of support.
+        intercept: -q / (p - q), the estimated share of a value that no report supports.
 
     """
 
@@ -56,18 +57,18 @@ class Support:
     intercept: Fraction = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Divide once, because a job uses both in every window, and fractions are slow."""
+        """Compute slope and intercept once: every window uses them, and fractions are slow."""
         object.__setattr__(self, "slope", 1 / (self.own - self.other))
         object.__setattr__(self, "intercept", -self.other * self.slope)
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
         """Return the unbiased estimate of each value's share, shape (..., k).
 
-        It may lie outside 0..1 and is never clipped, because clipping would bias it.
+        An estimate may lie outside 0..1. It is never clipped, because clipping would bias it.
 
         Args:
-            counts: the support count of each value, shape (..., k).
-            reports: n, at least 1.
+            counts: the number of reports that support each value, shape (..., k).
+            reports: n, the number of all reports, at least 1.
 
         """
         return float(self.slope) * (counts / reports) + float(self.intercept)
@@ -75,18 +76,18 @@ class Support:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is sqrt(P (1 - P) / n) / (p - q) at the observed frequency of support P, clipped to q..p,
-        which contains every possible one. It is therefore above 0 even if no report, or every
-        report, supports the value.
+        It is sqrt(P (1 - P) / n) / (p - q), where P is the observed frequency of support, clipped
+        to the possible range q..p. The standard error is therefore above 0 even if no report, or
+        every report, supports the value.
         """
         frequency = np.clip(counts / reports, float(self.other), float(self.own))
         errors: Floats = float(self.slope) * np.sqrt(frequency * (1 - frequency) / reports)
         return errors
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals: those of the support, mapped and clipped.
+        """Return the ends of the shares' intervals, mapped from those of the support and clipped.
 
-        No interval is empty: one entirely beyond an end of 0..1 becomes that end.
+        No interval is empty: an interval entirely below 0 or above 1 becomes this single point.
         """
         slope, intercept = float(self.slope), float(self.intercept)
         low, high = (
@@ -100,38 +101,38 @@ class Support:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of a report's score for the share of each of ``inputs``."""
+        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
         p, q = float(self.own), float(self.other)
         most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
         own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
         return Squares(inputs, own, other, other, (p, q))
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return a report's score for a value it does not support, and for one it does; (1,)."""
+        """Return a report's scores for unsupported and for supported values, each of shape (1,)."""
         return np.array([float(self.intercept)]), np.array([float(self.slope + self.intercept)])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, (..., k), if each supports the value it names."""
+        """Return the probability of each symbol, shape (..., k), if it supports only its value."""
         law: Floats = float(self.other) + float(self.own - self.other) * shares
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score given each input, if a symbol supports the value it names."""
+        """Return the expected score given each input, shape (..., k)."""
         expected: Floats = float(self.other) * _sum(scores) + float(self.own - self.other) * scores
         return expected
 
 
 class Incidence(Protocol):
-    """Which symbols support which values, as operators."""
+    """The relation between symbols and the values that they support, as two operators."""
 
     def __hash__(self) -> int:
-        """Incidences are the keys of cached tables."""
+        """Return a hash, because incidences are the keys of cached tables."""
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return the score sum of the symbols that support each value: (..., m) to (..., k)."""
+        """Return the sum of the scores of the symbols that support each value, shape (..., k)."""
 
     def of_symbols(self, shares: Floats) -> Floats:
-        """Return the share sum of the values that each symbol supports: (..., k) to (..., m)."""
+        """Return the sum of the shares of the values that each symbol supports, shape (..., m)."""
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -143,30 +144,30 @@ def _table(incidence: Incidence, symbols: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The law of a design: the probability of each supporting symbol, and of each other symbol."""
+    """The law of a design: the probabilities of each supporting symbol and of each other symbol."""
 
     supporting: float
     others: float
 
     def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
-        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
+        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
         law: Floats = self.others * _sum(shares) + (self.supporting - self.others) * incidence.of_symbols(shares)
         return law
 
     def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
-        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
+        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
         expected: Floats = self.others * _sum(scores) + (self.supporting - self.others) * incidence.of_values(scores)
         return expected
 
 
 @dataclass(frozen=True, slots=True)
 class Balanced:
-    """The inverse of a balanced design: every two values share the same number of symbols.
+    """The inverse of a balanced design, in which every two values share the same number of symbols.
 
     Attributes:
-        support: the probabilities of a value's support, summed over symbols.
-        block: the law.
-        incidence: which symbols support which values.
+        support: the probabilities that a report supports a value, summed over symbols.
+        block: the law of the symbols.
+        incidence: the relation between symbols and the values that they support.
 
     """
 
@@ -183,7 +184,7 @@ class Balanced:
         return self.support.standard_errors(self.support_counts(counts), reports)
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals: those of binomial support counts."""
+        """Return the ends of the shares' intervals, which follow from binomial support counts."""
         return self.support.intervals(self.support_counts(counts), reports, family)
 
     def contrast(self, weights: Floats) -> Floats:
@@ -193,26 +194,26 @@ class Balanced:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of a report's score for the share of each of ``inputs``."""
+        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
         return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and largest score of a report; shape (1,)."""
+        """Return the smallest and the largest score of a report, each of shape (1,)."""
         return self.support.extremes()
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
+        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
         return self.block.symbol_law(self.incidence, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
+        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
         return self.block.expectations(self.incidence, scores)
 
     def support_counts(self, counts: Counts) -> Counts:
         """Return the number of reports that support each value, shape (..., k).
 
-        The transform's sums are rounded to integers. Beyond some 10**13 reports the last digits are
-        no longer exact, which is far below the noise.
+        The sums from a transform are rounded to integers. Beyond about 10**13 reports, the last
+        digits are no longer exact, but this error is far below the noise.
         """
         symbols, floats = counts.shape[-1], counts.astype(np.float64)
         table = _table(self.incidence, symbols) if symbols <= FEW_SYMBOLS else None
@@ -221,28 +222,29 @@ class Balanced:
 
 
 def _sum(values: Numbers) -> Numbers:
-    """Return the sum of each row, kept as an axis: shape (..., k) to (..., 1)."""
+    """Return the sum of each row, shape (..., 1), for rows of shape (..., k)."""
     summed: Numbers = values.sum(axis=-1, keepdims=True)
     return summed
 
 
 def binary_support(channel: Channel) -> Support:
-    """Return the support of a randomized response: p keeps the answer, q = 1 - p lies.
+    """Return the support of a randomized response: p for the true answer, q = 1 - p for a lie.
 
-    At epsilon = ln 3, P_A = 2 * P_B - 1/2 (Warner 1965; Dwork & Roth 2014, section 3.2).
+    At epsilon = ln 3, the true share P_A is estimated from the reported share P_B as
+    P_A = 2 * P_B - 1/2 (Warner 1965; Dwork & Roth 2014, section 3.2).
     """
     return Support(own=channel.probability(1, given=1), other=channel.probability(1, given=0))
 
 
 def k_ary_support(channel: Channel) -> Support:
-    """Return the support: p keeps the answer, q = (1 - p) / (k - 1) is a particular lie.
+    """Return the support: p for the true answer, q = (1 - p) / (k - 1) for a given lie.
 
-    A symbol supports the one of k values that it names, and a lie names each of the k - 1 others
-    with equal probability (Kairouz, Bonawitz & Ramage 2016, section 3).
+    A symbol supports only the value that it names. A lie names each of the k - 1 other values with
+    equal probability (Kairouz, Bonawitz & Ramage 2016, section 3).
     """
     return Support(own=channel.probability(0, given=0), other=channel.probability(0, given=1))
 
 
 def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
-    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    """Return the largest probability that a report tells two answers apart by all of epsilon."""
     return float(channel.keep_numerator / COIN_SCALE)  # opposite vectors favor disjoint axes

@@ -1,10 +1,11 @@
-"""The probability of finding texts: that a text with a given share survives and is confirmed.
+"""The probability that a text with a given share is found, by surviving and being confirmed.
 
-A text must survive every level up to its length. Counts of support are approximated as normal; hash
-collisions of texts are neglected. A text is assumed to share no prefix with others, which is the
-worst case.
+A text must survive every level up to its length. Counts of support are approximated as normal, and
+hash collisions between texts are neglected. The text is assumed to share no prefix with other
+texts, which is the worst case.
 
-`made_up_reports` estimates how many made-up reports can list a text that nobody has.
+`made_up_reports` estimates the number of made-up reports that can put a text on the list although
+nobody has it.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected, z_of
 
 OFTEN: Final = 0.9
-"""A plan names the smallest share whose text is found with this probability."""
+"""The probability that defines the smallest share in a plan: a text with this share is found so
+often.
+"""
 
 SHORT: Final = 6
-"""The letters of a short word. Longer texts need more levels."""
+"""The number of letters of a short word. Longer texts need more levels."""
 
 RANK: Final = 16
 """The rank of a barely detectable text among the candidates of its level."""
@@ -39,10 +42,14 @@ RANK: Final = 16
 _NORMAL: Final = NormalDist()
 
 _POINTS: Final = 301
-"""Grid points of a sum of deviations, over eight standard errors to either side."""
+"""The number of grid points of a sum of deviations, which cover eight standard errors to either
+side.
+"""
 
 _FARTHEST: Final = 9.0
-"""A normal number is almost never larger: the probability is below a float's last place."""
+"""The size that a normal number almost never exceeds: the probability is below a float's last
+digit.
+"""
 
 _MOST_REPORTS: Final = 1e12
 
@@ -53,7 +60,7 @@ class Power:
     def __init__(self, domain: Text, channel: GroupedGeometry) -> None:
         """Look up the groups and the probabilities of support."""
         inverse = inverse_of(channel.geometry)
-        assert isinstance(inverse, Balanced)  # noqa: S101 of every geometry
+        assert isinstance(inverse, Balanced)  # noqa: S101 true for every geometry
         self._domain, self._support = domain, inverse.support
         self._groups, self._weight = domain.groups(channel.inputs), sum(channel.weights)
 
@@ -61,7 +68,7 @@ class Power:
         """Return the probability that a text with a given share is found and confirmed.
 
         Args:
-            share: the share of the people who have it, above 0.
+            share: the share of people who have the text, above 0.
             letters: the number of letters of the text, at least 0.
             reports: the number of reports in the tally.
 
@@ -80,17 +87,20 @@ class Power:
         return survives * self._stands_out(share, reports * rest / self._weight, confirming)
 
     def chance_to_see(self, share: float, letters: int, reports: float) -> float:
-        """Return the probability that the interval of a text that an analyst names lies above 0."""
+        """Return the probability that the interval of a named text lies above 0."""
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
         weight = sum(group.weight for group in self._groups if group.bits >= bits)
         return self._stands_out(share, reports * weight / self._weight, z_of(1))
 
     def least_share(self, letters: int, reports: float) -> float | None:
-        """Return the smallest share at which a text is found `OFTEN`; None if there is none."""
+        """Return the smallest share of a text that is found `OFTEN`; None if no share is enough."""
         return _least(lambda share: self.chance_to_find(share, letters, reports), 1.0)
 
     def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
-        """Return the smallest shares found, of a short and a longest text; in sets, of devices."""
+        """Return the smallest shares found `OFTEN`, for a short text and for a longest text.
+
+        For sets, these are shares of the devices whose set contains the text.
+        """
         lengths = dict.fromkeys((min(SHORT, self._domain.max_length), self._domain.max_length))
         drawn = ((letters, self.least_share(letters, reports)) for letters in lengths)
         most = self._domain.max_items
@@ -99,11 +109,11 @@ class Power:
         )
 
     def reports_to_find(self, share: float, letters: int) -> int | None:
-        """Return how many reports find a text with a given share `OFTEN`; None if too many."""
+        """Return the number of reports that find a text `OFTEN`; None if it would be too large."""
         return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
-        """Return how many reports show `OFTEN` that a named text occurs; None if too many."""
+        """Return the number of reports that show `OFTEN` that a text occurs; None if too large."""
         return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 
     def _stands_out(self, share: float, reports: float, deviations: float) -> float:
@@ -115,12 +125,13 @@ class Power:
 
 
 def least_sums(sizes: Sequence[int]) -> list[float]:
-    """Return the standard errors by which a prefix must exceed chance, added up to each level.
+    """Return, for each level, the sum of standard errors by which a prefix must exceed chance.
 
-    By chance, as many of all patterns of its bits reach this as there are survivors.
+    If all prefixes of this length were tried, chance alone would let as many of them pass as there
+    are survivors.
 
     Args:
-        sizes: the bits of each level.
+        sizes: the number of bits at each level.
 
     """
     return [sqrt(j) * _deviation_to_survive(bits) for j, bits in enumerate(sizes, 1)]
@@ -128,19 +139,19 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
 
 @lru_cache
 def _deviation_to_survive(bits: int) -> float:
-    """Return the standard errors of all levels so far that let `bits` bits survive."""
+    """Return the combined standard errors of all levels so far that let a prefix survive."""
     chance = SURVIVORS / 2**bits
     return -inf if chance >= 1 else -_NORMAL.inv_cdf(chance)
 
 
 @lru_cache
 def deviation_to_confirm(levels_left: int) -> float:
-    """Return the number of standard errors that confirm a barely detectable text."""
+    """Return the number of standard errors above chance that confirm a barely detectable text."""
     return -_NORMAL.inv_cdf(risks_of(SURVIVORS, levels_left)[RANK - 1])
 
 
 def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
-    """Return the probability that a sum of normal numbers of variance 1 passes each bar in turn."""
+    """Return the probability that a growing sum of normal numbers of variance 1 passes all bars."""
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(len(means))
     kernel, density = _kernel(len(means)), np.zeros(_POINTS)
     density[_POINTS // 2] = 1
@@ -153,7 +164,7 @@ def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
 
 @lru_cache
 def _kernel(levels: int) -> Floats:
-    """Return the probabilities of a standard normal number on the grid of a sum over the levels."""
+    """Return the probabilities of a standard normal number on the grid of the sum over levels."""
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(levels)
     weights: Floats = np.exp(-(grid[np.abs(grid) <= _FARTHEST] ** 2) / 2)
     weights /= weights.sum()
@@ -161,7 +172,7 @@ def _kernel(levels: int) -> Floats:
 
 
 def _least(chance: Callable[[float], float], most: float) -> float | None:
-    """Return the smallest argument up to ``most`` whose probability, which rises, is `OFTEN`."""
+    """Return the smallest argument up to ``most`` whose rising probability is at least `OFTEN`."""
     return None if chance(most) < OFTEN else bisected(lambda argument: chance(argument) >= OFTEN, 0.0, most)
 
 
@@ -172,7 +183,7 @@ def _whole(number: float | None) -> int | None:
 def made_up_reports(domain: Text, tables: GroupTables) -> int:
     """Return about how many made-up reports get a short text listed half of the time.
 
-    All of them support that text.
+    All of the made-up reports support this text.
     """
     return math.ceil(float(made_up_by_group(domain, tables).sum()))
 
@@ -181,10 +192,11 @@ def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
     """Return the number of made-up reports that each group needs.
 
     Attackers choose the group and the symbol freely. They need enough reports for each level of the
-    text, and enough for all groups that confirm it, which must not contradict each other.
+    text, and enough for all groups that confirm the text, because these groups must not contradict
+    each other.
 
     Args:
-        domain: the question, with ``discover = true``.
+        domain: the kind of the question, with ``discover = true``.
         tables: the reports of the groups.
 
     """

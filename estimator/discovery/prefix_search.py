@@ -1,19 +1,19 @@
 """A search for candidate texts in a tally, level by level.
 
-At each level the cells of all continuations of the prefixes found so far are looked up, and the
-best survive. A prefix that has ended, or has the maximum length, is a candidate.
+At each level, the cells of all continuations of the prefixes found so far are looked up, and the
+best continuations survive. A prefix that has ended, or that has the maximum length, is a candidate.
 
-Continuations are ranked by the evidence that they begin a common text: the logarithm of the odds. A
-continuation starts with its prefix's evidence, limited to certainty: exactly one of the prefix's
-continuations is then right, and all are equally likely. A prefix may therefore fall behind at one
-level and catch up at the next, and the continuations of a very common prefix do not displace all
-others. (Fano 1963, "A heuristic discussion of probabilistic decoding", has this measure of a path,
-for a code whose words share prefixes.)
+Continuations are ranked by evidence: the logarithm of the odds that they begin a common text. The
+probability of a prefix is divided equally among its continuations, of which exactly one is assumed
+to be right; no evidence makes a prefix more than certain. A prefix may therefore fall behind at one
+level and catch up at the next level, and the continuations of a very common prefix do not displace
+all others. (Fano 1963, "A heuristic discussion of probabilistic decoding", uses this measure of a
+path, for a code whose words share prefixes.)
 
-A prefix continues with the next bits of its letters that can begin a text.
+A prefix continues with the next bits, in all patterns that can occur in a text.
 
-Texts are processed as integers of many limbs, because they have more bits than machine integers,
-and one by one they take seconds.
+Texts have more bits than machine integers. They are processed in arrays, as integers of many limbs,
+because to process them one by one would take seconds.
 """
 
 from __future__ import annotations
@@ -34,43 +34,47 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
 
 SURVIVORS: Final = 1024
-"""The number of prefixes that survive a level. Fewer find fewer texts; more find few more."""
+"""The number of prefixes that survive a level. With fewer survivors, fewer texts are found; with
+more, only few more texts are found.
+"""
 
 CANDIDATES: Final = 128
-"""The maximum number of candidates of a level. With more, more of them share a cell with a common
-text by chance, and hardly any more texts are found.
+"""The maximum number of candidates of a level. With more candidates, more of them share a cell with
+a common text by chance, and hardly any more texts are found.
 """
 
 MARGIN: Final = 3.0
-"""A barely detectable text exceeds chance by this many standard errors of a group: one continuation
-in a thousand does so by chance, and a prefix has a thousand. Evidence compares chance with such a
-text.
+"""The number of standard errors of a group by which a barely detectable text exceeds chance. By
+chance alone, one continuation in a thousand exceeds it, and a prefix has a thousand continuations.
+Evidence compares such a text with chance.
 """
 
 EXPECTED: Final = 32
-"""The approximate number of right prefixes at the first level. Four times as many, or a quarter,
-find as many texts.
+"""The approximate number of right prefixes at the first level. With four times this number, or a
+quarter of it, the search finds as many texts.
 """
 
 RISK: Final = tail_of(1)
-"""The probability with which noise may put any text on a list. It is half of 5%; the rest is
-reserved for texts that share cells with common ones, for which no noise is needed.
+"""The probability with which noise may put any text on the list. It is half of 5%. The other half
+is reserved for texts that share cells with common texts, and are listed without any noise.
 """
 
 AT_ONCE: Final = 256
-"""The number of prefixes whose continuations are looked up together: some megabytes."""
+"""The number of prefixes whose continuations are looked up together. They take some megabytes."""
 
 _FIELDS: Final = 4
-"""The fields of a survivor: evidence, place of its prefix, next bits, and whether it has ended."""
+"""The number of fields of a survivor: its evidence, the index of its prefix, its next bits, and
+whether it has ended.
+"""
 
 
 class CandidateText(NamedTuple):
-    """A text that must be confirmed.
+    """A candidate text, which must still be confirmed.
 
     Attributes:
         number: the text as an integer of L * c bits.
-        found_by: the number of groups, from the first, that were used to find it.
-        risk: the probability with which it may be confirmed if nobody has it.
+        found_by: the number of groups, from the first, that were used to find the text.
+        risk: the probability with which the text may be confirmed although nobody has it.
 
     """
 
@@ -82,14 +86,17 @@ class CandidateText(NamedTuple):
 def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
     """Return the candidates of all levels, shorter texts first.
 
-    Their risks add up to at most `RISK`. The last level's candidates get half of it, those of the
-    level before get half of the rest, and so on, because the last have the fewest devices left to
-    confirm them. Within a level, the k-th best gets a k-th of the best one's risk.
+    The risks of all candidates add up to at most `RISK`. The candidates of the last level get half
+    of it, those of the previous level get half of the rest, and so on, because the last level has
+    the fewest devices left to confirm its candidates. Within a level, the k-th best candidate gets
+    a k-th of the best candidate's risk.
 
-    Noise therefore puts a text on the list with at most that probability. The groups up to a level
-    determine its candidates, their order and their risks. Only later groups confirm them; these are
-    other devices, so their reports are independent of the selection. Each candidate thus passes
-    with at most its risk, whatever earlier groups reported; any of all levels with at most the sum.
+    Noise therefore puts a text on the list with a probability of at most `RISK`. The groups up to a
+    level determine the level's candidates, their order and their risks. Only later groups confirm
+    the candidates. These groups consist of other devices, so their reports are independent of the
+    selection. Each candidate therefore passes with a probability of at most its risk, whatever
+    earlier groups reported. The probability that any candidate passes is at most the sum of the
+    risks.
     """
     candidates: list[CandidateText] = []
     levels = domain.groups(tables.cells)[:-CONFIRMING]
@@ -115,11 +122,11 @@ def risks_of(candidates: int, levels_left: int) -> list[float]:
 
 
 class _Prefixes(NamedTuple):
-    """The prefixes that survived the level before and have not ended.
+    """The prefixes that survived the previous level and have not ended.
 
     Attributes:
-        numbers: the prefixes, each with zeros after it.
-        beliefs: the logarithm of the probability that each is right, shape (prefixes,).
+        numbers: the prefixes, each followed by zeros.
+        beliefs: the logarithm of the probability that each prefix is right, shape (prefixes,).
 
     """
 
@@ -131,9 +138,9 @@ class _Survivors(NamedTuple):
     """The prefixes that survived a level, the best first.
 
     Attributes:
-        numbers: the prefixes, each with zeros after it.
-        ended: whether each text has ended with it, shape (survivors,).
-        evidence: the logarithm of the odds that each is right, shape (survivors,).
+        numbers: the prefixes, each followed by zeros.
+        ended: whether each prefix is a whole text, shape (survivors,).
+        evidence: the logarithm of the odds that each prefix is right, shape (survivors,).
 
     """
 
@@ -142,7 +149,7 @@ class _Survivors(NamedTuple):
     evidence: Floats
 
     def prefixes(self) -> _Prefixes:
-        """Return those that have not ended."""
+        """Return the survivors that have not ended, with their probabilities."""
         goes_on = ~self.ended
         numbers = TextNumbers(self.numbers.kind, self.numbers.limbs[:, goes_on])
         return _Prefixes(numbers, -np.logaddexp(0.0, -self.evidence[goes_on]))
@@ -152,11 +159,11 @@ class _Level(NamedTuple):
     """One level of the search.
 
     Attributes:
-        domain: the question.
+        kind: the kind of the question.
         tables: the reports of the groups.
-        place: the group that reports about the level, from 0.
-        prefixes: the prefixes that survived the level before and have not ended.
-        known: the number of bits of those.
+        place: the index, from 0, of the group that reports about the level.
+        prefixes: the prefixes that survived the previous level and have not ended.
+        known: the number of bits of these prefixes.
 
     """
 
@@ -171,7 +178,7 @@ class _Level(NamedTuple):
         return self.kind.groups(self.tables.cells)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield the places of up to `AT_ONCE` prefixes with equal continuations, and these."""
+        """Yield the indices of up to `AT_ONCE` prefixes with the same continuations, and these."""
         begun_bits = self.known % self.kind.letter_bits
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):
@@ -181,7 +188,7 @@ class _Level(NamedTuple):
                 yield places[first : first + AT_ONCE], ways
 
     def cells(self, hashed: Counts, ways: Continuations) -> Counts:
-        """Return the cell of each continuation of prefixes with these hashes."""
+        """Return the cell of each continuation, for prefixes with the given hashes."""
         added = ways.bits * self.group.multipliers[1] % MODULUS
         sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # below 2**32, where division is fast
         sums -= sums // MODULUS * np.uint32(MODULUS)
@@ -191,7 +198,8 @@ class _Level(NamedTuple):
     def evidence(self) -> Floats:
         """Return the group's evidence about each cell, shape (cells,).
 
-        It is the log-likelihood ratio of the observed support: a text at `MARGIN` against chance.
+        Evidence is the log-likelihood ratio of the observed support, for a text at `MARGIN` against
+        chance.
         """
         reports, chance = int(self.tables.reports[self.place]), self.tables.by_chance
         error = math.sqrt(max(1, reports) * chance * (1 - chance))
@@ -216,7 +224,7 @@ def _survivors(level: _Level) -> _Survivors:
 
 
 def _least(evidence: Floats) -> float:
-    """Return the least evidence that survives; all survive if there are fewer than `SURVIVORS`."""
+    """Return the least evidence of a survivor; minus infinity if there are few continuations."""
     if evidence.size <= SURVIVORS:
         return float(evidence.min()) if evidence.size == SURVIVORS else -math.inf
     return float(np.partition(evidence, -SURVIVORS, axis=None)[-SURVIVORS])
@@ -231,11 +239,11 @@ def _best(survivors: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Continuations:
-    """The next bits of a prefix that has not ended.
+    """The patterns of bits that can follow a prefix that has not ended.
 
     Attributes:
-        bits: the patterns that can follow, rising.
-        ended: for each, whether the text has ended with it.
+        bits: the patterns that can follow, in rising order.
+        ended: whether the text has ended, for each pattern.
 
     """
 
@@ -244,12 +252,12 @@ class Continuations:
 
     @classmethod
     def following(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
-        """Return the patterns of ``step`` bits.
+        """Return the patterns of ``step`` bits that can follow a prefix.
 
         Args:
-            domain: the question.
-            begun: the bits of the letter in which the prefix ends, if it ends within one.
-            begun_bits: the number of those.
+            domain: the kind of the question.
+            begun: the known bits of the prefix's last letter, if the prefix ends within a letter.
+            begun_bits: the number of these bits.
             step: the number of bits that follow.
 
         """
@@ -272,8 +280,9 @@ class GroupTables:
 
     Attributes:
         reports: the number of reports in each group, shape (groups,).
-        supported: the reports of each group that support each cell, shape (groups, cells).
-        support: the two probabilities of support.
+        supported: the number of reports of each group that support each cell, shape (groups,
+            cells).
+        support: the two probabilities with which a report supports a cell.
 
     """
 
@@ -283,11 +292,11 @@ class GroupTables:
 
     @classmethod
     def from_counts(cls, channel: GroupedGeometry, counts: Counts) -> GroupTables:
-        """Invert a tally of shape (symbols,)."""
+        """Invert a tally, shape (symbols,), separately for each group."""
         inverse = inverse_of(channel.geometry)
-        assert isinstance(inverse, Balanced)  # noqa: S101 of every geometry
+        assert isinstance(inverse, Balanced)  # noqa: S101 true for every geometry
         by_group = counts.reshape(len(channel.weights), channel.inputs)
-        # separately: the transforms of all groups at once would take ten times the memory
+        # one group at a time: the transforms of all together would take ten times the memory
         supported = np.array([inverse.support_counts(of_group) for of_group in by_group])
         return cls(by_group.sum(axis=1), supported, inverse.support)
 
@@ -307,9 +316,10 @@ class TextNumbers:
     """The integers of texts, or of prefixes followed by zeros.
 
     Attributes:
-        domain: the question, which defines their number of bits.
-        limbs: `LIMB_BITS` bits each, the lowest first, then zeros, so that bits may begin in any
-            limb and end in the next, shape (limbs, texts).
+        kind: the kind of the question, which defines the number of bits.
+        limbs: the limbs of each integer, with `LIMB_BITS` bits each, the lowest first, shape
+            (limbs, texts). There is an additional limb of zeros, so that a range of bits may begin
+            in any limb and end in the next.
 
     """
 
@@ -332,13 +342,13 @@ class TextNumbers:
         ]
 
     def bits(self, start: int, width: int) -> Counts:
-        """Return ``width`` bits of each, at most `LIMB_BITS`; ``start`` lower ones are left out."""
+        """Return ``width`` bits of each integer, at most `LIMB_BITS`, from bit ``start`` on."""
         place, inside = divmod(start, LIMB_BITS)
         both: Counts = self.limbs[place] >> inside | self.limbs[place + 1] << LIMB_BITS - inside
         return both & (1 << width) - 1
 
     def hashed(self, group: Group) -> Counts:
-        """Return `Group.hashed` of the leading bits that a group receives."""
+        """Return `Group.hashed` for the leading bits, which the group receives, of each integer."""
         total, *multipliers = group.multipliers
         first = self.kind.bits - group.bits
         sums = np.full(self.limbs.shape[1], total)
@@ -347,19 +357,19 @@ class TextNumbers:
         return sums % MODULUS
 
     def bits_to_end(self) -> Counts:
-        """Return the number of leading bits that define each text: those of letters and end."""
+        """Return the number of leading bits that define each text: its letters, and its end."""
         of_letter = self.kind.letter_bits
         starts = range(0, self.kind.bits, of_letter)
         letters = sum((self.bits(start, of_letter) > 0 for start in starts), np.zeros(self.limbs.shape[1], np.int64))
         return np.minimum(self.kind.bits, (letters + 1) * of_letter)
 
     def continued(self, places: NDArray[np.int64], bits: Counts, start: int) -> TextNumbers:
-        """Return the numbers at ``places``, with bits instead of the zeros from ``start`` on.
+        """Return the integers at ``places``, in which the given bits replace zeros.
 
         Args:
-            places: which numbers.
-            bits: the bits to put into each of them, at most `LIMB_BITS`.
-            start: the place of the lowest of these bits.
+            places: the indices of the integers.
+            bits: the bits to put into each integer, at most `LIMB_BITS`.
+            start: the position of the lowest of these bits.
 
         """
         limbs, (place, inside) = self.limbs[:, places], divmod(start, LIMB_BITS)

@@ -1,17 +1,18 @@
-"""The texts of a tally, with their shares: those found, or those that an analyst names.
+"""The shares of texts in a tally, for texts that were found or that an analyst names.
 
-A text is confirmed by groups that were not used to find it. Their reports that support the text's
-cells are added up. Because groups are drawn independently of texts, the sum is binomial, and the
-interval is the usual one. Hashes are public, so a cell that two candidates share is recognized, and
-counts for neither.
+A text is confirmed by groups of devices that were not used to find it. The reports of these groups
+that support the text's cells are added up. Devices draw their groups independently of their texts,
+so the sum is binomial, and the interval is the usual one. Hashes are public. Cells that two
+candidates share are therefore known, and count for neither candidate.
 
-The part of other texts in the share of a text's cell is subtracted. A text has the share f; its
-cell has the share s, including other texts. The cells of m listed texts are known to differ from
-the text's cell: groups where one is the same are not used for the text. The other k = K - m cells
-have the share R = 1 - (the sum of the listed cells' shares) together. Texts that are not listed are
-in each of the K cells equally often. On average, the text's cell therefore has
-s = f + (1 - f - L) / K, if L is the share of the listed texts, and their cells have
-L + m (1 - f - L) / K together. Hence k s - R is (k - 1) f on average, whatever f and L are.
+The share of a text's cell includes other texts in the same cell, whose part is subtracted. Let f be
+the share of the text, s the share of its cell, and L the total share of m other listed texts. The
+cells of these m texts differ from the text's cell, because a group in which a listed text has the
+same cell is not used for the text. The remaining k = K - m cells, including the text's own cell,
+have the total share R = 1 - (the sum of the listed cells' shares). Unlisted texts are in each of
+the K cells equally often. On average, the text's cell therefore has the share s = f + (1 - f - L) /
+K, and the listed cells have the total share L + m (1 - f - L) / K. Hence k s - R is (k - 1) f on
+average, whatever f and L are.
 """
 
 from __future__ import annotations
@@ -31,22 +32,24 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail, chi_square_tail, tail_of, z_of
 
 UNLIKELY: Final = 0.001
-"""A text is unclear if chance makes groups disagree as much with less than this probability."""
+"""The p-value below which the groups contradict each other about a text, which is then unclear."""
 
 LEAST_DEVIATION: Final = 1.5
-"""A candidate that exceeds chance by fewer standard errors cannot pass a test and is skipped."""
+"""The minimum number of standard errors above chance. A candidate below it cannot pass a test and
+is skipped.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The texts of a tally.
+    """The texts of a tally, found or named.
 
     Attributes:
-        shares: the share of each text; for texts that were found, the most common first.
-        unclear: texts about which the groups contradict each other. Unless an analyst named them,
-            they are not in ``shares``.
-        candidates: the number of texts that were tested.
-        certain: the number of texts that occur with simultaneous confidence of 95%.
+        shares: the share of each text. Found texts are sorted by share, the most common first.
+        unclear: the texts about which groups contradict each other. Found texts of this kind are
+            not in ``shares``, but named ones are.
+        candidates: the number of tested texts.
+        certain: the number of texts that occur, with a simultaneous confidence of 95%.
 
     """
 
@@ -59,12 +62,12 @@ class Texts:
 def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> Texts:
     """Return the texts that are found in a tally and confirmed.
 
-    With a probability of 95%, somebody has each of them, whatever people answer, except for texts
-    that share a cell of every confirming group. For sets, the empty text is left out: it fills free
-    places.
+    With a probability of 95%, every returned text is the answer of at least one person, whatever
+    people answer. The only exceptions are texts that share their cell with another text in every
+    confirming group. For sets, the empty text is left out, because it only fills unused places.
 
     Args:
-        kind: the question, with ``discover = true``.
+        kind: the kind of the question, with ``discover = true``.
         tables: the reports of the groups.
         simultaneous: whether all intervals must be valid simultaneously.
 
@@ -83,22 +86,22 @@ def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> 
 
 
 def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneous: bool = False) -> Texts:
-    """Return the share of each text that an analyst names, in that order.
+    """Return the share of each text that an analyst names, in the given order.
 
-    Texts that are equal after truncation count as one. A text that shares its cell in every group
-    with another one is unclear, and has no share.
+    Texts that are equal after truncation count as one text. A text that shares its cell with
+    another text in every group is unclear, and has no share.
 
-    Every group that receives the whole text is used, unless a significant listed text shares its
-    cell.
+    Every group that receives the whole text is used, unless another named text that clearly exists
+    has the same cell in the group.
 
     Args:
-        kind: the question.
+        kind: the kind of the question.
         tables: the reports of the groups.
-        texts: texts that consist of the question's letters.
+        texts: the named texts, which consist of the question's letters.
         simultaneous: whether all intervals must be valid simultaneously.
 
     Raises:
-        DomainError: if a text has a letter that is not listed.
+        DomainError: if a text has a letter that the question does not allow.
 
     """
     numbers = dict.fromkeys(map(kind.number_of, texts))
@@ -117,9 +120,10 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
 
 
 def _confirmed(kind: Text, tables: GroupTables, candidates: list[CandidateText]) -> Confirmation:
-    """Return the confirmation of candidates, without cells shared with clearly existing ones.
+    """Return the confirmation of candidates, without cells shared with clearly existing candidates.
 
-    If the cells of all others were left out, nothing would remain of a long list.
+    Cells shared with other candidates are kept: in a long list, every cell is shared with some
+    candidate, so no reports would remain.
     """
     confirmation = Confirmation.from_tables(kind, tables, candidates)
     exist = confirmation.exist()
@@ -129,7 +133,7 @@ def _confirmed(kind: Text, tables: GroupTables, candidates: list[CandidateText])
 def _shares(
     kind: Text, confirmation: Confirmation, places: NDArray[np.int64], labels: list[str], family: int
 ) -> Figures:
-    """Return the shares of the texts at ``places``; for sets, of devices whose set has the text."""
+    """Return the shares of the texts at ``places``; for sets, the shares of sets with the text."""
     lows, highs = (ends[places] for ends in confirmation.intervals(family))
     shares, errors = confirmation.shares[places], confirmation.standard_errors[places]
     drawn = Figures(tuple(labels), lows, highs, shares, errors)
@@ -137,11 +141,11 @@ def _shares(
 
 
 class RestOfCells(NamedTuple):
-    """For each text, the cells that are not known to belong to other texts.
+    """The cells that are not known to belong to other listed texts, for each text.
 
     Attributes:
-        cells: k, their number, at least 2; shape (texts,).
-        share: R, their total share, shape (texts,).
+        cells: k, the number of these cells, at least 2; shape (texts,).
+        share: R, the total share of these cells, shape (texts,).
         error: the standard error of R, shape (texts,).
 
     """
@@ -157,9 +161,9 @@ class RestOfCells(NamedTuple):
         Args:
             cells: K, the number of cells of a group.
             in_cells: the share of each text's cell, shape (texts,).
-            errors: the standard error of each, assumed to be independent of the others', shape
-                (texts,).
-            listed: whether each text is one of those whose cells are left out, shape (texts,).
+            errors: the standard error of each cell's share, shape (texts,). The errors are assumed
+                to be independent.
+            listed: whether each text is listed, so that its cell is left out, shape (texts,).
 
         """
         shares, variances = in_cells * listed, errors**2 * listed
@@ -170,19 +174,20 @@ class RestOfCells(NamedTuple):
         )
 
     def shares(self, in_cells: Floats) -> Floats:
-        """Return the unbiased share of each text from that of its cell."""
+        """Return the unbiased share of each text, from the share of its cell."""
         shares: Floats = (self.cells * in_cells - self.share) / (self.cells - 1)
         return shares
 
     def standard_errors(self, errors: Floats) -> Floats:
-        """Return the standard error of each share from that of its cell's share."""
+        """Return the standard error of each text's share, from that of its cell's share."""
         combined: Floats = np.hypot(self.cells * errors, self.error) / (self.cells - 1)
         return combined
 
     def intervals(self, in_cells: Floats, ends: tuple[Floats, Floats], family: int) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals from those of the cells', within 0..1.
+        """Return the ends of the texts' intervals within 0..1, from the intervals of their cells.
 
-        The distances of both errors are combined (Zou & Donner 2008).
+        The distances to the ends of the cell's interval and of R's interval are combined (Zou &
+        Donner 2008).
         """
         shares, of_rest = self.shares(in_cells), z_of(family) * self.error
         lower, upper = (np.hypot(self.cells * (end - in_cells), of_rest) / (self.cells - 1) for end in ends)
@@ -193,16 +198,16 @@ class RestOfCells(NamedTuple):
 class Confirmation:
     """The reports of the groups that are used to confirm each candidate.
 
-    Groups are processed one by one: figures of all candidates and groups at once would take ten
+    Groups are processed one by one, because arrays of all candidates and groups would take ten
     times the memory.
 
     Attributes:
         tables: the reports of the groups.
         cells: the cell of each candidate in each group, shape (candidates, groups).
         received: whether a group is used for a candidate, shape (candidates, groups).
-        risks: the probability with which each candidate may be confirmed if nobody has it, shape
-            (candidates,).
-        listed: whether a candidate's cells are left out for the others, shape (candidates,).
+        risks: the probability with which each candidate may be confirmed although nobody has it,
+            shape (candidates,).
+        listed: whether a candidate's cells are left out for other candidates, shape (candidates,).
 
     """
 
@@ -214,7 +219,7 @@ class Confirmation:
 
     @classmethod
     def from_tables(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
-        """Collect the groups that receive all of a candidate and were not used to find it."""
+        """Select the groups that receive the whole candidate and were not used to find it."""
         groups = domain.groups(tables.cells)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
         numbers = TextNumbers.from_numbers(domain, [each.number for each in candidates])
@@ -227,10 +232,10 @@ class Confirmation:
         return cls(tables, cells, received, risks, listed)
 
     def without_cells_of(self, others: NDArray[np.bool_]) -> Confirmation:
-        """Return the same without a group's reports on a cell that another of ``others`` shares.
+        """Return a confirmation that leaves out cells shared with other given candidates.
 
         Args:
-            others: whether each candidate is one of them, shape (candidates,).
+            others: whether each candidate is one of the given candidates, shape (candidates,).
 
         """
         alone = [np.bincount(cells[others], minlength=self.tables.cells)[cells] == others for cells in self.cells.T]
@@ -238,7 +243,7 @@ class Confirmation:
 
     @property
     def supported(self) -> Counts:
-        """The number of reports used for a candidate that support its cell, shape (candidates,)."""
+        """The number of used reports that support each candidate's cells, shape (candidates,)."""
         return _sum(self._supported(np.ones(len(self.cells), dtype=bool)))
 
     @property
@@ -248,7 +253,7 @@ class Confirmation:
 
     @property
     def shares(self) -> Floats:
-        """The unbiased share of each candidate; it is meaningless if no report is used for it."""
+        """The unbiased share of each candidate; meaningless if no reports are used for it."""
         return self._rest.shares(self._in_cells)
 
     @property
@@ -274,14 +279,14 @@ class Confirmation:
 
     @property
     def _rest(self) -> RestOfCells:
-        """The cells that are not known to belong to other candidates."""
+        """The cells that are not known to belong to other candidates, for each candidate."""
         return RestOfCells.from_cells(self.tables.cells, self._in_cells, self._errors, self.listed & (self.reports > 0))
 
     def exist(self) -> NDArray[np.bool_]:
         """Return whether each candidate has a share significantly above 0.
 
-        A candidate without a share passes with at most its risk, because reports support its cell
-        only by chance.
+        If nobody has a candidate, reports support its cell only by chance, and it passes with a
+        probability of at most its risk.
         """
         supported, reports, chance = self.supported, self.reports, self.tables.by_chance
         expected = reports * chance
@@ -293,8 +298,8 @@ class Confirmation:
         """Return whether the groups contradict each other about each candidate.
 
         Args:
-            examined: whether each candidate is examined; for others the result is False, shape
-                (candidates,).
+            examined: whether each candidate is examined, shape (candidates,). For all others, the
+                result is False.
 
         """
         reports = self.reports[examined]
@@ -310,7 +315,7 @@ class Confirmation:
         return disagree
 
     def _supported(self, examined: NDArray[np.bool_]) -> Iterator[Counts]:
-        """Yield each group's number of reports that support each examined candidate's cell."""
+        """Yield, for each group, the number of reports that support each examined candidate."""
         for of_group, cells, received in zip(self.tables.supported, self.cells.T, self.received.T, strict=True):
             yield np.where(received[examined], of_group[cells[examined]], 0)
 

@@ -1,26 +1,28 @@
 """Intervals of a distribution's figures: shares of ranges, the band, quantiles and moments.
 
-**Ranges.** A share is a difference of the distribution function between two points. An upper limit
-uses a range of the grid after the requested one and one before it, so the requested range lies
-between them. A lower limit uses ranges within it. They are valid whether or not an answer at an end
-of the range belongs to it. The cell between two neighboring points contains no two ranges: rounded
-answers cannot show that an answer lies within it, so its lower limit is 0.
+**Ranges.** The share of a range is the difference of the distribution function F between its two
+ends. For the upper limit, the requested range must lie between two ranges of the grid, one before
+it and one after it. For the lower limit, both ranges of the grid must lie within the requested
+range. The limits are valid whether or not an answer at an end of the requested range belongs to it.
+The cell between two neighboring points does not contain two ranges. Its lower limit is 0, because
+rounded answers cannot show that an answer lies within the cell.
 
-**The band** is valid at all points of the grid simultaneously. Between two points the function lies
-between the lower limit of the one before and the upper limit of the next, because it never falls.
+**The band** is valid at all points of the grid simultaneously. Between two points, F lies between
+the lower limit at the previous point and the upper limit at the next point, because F never falls.
 
 **Quantiles.** The interval consists of the answers that no range of the grid rejects. From the
-lowest point up, each point is tested: is F surely below the probability there? The first point that
-fails ends the search, so only one true hypothesis can ever cause an error (fixed-sequence testing;
-Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence Bonferroni procedure for testing
-multiple endpoints"). The upper end is found in the same way from the highest point down. All ranges
-at a point test it at once; none is selected by a fit. With few reports their errors add up to half
-of the interval's (Bonferroni). With more, their level limits the errors of each end to 5% of all
-tallies (`Ranges.tests`). Both ends together err in at most 5%. This was measured (in populations
-with a quantile next to a gap), not proved: inside the range an end errs only if the tests of all
-points beyond it also err.
+lowest point up, each point is tested for whether F there is surely below the quantile's
+probability. The first point that fails the test ends the search, so only one true hypothesis can
+ever cause an error (fixed-sequence testing; Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed
+sequence Bonferroni procedure for testing multiple endpoints"). The upper end is found in the same
+way from the highest point down. All ranges at a point are used together in its test; no fit selects
+among them. With few reports, the errors of these ranges add up to half of the interval's error
+(Bonferroni). With more reports, their level limits the errors of each end to 5% of all tallies
+(`Ranges.tests`). The two ends together are wrong in at most 5% of tallies. This was measured (in
+populations with a quantile next to a gap), not proved: inside the range, an end is wrong only if
+the tests of all points beyond it are wrong too.
 
-**Moments** are the variance of the answers, and the mean of those within a range.
+**Moments** are the variance of the answers, and the mean of the answers within a range.
 """
 
 from __future__ import annotations
@@ -38,13 +40,13 @@ from estimator.statistics.confidence import EXACT_BELOW
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Scores for F at some points of the grid: one for a lower limit, one for an upper limit.
+    """Scores for lower and upper limits of F at some points of the grid.
 
     Attributes:
-        below: a score whose expectation is not above F just below the point, shape (m, points).
-        above: a score whose expectation is not below F at the point.
-        reach_below: the cells of the range of each score of ``below``, shape (points,).
-        reach_above: the same of ``above``.
+        below: scores whose expectation is at most F just below each point, shape (m, points).
+        above: scores whose expectation is at least F at each point, shape (m, points).
+        reach_below: the number of cells in the range of each score in ``below``, shape (points,).
+        reach_above: the number of cells in the range of each score in ``above``, shape (points,).
 
     """
 
@@ -57,7 +59,7 @@ class Edges:
     def at(cls, tally: TallyRanges, places: Places, family: int) -> Edges:
         """Return the scores with the narrowest expected limits at some points.
 
-        At -1, before the first point, F is 0; at the last point it is 1.
+        At place -1, before the first point, F is 0. At the last point, F is 1.
         """
         sides = tally.ranges
         rising, falling = tally.chosen(family)
@@ -75,9 +77,10 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
     """Return the limits of the shares of ranges of answers, each of shape (ranges,), within 0..1.
 
     Args:
-        tally: its ranges.
-        firsts: the point at which each range begins; for counts, its first count.
-        lasts: the point at which it ends, above the first; for counts, its last count.
+        tally: the ranges of the tally.
+        firsts: the index of the point at which each range begins; for counts, of its first count.
+        lasts: the index of the point at which each range ends, above the first; for counts, of its
+            last count.
         family: the number of intervals that must be valid simultaneously.
 
     """
@@ -93,7 +96,7 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
 
 
 def place_before(tally: TallyRanges, firsts: Places) -> Places:
-    """Return the last point at which F excludes the ranges that begin at some points."""
+    """Return, for the start of each range, the last point at which F does not include the range."""
     return np.where((firsts == 0) | tally.ranges.histogram.is_of_points, firsts - 1, firsts)
 
 
@@ -107,13 +110,13 @@ def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> F
 
 
 BAND_CELLS = 32
-"""The maximum number of parts of the range, at whose ends a band is computed. More parts would
-widen the band, fewer would make its steps coarse.
+"""The maximum number of parts into which a band divides the range; it is computed at their ends.
+More parts would widen the band, and fewer would make its steps coarse.
 """
 
 
 def band_places(points: int) -> Places:
-    """Return the points at which a band is computed."""
+    """Return the indices of the points at which a band is computed."""
     step = -(-(points - 1) // BAND_CELLS)
     return np.unique(np.append(np.arange(0, points, step), points - 1))
 
@@ -122,8 +125,8 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
     """Return simultaneous limits of F at some points, each of shape (places,).
 
     Args:
-        tally: its ranges.
-        places: the indices of the points, rising.
+        tally: the ranges of the tally.
+        places: the indices of the points, in rising order.
         family: the number of bands or intervals that must be valid simultaneously.
 
     """
@@ -134,7 +137,7 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
     high = np.minimum.accumulate(highs[places][::-1])[::-1]
     low = np.maximum.accumulate(lows[places])
     is_last = places == tally.ranges.points.size - 1
-    low[is_last] = high[is_last] = 1.0  # every answer is within the range
+    low[is_last] = high[is_last] = 1.0  # all answers lie within the range
     high = np.clip(high, 0.0, 1.0)
     return np.minimum(np.clip(low, 0.0, 1.0), high), high
 
@@ -142,11 +145,11 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
 def quantile_intervals(
     tally: TallyRanges, probabilities: Sequence[float], family: int = 1
 ) -> list[tuple[float, float]]:
-    """Return the intervals of quantiles, on the scale of the domain.
+    """Return the intervals of quantiles, in the unit of the answers.
 
     Args:
-        tally: its ranges.
-        probabilities: above 0 and below 1.
+        tally: the ranges of the tally.
+        probabilities: the probabilities of the quantiles, above 0 and below 1.
         family: the number of intervals that must be valid simultaneously.
 
     """
@@ -164,21 +167,23 @@ def quantile_intervals(
 
 
 SMALL_SHARE: Final = 100
-"""The mean's deviation is bounded by an interval with a hundredth of the error."""
+"""The divisor of the variance interval's error. An interval with the resulting error bounds the
+mean's deviation.
+"""
 
 STEPS: Final = 128
-"""The number of parts of a range in which the ends of a mean's interval are searched."""
+"""The number of parts into which a range is divided to search the ends of a mean's interval."""
 
 
 def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float]:
-    """Return the limits of the variance, in squared units of the domain.
+    """Return the limits of the variance, in squared units of the answers.
 
-    The variance is the mean squared distance from any point c, minus the squared distance of the
-    mean from c. Here c is the estimated mean. Rounding to the grid adds at most a quarter of a
-    squared cell to the mean square.
+    For any point c, the variance is the mean squared distance of the answers from c, minus the
+    squared distance of their mean from c. Here, c is the estimated mean. Rounding to the grid adds
+    at most a quarter of a squared cell to the mean squared distance.
 
     Args:
-        tally: its ranges.
+        tally: the ranges of the tally.
         family: the number of intervals that must be valid simultaneously.
 
     """
@@ -194,22 +199,23 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
     means = tally.limits_of(of_positions[:, np.newaxis], SMALL_SHARE * family)
     deviation = max(abs(float(end[0]) - center) for end in means)
     rounding = 0.0 if is_of_points else float(positions[1]) ** 2 / 4
-    most = 0.25  # of answers within a range of width 1
+    most = 0.25  # the maximum for answers in a range of width 1
     high = min(most, max(0.0, high))
     low = min(high, max(0.0, low - rounding - deviation**2))
     return low * width**2, high * width**2
 
 
 def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> tuple[float, float]:
-    """Return the limits of the mean of the answers within a range, on the scale of the domain.
+    """Return the limits of the mean of the answers within a range, in the unit of the answers.
 
-    The mean is the c for which the signed distances of the range's answers from c add up to 0.
-    Their sum is, by parts, (b - c) F(b) + (c - a) F(a) minus the integral of F from a to b.
+    The mean is the point c from which the signed distances of the range's answers add up to 0. By
+    partial integration, the sum of these distances is (b - c) F(b) + (c - a) F(a) minus the
+    integral of F from a to b.
 
     Args:
-        tally: its ranges.
-        first: the point a at which the range begins; for counts, its first count.
-        last: the point b at which it ends; for counts, its last count.
+        tally: the ranges of the tally.
+        first: the index of the point a at which the range begins; for counts, of its first count.
+        last: the index of the point b at which the range ends; for counts, of its last count.
         family: the number of intervals that must be valid simultaneously.
 
     """
@@ -229,12 +235,12 @@ def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> t
 
 
 def where_zero(places: Floats, lows: Floats, highs: Floats) -> tuple[float, float]:
-    """Return the places between which a falling function may be 0, given limits of its values.
+    """Return the two places between which a falling function may be 0, given its limits.
 
     Args:
-        places: rising, shape (places,).
-        lows: the lower limit at each place, shape (places,).
-        highs: the upper limit.
+        places: the places in rising order, shape (places,).
+        lows: the lower limit of the function at each place, shape (places,).
+        highs: the upper limit of the function at each place, shape (places,).
 
     """
     is_above, is_below = lows > 0, highs < 0
@@ -249,7 +255,7 @@ def _distances(ends: Floats, within: Floats, centers: Floats) -> Floats:
     Args:
         ends: the scores of F at the start and at the end of the range, shape (m, 2).
         within: the score of the integral of F over the range, in widths, shape (m,).
-        centers: from 0, the start of the range, to 1, its end.
+        centers: the points c, from 0 (the start of the range) to 1 (the end), shape (centers,).
 
     """
     scores: Floats = (1 - centers) * ends[:, [1]] + centers * ends[:, [0]] - within[:, np.newaxis]

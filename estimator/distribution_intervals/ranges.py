@@ -1,19 +1,20 @@
 """The ranges of a grid, and estimates of the distribution function's mean over each range.
 
-The scores of the integral of the distribution function are unbiased. An answer between two grid
-points is rounded at random to one of them. The probability that it is rounded to point j or a lower
-one is the mean of its step function over the cell from point j to point j + 1. The shares of the
-grid's points, added up to j, are therefore exactly the mean of the distribution function F over
-that cell, for every population. With counts, whose points are the answers, F is constant on a cell,
-and the same is true.
+The scores for the integral of the distribution function F are unbiased. An answer between two grid
+points is rounded at random to one of these points. The probability that the answer is rounded to
+point j or a lower point is the mean of the answer's step function over the cell from point j to
+point j + 1. For every population, the sum of the shares of the points up to j is therefore exactly
+the mean of F over this cell. With counts, the points are the answers themselves, so F is constant
+on a cell, and the same statement is true.
 
-The scores are the inverse of the channel with the smallest variance for some reference answers
+The scores are the inverse of the channel with the smallest variance for given reference answers
 (generalized least squares; Aitken 1936, "On least squares and linear combinations of
-observations"). A tally of many reports uses the one of a few references under which it is
-likeliest. Each of them is unbiased for every population, so the choice only narrows intervals.
+observations"). There are a few references, and a tally of many reports uses the reference under
+which it is likeliest. The scores for each reference are unbiased in every population, so the choice
+only narrows intervals.
 
-Each mean of scores has a limit that is valid for every population, because the expectation of a
-score, given each answer, lies between 0 and 1.
+Each mean of scores has a limit that is valid for every population, because the expected score given
+any answer lies between 0 and 1.
 """
 
 from __future__ import annotations
@@ -34,45 +35,46 @@ from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, tail_of, z_
 from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 ENOUGH = 10
-"""Reports per unit of kurtosis from which a normal limit is used: fewer than for means, because it
-is never narrower than Wilson's. `python -m benchmarks coverage` measures the coverage.
+"""The number of reports, per unit of kurtosis, from which a normal limit is used. It is smaller
+than for means, because the limit is never narrower than Wilson's. `python -m benchmarks coverage`
+measures the coverage.
 """
 
 SILENT = 1e-12
-"""A smaller variance is rounding error: the score is the same for every symbol."""
+"""The variance below which a score counts as equal for all symbols; the rest is rounding error."""
 
 WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
-"""The possible numbers of cells of a range. Finer steps narrowed intervals by less than 2%."""
+"""The possible widths of a range, in cells. Finer steps narrowed intervals by less than 2%."""
 
 REFERENCES: Final = ((1.0, 1.0), (0.5, 3.0), (3.0, 0.5))
-"""The beta laws of the reference answers: evenly spread, mostly near the low end, mostly near the
-high end. For skewed answers, the latter two reduce the standard error by 2 to 8% at epsilon 1, and
-by 7 (square wave) to 28% (hierarchical) at epsilon 4.
+"""The parameters of the beta laws of the reference answers: evenly spread, mostly near the low end,
+and mostly near the high end. If answers are skewed, a skewed reference reduces the standard error
+by 2 to 8% at epsilon 1, and by 7% (square wave) to 28% (hierarchical) at epsilon 4.
 """
 
 MANY: Final = 1000
-"""The minimum number of reports with which a tally chooses its reference. With fewer, limits are
-often Bernstein's, which are proved for scores that do not depend on the tally.
+"""The minimum number of reports for which the reference is chosen by the tally. With fewer reports,
+limits are often Bernstein's, which are proved only for scores that do not depend on the tally.
 """
 
 Places = NDArray[np.int64]
 
 DRAWS: Final = 2**15
-"""Draws of the maximum of some normal variables, which determine its quantile to 0.01."""
+"""The number of draws of a maximum of normal variables. They determine its quantile to 0.01."""
 
 SEED: Final = 3
-"""The same tally has the same intervals on every run."""
+"""The fixed seed of these draws, so that a tally has the same intervals on every run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """The properties of scores that are known before any report: arrays of one shape.
+    """The properties of scores that are known before any report. All arrays have the same shape.
 
     Attributes:
-        least: the minimum variance of a score among people with the same answer.
-        most: the maximum variance of a score among people with the same answer.
+        least: the minimum variance of a score over people with the same answer.
+        most: the maximum variance of a score over people with the same answer.
         span: the distance from the smallest to the largest score.
-        enough: `ENOUGH` times the largest kurtosis among people with the same answer.
+        enough: `ENOUGH` times the largest kurtosis over people with the same answer.
 
     """
 
@@ -83,7 +85,7 @@ class Noise:
 
     @classmethod
     def from_scores(cls, law: ChannelLaw, scores: Floats) -> Noise:
-        """Return the noise of scores of shape (m, f), each attribute of shape (f,)."""
+        """Return the noise of scores, shape (m, f). Each attribute has shape (f,)."""
         first = scores.T
         second = first * first  # numpy's powers of 3 and 4 take five times as long as a product
         moments = (first, second, second * first, second * second)
@@ -102,14 +104,15 @@ class Noise:
 def limits_of(
     law: ChannelLaw, counts: Counts, scores: Floats, family: int = 1, *, is_share: bool = True
 ) -> tuple[Floats, Floats]:
-    """Return the limits of the expectations of scores, as `limits` does; each of shape (f,).
+    """Return the limits of the expectations of scores, like `limits`, each of shape (f,).
 
     Args:
         law: the law of the channel.
-        counts: the count of each symbol, shape (m,), at least one above 0.
-        scores: shape (m, f).
+        counts: the count of each symbol, shape (m,). At least one count is above 0.
+        scores: f scores for each symbol, shape (m, f).
         family: the number of intervals that must be valid simultaneously.
-        is_share: whether the expectation given any answer lies within 0..1, not within -1..1.
+        is_share: whether the expected score given any answer lies within 0..1. If not, it must lie
+            within -1..1.
 
     """
     reports = int(counts.sum())
@@ -118,24 +121,26 @@ def limits_of(
     return limits(means, variances, Noise.from_scores(law, scores), reports, family, is_share=is_share)
 
 
-def limits(  # noqa: PLR0913 what is known of the scores, and of the interval
+def limits(  # noqa: PLR0913 all data about the scores and the interval
     means: Floats, variances: Floats, noise: Noise, reports: int, family: float = 1, *, is_share: bool = True
 ) -> tuple[Floats, Floats]:
     """Return the lower and the upper limits of the expectations of scores, not clipped.
 
-    Each limit has half of the interval's error. With few reports it is Bernstein's, which is valid
-    for every law of the score (see `bounded_intervals`). From `EXACT_BELOW` reports on, if they are
-    enough for the score's kurtosis, it is the normal one with the observed variance. For a share it
-    is never nearer than Wilson's, whose variance at a hypothetical share p is the minimum noise
-    plus p (1 - p): a tally of few reports may contain none with a rare answer.
+    Each limit has half of the interval's error. With few reports, it is Bernstein's limit, which is
+    valid for every law of the score (see `bounded_intervals`). From `EXACT_BELOW` reports on, if
+    the reports are enough for the score's kurtosis, it is the normal limit with the observed
+    variance. Because a tally of few reports may contain no report of a rare answer, the normal
+    limit of a share is never nearer than Wilson's limit. At a hypothetical share p, Wilson's
+    variance is the minimum noise plus p (1 - p).
 
     Args:
         means: the means of the scores over the reports.
         variances: the variances of the scores over the reports.
         noise: the noise of the scores.
-        reports: n, at least 1.
+        reports: n, the number of reports, at least 1.
         family: the number of intervals that must be valid simultaneously.
-        is_share: whether the expectation given any answer lies within 0..1, not within -1..1.
+        is_share: whether the expected score given any answer lies within 0..1. If not, it must lie
+            within -1..1.
 
     """
     is_few = reports < np.maximum(EXACT_BELOW, noise.enough)
@@ -148,10 +153,10 @@ def limits(  # noqa: PLR0913 what is known of the scores, and of the interval
     return np.where(is_few, safe[0], normal[0]), np.where(is_few, safe[1], normal[1])
 
 
-def _normal(  # noqa: PLR0913 as limits
+def _normal(  # noqa: PLR0913 like limits
     means: Floats, variances: Floats, noise: Noise, reports: int, family: float, *, is_share: bool
 ) -> tuple[Floats, Floats]:
-    """Return the normal limits with the observed variance; for a share no nearer than Wilson's."""
+    """Return normal limits with the observed variance, for shares no nearer than Wilson's."""
     reach = z_of(family) * np.sqrt(np.maximum(variances, noise.least) / reports)
     low, high = means - reach, means + reach
     if not is_share:
@@ -167,12 +172,12 @@ def _bernstein(means: Floats, noise: Noise, reports: int, family: float, *, is_s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Scores of a channel with k inputs, the points of a grid, and m symbols.
+    """The scores of a channel with m symbols, whose k inputs are the points of a grid.
 
     Attributes:
         shares: the unbiased score of each symbol for the share of each input, shape (m, k).
         integrals: the score of each symbol for the integral of F from the first point to point b,
-            in cells, for b = 0..k; shape (m, k + 1). Beyond the last point F is 1.
+            in cells, for b = 0..k; shape (m, k + 1). Beyond the last point, F is 1.
 
     """
 
@@ -203,19 +208,20 @@ def reference_laws(histogram: Histogram) -> Floats:
 
 
 def reference_of(histogram: Histogram, counts: Counts) -> int:
-    """Return the index of the reference under which a tally is likeliest."""
+    """Return the index of the reference answers under which a tally is likeliest."""
     return int((np.log(reference_laws(histogram)) @ counts).argmax())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """The ranges of each width on one side of each point: arrays of shape (widths, points).
+    """The ranges of each width on one side of each point, as arrays of shape (widths, points).
 
     Attributes:
-        starts: where a range begins, from 0 to k.
-        stops: where it ends, from 0 to k.
-        beyond: its cells beyond the last point, where F is 1. (Before the first point, F is 0.)
-        noise: the noise of the score for the mean over the range.
+        starts: the point at which each range begins, from 0 to k.
+        stops: the point at which each range ends, from 0 to k.
+        beyond: the number of cells of each range beyond the last point, where F is 1. (Before the
+            first point, F is 0.)
+        noise: the noise of the score for the mean of F over each range.
 
     """
 
@@ -237,13 +243,13 @@ class Side:
         return cls(starts, stops, beyond, Noise(*columns))
 
     def means(self, integrals: Floats) -> Floats:
-        """Return the mean of F over each range from its integrals, shape (k + 1,)."""
+        """Return the mean of F over each range, from the integrals of F, shape (k + 1,)."""
         sums = integrals[self.stops] - integrals[self.starts] + self.beyond
         means: Floats = sums / WIDTHS[:, np.newaxis]
         return means
 
     def variances(self, covariance: Floats) -> Floats:
-        """Return the variance of each range's score from the covariance of the integrals'."""
+        """Return the variance of each range's score, from the covariance of the integrals."""
         own = np.diag(covariance)
         sums = own[self.starts] + own[self.stops] - 2 * covariance[self.starts, self.stops]
         variances: Floats = np.maximum(sums, 0.0) / WIDTHS[:, np.newaxis] ** 2
@@ -261,12 +267,14 @@ class Ranges:
     """All ranges of a histogram's grid.
 
     Attributes:
-        points: the answers at the k points, rising.
+        points: the answers at the k points, in rising order.
         scores: the scores of the channel.
-        after: the ranges that begin at each point. Their means are not below F there.
-        before: those that end at each point; for counts, one cell later, because F keeps its value
-            until the next count. Their means are not above F there.
-        tests: the effective number of independent tests among those of all ranges at a point.
+        after: the ranges that begin at each point. The mean of F over such a range is at least F at
+            the point.
+        before: the ranges that end at each point. For counts, they end one cell later, because F
+            keeps its value until the next count. The mean of F over such a range is at most F at
+            the point.
+        tests: the effective number of independent tests among the tests of all ranges at a point.
 
     """
 
@@ -280,7 +288,7 @@ class Ranges:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_histogram(histogram: Histogram, reference: int) -> Ranges:
-        """Return the ranges of a histogram for a reference, cached for the next window."""
+        """Return the ranges of a histogram for a reference, cached for further windows."""
         scores = Scores.from_histogram(histogram, reference)
         points = histogram.points
         places = np.arange(points.size)
@@ -298,13 +306,15 @@ class Ranges:
 def joint_tests(integrals: Floats, law: Floats) -> float:
     """Return the effective number of independent tests of the ranges at the first point.
 
-    No other point has more ranges on the grid. If F is constant, the largest of their deviations,
-    in standard errors, is the maximum of correlated normal variables. Half of the interval's error
-    divided by the returned number is the level of a test beyond the maximum's 95% quantile.
+    No other point has more ranges on the grid. If F is constant, the largest deviation of these
+    ranges, in standard errors, is the maximum of correlated normal variables. The returned number
+    divides half of the interval's error, so that a single test has the level of the maximum's 95%
+    quantile.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
-        law: the law of the symbols of the reference answers, shape (m,). Others change little.
+        law: the law of the symbols for the reference answers, shape (m,). Other laws would hardly
+            change the result.
 
     """
     within = integrals[:, WIDTHS[integrals.shape[1] > WIDTHS]]
@@ -317,14 +327,14 @@ def joint_tests(integrals: Floats, law: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """One side's ranges in a tally; arrays of shape (widths, points).
+    """The estimates of one tally for the ranges on one side, as arrays of shape (widths, points).
 
     Attributes:
         fitted: the mean of F over each range if the fitted histogram were true.
-        means: the unbiased estimate.
-        variances: the variances of a report's score.
+        means: the unbiased estimate of the mean of F over each range.
+        variances: the variance of a report's score for each range.
         noise: the noise of the scores.
-        errors: the standard errors, above 0.
+        errors: the standard error of each estimate, above 0.
 
     """
 
@@ -336,17 +346,17 @@ class Seen:
     errors: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compute the errors, which every interval of the tally compares."""
+        """Compute the standard errors once, because every interval of the tally uses them."""
         errors = np.sqrt(np.maximum(self.variances, self.noise.least + SILENT) / self.reports)
         object.__setattr__(self, "errors", errors)
 
     def nearest(self, family: float) -> tuple[Floats, Floats]:
-        """Return the nearest limits of all widths at each point, shape (points,)."""
+        """Return the nearest limits over all widths at each point, each of shape (points,)."""
         lows, highs = limits(self.means, self.variances, self.noise, self.reports, family)
         return lows.max(axis=0), highs.min(axis=0)
 
     def limits(self, chosen: Places, family: int) -> tuple[Floats, Floats]:
-        """Return the limits of the chosen width at each point, not clipped: shape (..., points)."""
+        """Return the unclipped limits for the chosen width at each point, shape (..., points)."""
         places = chosen, np.arange(chosen.shape[-1])
         return limits(self.means[places], self.variances[places], self.noise.at(*places), self.reports, family)
 
@@ -365,7 +375,7 @@ class TallyRanges:
         """Return the ranges of a tally with reports.
 
         Args:
-            histogram: its bins, and the law of the mechanism given each bin.
+            histogram: the bins, and the law of the mechanism given each bin.
             counts: the count of each symbol, shape (symbols,).
             smoothed: the fitted shares of the bins, used to choose ranges, shape (bins,).
 
@@ -383,12 +393,12 @@ class TallyRanges:
         return cls(ranges, counts, after, before)
 
     def chosen(self, family: int) -> tuple[Places, Places]:
-        """Return the widths with the narrowest expected limits at each point, above and below."""
+        """Return the widths with the narrowest expected upper and lower limits at each point."""
         z, after, before = z_of(family), self.after, self.before
         rising = (after.fitted + z * after.errors).argmin(axis=0)
         falling = (before.fitted - z * before.errors).argmax(axis=0)
         return rising, falling
 
     def limits_of(self, scores: Floats, family: int = 1, *, is_share: bool = True) -> tuple[Floats, Floats]:
-        """Return limits of the expectations of scores, shape (symbols, f); each of shape (f,)."""
+        """Return limits, each of shape (f,), of the expectations of scores, shape (symbols, f)."""
         return limits_of(self.ranges.histogram.law, self.counts, scores, family, is_share=is_share)

@@ -1,6 +1,6 @@
-"""Every document as JSON (RFC 8259), and reports read from it, strictly.
+"""Documents written as JSON (RFC 8259), and reports read from JSON with strict checks.
 
-The JSON never contains NaN or Infinity; missing estimates are null.
+The JSON never contains NaN or Infinity. Missing estimates are null.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _encode_compactly: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 FEWEST_VALUES: Final = 2
-"""The minimum number of values of a question with shares: a single value asks nothing."""
+"""The minimum number of values of a question with shares. With one, there is nothing to ask."""
 
 
 def as_json(document: Record) -> str:
-    """Return a document as one JSON object, with a line for each field and each member of a list.
+    """Return a document as a JSON object, with one line for each field and each member of a list.
 
     Raises:
         ValueError: if a figure is not finite.
@@ -41,7 +41,7 @@ def as_json(document: Record) -> str:
 
 
 def document_of(document: Record) -> dict[str, Any]:
-    """Return a document as JSON types, beginning with the number of its schema if it has one."""
+    """Return a document as JSON types. If its schema has a number, the number comes first."""
     number = {} if document.schema_number is None else {"schema": document.schema_number}
     return number | builtins_of(document)
 
@@ -54,12 +54,12 @@ def builtins_of(record: Record) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> str | list[Any]:  # noqa: ANN401 what msgspec does not know
-    """Return an exact number as a text, and `Figures` as a list."""
+    """Convert a value for msgspec: an exact number to a text, and `Figures` to a list."""
     return str(value) if isinstance(value, Fraction) else list(value)
 
 
 def as_compact_json(document: Record) -> str:
-    """Return a document as one line of ASCII without blanks, for a page that embeds it.
+    """Return a document as one line of ASCII without spaces, to be embedded in a page.
 
     Raises:
         ValueError: if a figure is not finite.
@@ -103,7 +103,7 @@ def read_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateRe
     try:
         content = source.read() if hasattr(source, "read") else Path(source).read_bytes()
     except OSError as error:
-        raise ReportError(f"{name} cannot be read: {error.strerror}; name a readable report") from error
+        raise ReportError(f"{name} cannot be read: {error.strerror}; give the path of a readable report") from error
     try:
         return decode(json.loads(content, parse_float=_finite, parse_constant=_refused))
     except (ValueError, RecursionError):
@@ -116,13 +116,14 @@ def decode(document: object) -> EstimateReport:
     """Return the report in a JSON document.
 
     Raises:
-        ReportError: if the document is not a report; names the place of the first mistake.
+        ReportError: if the document is not a report. The message names the place of the first
+            mistake.
 
     """
     if not isinstance(document, dict) or "schema" not in document:
         raise ReportError("it is not a report, or it predates schema numbers; write it with report --format json")
     if "seed" in document:
-        raise ReportError("it is a rehearsal; take the JSON of report")
+        raise ReportError("it is a rehearsal; use the JSON that the command report writes")
     schema = document.pop("schema")
     if type(schema) is not int or schema != SCHEMA:
         raise ReportError(f"its schema is not {SCHEMA}; use the version of Hearsay that wrote it")
@@ -141,7 +142,7 @@ def _check(estimated: MetricEstimate, place: str) -> None:
     """Refuse figures of a window that contradict each other.
 
     Raises:
-        ReportError: naming the place.
+        ReportError: if figures are refused. The message names the place.
 
     """
     try:
@@ -154,7 +155,7 @@ def _check(estimated: MetricEstimate, place: str) -> None:
         is_estimated = not estimated.reports or all(figure.estimate is not None for figure in group.figures)
         if group.statistic == "share" and (len(group.figures) < FEWEST_VALUES or not is_estimated):
             raise ReportError(
-                f"{place}.groups[{number}]: must be of two values or more, each with an estimate if there are reports"
+                f"{place}.groups[{number}]: must have two values or more, each with an estimate if there are reports"
             )
 
 
@@ -164,8 +165,8 @@ def _finite(text: str) -> float:
 
 
 def _refused(text: str) -> NoReturn:
-    """Refuse a number that is not JSON, or that no float can represent, such as NaN and 1e999."""
-    raise ValueError(f"{text} is no finite number")
+    """Refuse a number such as NaN or 1e999, which JSON or floats cannot represent."""
+    raise ValueError(f"{text} is not a finite number")
 
 
 def _figures(_: type, rows: Any) -> Figures:  # noqa: ANN401 what JSON holds
@@ -174,7 +175,7 @@ def _figures(_: type, rows: Any) -> Figures:  # noqa: ANN401 what JSON holds
 
 
 def _explained(message: str) -> str:
-    """Return msgspec's message with the place first.
+    """Return a message of msgspec with the place of the mistake at the beginning.
 
     msgspec writes, for example: ``Expected `bool`, got `int` - at `$.metrics[0].closed```.
     """

@@ -1,14 +1,15 @@
-"""A report as a table: CSV, Parquet and data frames share its rows and columns.
+"""A report as a table. CSV, Parquet and data frames share its rows and columns.
 
-CSV is RFC 4180 but with LF line ends. Instants are in UTC, as ISO 8601 writes them.
+CSV follows RFC 4180, but lines end with LF. Times are in UTC, in the form of ISO 8601.
 
-A spreadsheet treats a cell as a formula if it begins with =, +, - or @. Values of the registry and
-texts that the analyst named are written exactly, because programs that read the rows must find
-them. Texts that were found are different, because devices chose them. Such a text gets an
-apostrophe in front if a spreadsheet might run it (OWASP, "CSV Injection"), or if it begins with an
-apostrophe itself, so that removing the first one always restores the text.
+A spreadsheet treats a cell as a formula if it begins with =, +, - or @. Values from the registry,
+and texts that the analyst named, are written unchanged, because programs that read the rows must
+recognize them. Texts that were found could be dangerous, because devices chose them. An apostrophe
+is put in front of a found text if a spreadsheet might execute it (OWASP, "CSV Injection"). The same
+is done if the text itself begins with an apostrophe, so that removing a leading apostrophe always
+restores the text.
 
-pandas, polars and pyarrow are imported on use.
+pandas, polars and pyarrow are imported only when they are used.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FOUND_TEXT: Final = "found_text"
-"""The one statistic whose value is a text that devices chose."""
+"""The only statistic whose value is a text chosen by devices."""
 
 DEVICES, TAKING_PART = "devices_taking_part", "share_taking_part"
 
@@ -46,28 +47,29 @@ DESCRIPTIONS: Final = {
         for name, statistic in STATISTICS.items()
         if statistic.pooled
     },
-    "change": "of a share or mean: the last window minus the first, or by `--since` the later ones minus the earlier",
-    "found_change": "a share or mean that changed, or may have, by its clearest trend or step: `value: verdict`",
-    "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
-    "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
-    DEVICES: "the number of participating devices, where the schedule says what share of them it asks",
-    TAKING_PART: "the share of all installations that participate, by `--with installs`",
+    "change": "the change of a share or mean: the last window minus the first; with `--since`, later windows minus "
+    "earlier ones",
+    "found_change": "the clearest trend or step of a share or mean that changed or may have changed: `value: verdict`",
+    "effect": "the difference between two public strata's shares: `value: second stratum less first stratum`",
+    "effect_on_mean": "the difference between two public strata's means: `second stratum less first stratum`",
+    DEVICES: "the number of participating devices, if the schedule determines the share of devices that are asked",
+    TAKING_PART: "the share of all installations that participate, with `--with installs`",
     **{
-        f"{name}_among_all": f"bounds on `{name}` among all installations, by `--with installs`"
+        f"{name}_among_all": f"bounds on `{name}` among all installations, with `--with installs`"
         for name, statistic in STATISTICS.items()
         if statistic.has_bounds
     },
 }
-"""The possible values of the column ``statistic``, with descriptions."""
+"""The possible values of the column ``statistic``, with their descriptions."""
 
 BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
-"""The miss rate that bounds among all installations add to that of the intervals they come from."""
+"""The miss rate of bounds on all installations beyond that of the underlying intervals."""
 
 GUARD: Final = "'"
-"""In front of a cell, it makes a spreadsheet treat the rest as text."""
+"""The character that, in front of a cell, makes a spreadsheet treat the cell as text."""
 
-GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets take wide signs for the others
-"""The characters that begin a formula, or an apostrophe of the text's own."""
+GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets treat full-width signs like the others
+"""The first characters of a text that require an apostrophe in front of it."""
 
 IN_PANDAS: Final = {
     str: "string",
@@ -85,50 +87,61 @@ class Row(NamedTuple):
     """One estimated figure. Each column's annotation describes the column."""
 
     metric: Annotated[str, "the metric's name"]
-    edition: Annotated[str, "12 hex digits: what the reports mean"]
-    window: Annotated[str | None, "the name of the window; for pooled windows the first and the last one"]
-    window_start: Annotated[datetime | None, "the first instant of the window, or of the first one, in UTC"]
-    window_end: Annotated[
-        datetime | None, "the first instant after the window, or the last of several; empty in rehearsals"
+    edition: Annotated[str, "12 hex digits that identify the meaning of the reports"]
+    window: Annotated[str | None, "the name of the window; for pooled windows, the names of the first and the last"]
+    window_start: Annotated[
+        datetime | None, "the UTC time at which the window, or the first of several, begins; empty in rehearsals"
     ]
-    closed: Annotated[bool | None, "whether the tally can no longer change; empty for pooled windows"]
-    kind: Annotated[str, "of the metric"]
-    mechanism: Annotated[str, "its name"]
-    epsilon: Annotated[float, "of one report"]
-    delta: Annotated[float, "of one report"]
+    window_end: Annotated[
+        datetime | None, "the UTC time at which the window, or the last of several, ends; empty in rehearsals"
+    ]
+    closed: Annotated[
+        bool | None, "whether the window is closed, so that the tally can no longer change; empty for pooled windows"
+    ]
+    kind: Annotated[str, "the kind of the metric"]
+    mechanism: Annotated[str, "the name of the mechanism"]
+    epsilon: Annotated[float, "the epsilon of one report"]
+    delta: Annotated[float, "the delta of one report"]
     reports: Annotated[int, "the number of reports"]
     statistic: Annotated[str, "the estimated statistic (below)"]
-    value: Annotated[str | None, "the value, quantile, answer, bin, range or pair of groups; empty for a mean"]
+    value: Annotated[
+        str | None,
+        "the value, quantile, answer, bin, range or pair of groups that the figure is about; empty for a mean",
+    ]
     estimate: Annotated[
-        float | None, "unbiased, never clipped; of a distribution smoothed, within its interval; empty without reports"
+        float | None,
+        "the unbiased estimate, never clipped; for a distribution, smoothed and within the interval; empty without "
+        "reports",
     ]
     standard_error: Annotated[
-        float | None, "of the estimate; empty without reports and for the figures of a distribution"
+        float | None, "the standard error of the estimate; empty without reports and for the figures of a distribution"
     ]
     low: Annotated[float, "the lower end of the interval, within the possible range"]
     high: Annotated[float, "the upper end of the interval"]
-    maximum_likelihood: Annotated[float | None, "the likeliest possible estimate, or empty"]
+    maximum_likelihood: Annotated[float | None, "the maximum-likelihood estimate within the possible range, or empty"]
     shrunken: Annotated[
-        float | None, "the estimate, moved towards the others to lower its expected squared error, or empty"
+        float | None,
+        "the estimate moved towards the other estimates, which lowers the expected squared error, or empty",
     ]
     p_value: Annotated[
         float | None,
-        "of a difference of groups, strata or windows: the probability of one this large by chance; otherwise empty",
+        "for groups, strata or windows, the probability of a difference at least this large by chance; otherwise empty",
     ]
     p_value_corrected: Annotated[
-        float | None, "the same, corrected for all differences of that kind in the report; otherwise empty"
+        float | None, "the p-value, corrected for all differences of the same kind in the report; otherwise empty"
     ]
-    confidence: Annotated[float, "of the interval"]
+    confidence: Annotated[float, "the confidence of the interval"]
     population: Annotated[
         str,
-        f"`{POPULATION}`: figures describe the participating devices, not those that decline; intervals treat them as "
-        "a random sample",
+        f"always `{POPULATION}`: figures describe the participating devices, which intervals treat as a random "
+        "sample, not the devices whose users decline",
     ]
     unit: Annotated[
-        str | None, "of the metric's numbers, such as ms; the square of it for a variance; empty for shares"
+        str | None,
+        "the unit of the metric's numbers, such as ms; for a variance, the square of the unit; empty for shares",
     ]
     counted: Annotated[
-        str | None, "how numbers beyond the metric's range count, such as `counted up to 15`; otherwise empty"
+        str | None, "the treatment of numbers beyond the metric's range, such as `counted up to 15`; otherwise empty"
     ]
 
 
@@ -143,7 +156,7 @@ TYPES: Final[dict[str, type]] = {
 
 
 class Cells(NamedTuple):
-    """The columns that differ between the rows of a tally."""
+    """The contents of a row that differ between the rows of one tally."""
 
     statistic: str
     value: str | None
@@ -154,7 +167,8 @@ class Cells(NamedTuple):
 def rows_of(report: EstimateReport) -> Iterator[Row]:
     """Yield a row for every estimated figure.
 
-    The order is: all metrics, the pooled windows, changes, and differences between public strata.
+    The metrics come first, followed by pooled windows, changes, and differences between public
+    strata.
     """
     for metric in report.metrics:
         yield from (row for *_, row in metric_rows(metric, report.confidence))
@@ -174,7 +188,7 @@ def rows_of(report: EstimateReport) -> Iterator[Row]:
 
 
 def metric_rows(estimated: MetricEstimate, confidence: float) -> Iterator[tuple[FigureKey | None, Figure, Row]]:
-    """Yield the rows of one tally, each with its figure and the figure's key, if it has one."""
+    """Yield the rows of one tally, each with its figure and, if there is one, the figure's key."""
     row = _rows_in(
         estimated, estimated.reports, (estimated.window,) if estimated.window else (), closed=estimated.closed
     )
@@ -236,13 +250,13 @@ def _participation_cells(estimated: MetricEstimate, confidence: float) -> Iterat
 
 
 _Place = tuple[str | None, datetime | None, datetime | None, bool | None]
-"""The window of a row, when it begins and ends, and whether it is closed."""
+"""The window of a row, the times at which it begins and ends, and whether it is closed."""
 
 
 def _rows_in(
     about: MetricFacts, reports: int, windows: tuple[str, ...], *, closed: bool | None
 ) -> Callable[[float, Cells], Row]:
-    """Return a function from a confidence and cells to a row of the question in these windows."""
+    """Return a function that makes a row on a question and windows from a confidence and cells."""
     place: _Place = (None, None, None, closed)
     if windows:
         first, last = (Window.parse(windows[end]) for end in (0, -1))
@@ -293,12 +307,12 @@ STATISTIC, VALUE = COLUMNS.index("statistic"), COLUMNS.index("value")
 
 
 def as_csv(report: EstimateReport) -> str:
-    """Return the report as CSV. Missing cells are empty; truth values are ``true``, ``false``."""
+    """Return the report as CSV. Missing cells are empty; booleans are ``true`` or ``false``."""
     return csv_text([COLUMNS, *rows_of(report)])
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV, each with the columns of a report and perhaps more."""
+    """Return rows as CSV. They have the columns of a report, and possibly further columns."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_csv_cells, rows))
     return text.getvalue()

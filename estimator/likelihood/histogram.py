@@ -1,12 +1,13 @@
-"""A histogram: its bins, the channel's law given each bin, and its fit to tallies.
+"""Histograms: their bins, the channel's law given each bin, and the fit to tallies.
 
-Source: Li et al. 2020, section 5.4: expectation maximization, and the variant that smooths the
-shares by (1, 2, 1) / 4 after each step (EMS), because the likeliest histogram of many bins follows
-the noise. Smoothing introduces a small bias where the density bends. Steps are accelerated by
-squared extrapolation (Varadhan & Roland 2008, "Simple and globally convergent methods for
-accelerating the convergence of any EM algorithm", scheme SqS3).
+A histogram is fitted by expectation maximization (Li et al. 2020, section 5.4). The likeliest
+histogram of many bins follows the noise, so a second fit smooths the shares by (1, 2, 1) / 4 after
+each step (EMS, in the same section). Smoothing introduces a small bias where the density bends.
+Steps are accelerated by squared extrapolation (Varadhan & Roland 2008, "Simple and globally
+convergent methods for accelerating the convergence of any EM algorithm", scheme SqS3).
 
-Tallies of one question share the law of its mechanism. The same steps fit many of them at once.
+Many tallies of a question are fitted together, because the law of the mechanism is the same for
+all.
 """
 
 from __future__ import annotations
@@ -26,28 +27,29 @@ from estimator.decoders.inversions import grid_law
 from estimator.statistics.arrays import Counts, Floats
 
 SMALL_STEP = 1e-6
-"""The iteration ends with a step that moves at most this share of the people. A limit ten times
-larger would reduce accuracy.
+"""The iteration ends when a step moves less than this share of the people. A limit ten times larger
+would reduce accuracy.
 """
 
 MAX_ACCELERATED = 300
-"""Rounds of three steps and an extrapolation. Smoothed shares need about 80 at epsilon .5.
-Unsmoothed ones may be stopped here, because they only follow the noise more closely.
+"""The maximum number of rounds, each of which consists of three steps and an extrapolation.
+Smoothed shares need about 80 rounds at epsilon .5. Unsmoothed shares may be stopped by the maximum,
+because further rounds would only follow the noise more closely.
 """
 
 LEAST_OF_A_STEP = 0.1
-"""An extrapolation removes at most nine tenths of a bin's share, because a share of 0 would never
-rise again.
+"""The fraction of a bin's share that an extrapolation leaves at least, because a share of 0 would
+never rise again.
 """
 
 LONGEST_STEP = 1e6
-"""The maximum number of steps that an extrapolation replaces. If nothing moves any more, their
-number is rounding error.
+"""The maximum number of steps that an extrapolation replaces. When shares hardly move any more, the
+computed number of steps is only rounding error.
 """
 
 AT_ONCE = 50
-"""The number of tallies whose steps are computed at once. Their arrays fit into a processor's
-cache; larger arrays take twice as long for each tally.
+"""The number of tallies whose steps are computed together. Their arrays fit into a processor's
+cache; with larger arrays, each tally takes twice as long.
 """
 
 
@@ -55,15 +57,16 @@ cache; larger arrays take twice as long for each tally.
 class Histogram:
     """The bins of a number, and the law of a channel given each bin.
 
-    If every input represents one answer, as with a count, so does each bin. Otherwise the inputs
-    are points of a grid and the bins lie between them. An answer within a bin is rounded at random
-    to one of the bin's ends, more often to the nearer one, and answers spread evenly over a bin are
-    rounded to each end half the time (Li et al. 2020, section 5.3 and 5.4).
+    If every input represents one answer, as with a count, each bin represents one answer too.
+    Otherwise, the inputs are points of a grid, and the bins lie between the points. An answer
+    within a bin is rounded at random to one of the bin's ends, more often to the nearer end. If
+    answers are spread evenly over a bin, half of them are rounded to each end (Li et al. 2020,
+    section 5.3 and 5.4).
 
     Attributes:
         law: the law of the symbols given each input.
-        lows: the lower end of each bin, rising.
-        highs: the upper end, equal to the lower end if a bin is a single answer.
+        lows: the lower end of each bin, in rising order.
+        highs: the upper end of each bin, equal to the lower end if a bin is a single answer.
 
     """
 
@@ -92,11 +95,11 @@ class Histogram:
 
     @property
     def points(self) -> Floats:
-        """The answers that the channel's inputs represent, rising, shape (inputs,)."""
+        """The answers that the channel's inputs represent, in rising order, shape (inputs,)."""
         return self.lows if self.is_of_points else np.append(self.lows, self.highs[-1])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol: shape (..., bins) to (..., symbols)."""
+        """Return the probabilities of symbols, (..., symbols), from shares, (..., bins)."""
         if self.is_of_points:
             return self.law.symbol_law(shares)
         ends = np.zeros((*shares.shape[:-1], self.bins + 1))
@@ -110,7 +113,7 @@ class Histogram:
         return self.symbol_law(np.eye(self.bins))
 
     def expectations(self, values: Floats) -> Floats:
-        """Return the expected value given each bin: shape (..., symbols) to (..., bins)."""
+        """Return the expected value given each bin, (..., bins), from values, (..., symbols)."""
         at_inputs = self.law.expectations(values)
         if self.is_of_points:
             return at_inputs
@@ -118,24 +121,24 @@ class Histogram:
         return expected
 
     def mean(self, shares: Floats) -> Floats:
-        """Return the mean of answers spread evenly over each bin: shape (..., bins) to (...)."""
+        """Return the mean, shape (...), if answers are spread evenly over each bin."""
         mean: Floats = shares @ (self.lows + self.highs) / 2
         return mean
 
     def variance(self, shares: Floats) -> Floats:
-        """Return the variance of answers spread evenly over each bin: (..., bins) to (...)."""
+        """Return the variance, shape (...), if answers are spread evenly over each bin."""
         deviations = (self.lows + self.highs) / 2 - self.mean(shares)[..., np.newaxis]
         variance: Floats = (shares * deviations**2).sum(axis=-1) + (self.highs[0] - self.lows[0]) ** 2 / 12
         return variance
 
     def at_most(self, shares: Floats, answers: Floats) -> Floats:
-        """Return, for each of some answers, the share of people who give it or a lower one.
+        """Return the share of people whose answer is at most each of the given answers.
 
-        Answers are spread evenly over each bin.
+        People's answers are assumed to be spread evenly over each bin.
 
         Args:
             shares: the shares of the bins, shape (bins,).
-            answers: within the range, shape (answers,).
+            answers: the given answers, within the range, shape (answers,).
 
         """
         sums = np.append(0.0, np.cumsum(shares))
@@ -152,10 +155,11 @@ class Histogram:
         return float(up_to - below + at_start)
 
     def quantiles(self, shares: Floats, probabilities: tuple[float, ...]) -> Floats:
-        """Return the quantiles: shape (..., bins) to (..., probabilities).
+        """Return quantiles, shape (..., probabilities), from shares, shape (..., bins).
 
-        Answers are spread evenly over each bin. If bins are single answers, a quantile is the
-        smallest answer that at least the given part of the people do not exceed.
+        Answers are assumed to be spread evenly over each bin. If bins are single answers, a
+        quantile is the smallest answer at or below which at least the given share of the answers
+        lies.
         """
         sums = np.cumsum(shares, axis=-1).reshape(-1, self.bins)
         rows = [self._quantiles(row / row[-1], probabilities) for row in sums]
@@ -174,9 +178,9 @@ class Fit:
     """The histograms of one tally.
 
     Attributes:
-        smoothed: the shares of the bins, smoothed; shape (bins,).
-        likeliest: the maximum-likelihood shares without smoothing; the iteration may have stopped
-            early.
+        smoothed: the smoothed shares of the bins, shape (bins,).
+        likeliest: the maximum-likelihood shares without smoothing, shape (bins,). The iteration may
+            have stopped early.
 
     """
 
@@ -185,7 +189,7 @@ class Fit:
 
 
 def fit_of(histogram: Histogram, counts: Counts) -> Fit | None:
-    """Return the histograms of one tally. None without reports."""
+    """Return the histograms of one tally; None without reports."""
     (fit,) = fits_of(histogram, [counts])
     return fit
 
@@ -194,8 +198,8 @@ def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | N
     """Yield the histograms of each tally, or None for a tally without reports.
 
     Args:
-        histogram: its bins, and the law of the mechanism given each bin.
-        tallies: the count of each symbol, each of shape (symbols,).
+        histogram: the bins, and the law of the mechanism given each bin.
+        tallies: the count of each symbol in each tally, each of shape (symbols,).
 
     """
     left = iter(tallies)
@@ -219,14 +223,14 @@ def shares_of(
     smooth: bool,
     start: Floats | None = None,
 ) -> Floats:
-    """Return the shares of the bins: shape (..., symbols) to (..., bins).
+    """Return the shares of the bins, shape (..., bins), fitted to one or more tallies.
 
     Args:
-        histogram: its bins, and the law of the mechanism given each bin.
-        frequencies: the frequencies of the symbols, which add up to 1; several tallies are
-            estimated together.
+        histogram: the bins, and the law of the mechanism given each bin.
+        frequencies: the frequencies of the symbols, with sum 1 for each tally; shape (...,
+            symbols).
         smooth: whether to smooth the shares after each step.
-        start: shares near the solution, if any are known; otherwise all bins start equal.
+        start: shares near the solution, shape (bins,). None to start with equal shares.
 
     """
     begin = np.full(histogram.bins, 1 / histogram.bins) if start is None else start
@@ -237,7 +241,7 @@ def shares_of(
 
 
 def _accelerated(histogram: Histogram, seen: Floats, start: Floats, *, smooth: bool) -> Floats:
-    """Return the shares for a batch: shape (tallies, symbols) to (tallies, bins)."""
+    """Return the shares for a batch of tallies, shape (tallies, bins)."""
     shares = np.broadcast_to(start, (len(seen), histogram.bins))
     result, left = np.empty(shares.shape), np.arange(len(seen))
     for _ in range(MAX_ACCELERATED):
@@ -254,21 +258,21 @@ def _accelerated(histogram: Histogram, seen: Floats, start: Floats, *, smooth: b
 
 
 def stepped(law: ChannelLaw, frequencies: Floats, shares: Floats, *, smooth: bool) -> Floats:
-    """Return the shares after one step: shape (..., bins)."""
+    """Return the shares after one step of expectation maximization, shape (..., bins)."""
     reached = shares * law.expectations(frequencies / law.symbol_law(shares))
     return smoothed(reached) if smooth else reached
 
 
 def is_moving(shares: Floats, once: Floats) -> NDArray[np.bool_]:
-    """Return which tallies' shares a step still moved: shape (..., bins) to (...)."""
+    """Return whether a step still moved the shares of each tally, shape (...)."""
     moving: NDArray[np.bool_] = np.abs(once - shares).sum(axis=-1) >= SMALL_STEP
     return moving
 
 
 def smoothed(shares: Floats) -> Floats:
-    """Return the shares after a quarter of each has moved to each side.
+    """Return smoothed shares: a quarter of each bin's share moves to each neighboring bin.
 
-    Parts that would leave the range stay in their bin.
+    A quarter that would leave the range stays in its bin.
     """
     result, quarters = shares / 2, shares / 4
     result[..., 1:] += quarters[..., :-1]
@@ -279,14 +283,14 @@ def smoothed(shares: Floats) -> Floats:
 
 
 def possible(far: Floats, reached: Floats) -> Floats:
-    """Return extrapolated shares that add up to 1, above 0 wherever those of the last step are."""
+    """Return extrapolated shares with sum 1, above 0 where the last step's shares are above 0."""
     result = np.maximum(far, LEAST_OF_A_STEP * reached)
     result /= result.sum(axis=-1, keepdims=True)
     return result
 
 
 def extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
-    """Return the limit of the shares if steps shrink by a constant factor."""
+    """Return the limit of the shares, assuming that steps shrink by a constant factor."""
     first, change = once - shares, twice - 2 * once + shares
     steady = np.maximum(_length(change), np.finfo(float).tiny)
     reach = np.clip(_length(first) / steady, 1.0, LONGEST_STEP)

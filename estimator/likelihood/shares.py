@@ -1,26 +1,28 @@
-"""Maximum likelihood on the simplex: the shares, adding up to 1, that make a tally likeliest.
+"""Maximum likelihood on the simplex: the shares with sum 1 that make a tally likeliest.
 
-They are biased at the edges of the simplex (near 0 and 1), so they are reported next to the
-unbiased estimates, with a label.
+These shares are biased at the edges of the simplex (near 0 and 1). Reports therefore show them next
+to the unbiased estimates, with a label.
 
-If every symbol supports one value, the solution is exact: by the conditions of Karush, Kuhn and
-Tucker, the share of a value above a common level is linear in its count and the others are 0, as in
-water-filling (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2). Otherwise it is found
-by a climb that starts at the point of the simplex nearest to the unbiased estimate.
+If every symbol supports one value, the solution is exact. By the Karush-Kuhn-Tucker conditions, the
+share of a value above a common level is linear in its count, and all other shares are 0, as in
+water-filling (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2). For other channels,
+the solution is found by a climb, which starts at the point of the simplex nearest to the unbiased
+estimate.
 
-The climb runs for many tallies at once, and needs only a channel's operators. The method is
+The climb runs for many tallies together, and needs only a channel's operators. The method is
 accelerated projected gradients (Beck & Teboulle 2009, "A fast iterative shrinkage-thresholding
 algorithm for linear inverse problems", section 4, with backtracking; restarts as in O'Donoghue &
-Candes 2015, section 3.2). Expectation maximization would need about 1 / (p - q)**2 rounds, even if
-accelerated: near a uniform law of symbols the curvature is almost the same in all directions, where
-gradients are fast and expectation maximization is slow.
+Candes 2015, section 3.2). Near a uniform law of symbols, the curvature is almost the same in all
+directions. Gradient methods are fast there, whereas expectation maximization is slow: even if
+accelerated, it would need about 1 / (p - q)**2 rounds.
 
-It stops when no shares could raise the log-likelihood by more than k * `SLACK`. This can be decided
-without the maximum: the log-likelihood is concave, so from some shares to any others it rises by at
-most n * (max over v of the expectation of frequency / law of the symbol given v, minus 1) (Lindsay
-1983, "The geometry of mixture likelihoods", theorem 4.1).
+The climb stops when no shares could raise the log-likelihood by more than k * `SLACK`. To decide
+this, the maximum need not be known. Because the log-likelihood is concave, it rises from given
+shares to any other shares by at most n * (r - 1), where r is the maximum, over the values v, of the
+expected frequency / law of a symbol given v (Lindsay 1983, "The geometry of mixture likelihoods",
+theorem 4.1).
 
-Arrays have one row for each tally; single numbers of each tally have shape (tallies, 1).
+Arrays have one row for each tally. A single number for each tally has shape (tallies, 1).
 """
 
 from __future__ import annotations
@@ -37,37 +39,42 @@ from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
-"""Slack of the log-likelihood for each of the k shares: on average 4% of a standard error each."""
+"""The distance from the maximum log-likelihood, per share, at which a climb may end. It makes an
+error of about 4% of a standard error in each share.
+"""
 
 ROUNDING = 2.0**-42
-"""A fraction of n, used if k * `SLACK` is less: mean logarithms of 64-bit sums of transforms are no
-more exact.
+"""The rounding error of mean logarithms after transforms in 64 bits. The slack is at least this
+number times n.
 """
 
 MAX_ROUNDS = 1000
-"""Some dozens are usual. A tally that is unlikely in every population may need more; it then gets
-the best shares so far.
+"""The maximum number of rounds. Some dozens are usual. A tally that is unlikely in every population
+may need more than the maximum, and then gets the best shares so far.
 """
 
 GROWTH = 1.1
-"""Growth of the step in a successful round: curvature may be smaller than at the climb's start."""
+"""The factor by which the step grows after a successful round, because the curvature may become
+smaller during the climb.
+"""
 
 
 class _Climb(NamedTuple):
     """The state of each tally's climb.
 
     Attributes:
-        frequencies: the frequencies of its symbols, which add up to 1.
-        slack: the climb ends when the mean log-likelihood of a report is this close to its bound.
+        frequencies: the frequencies of the tally's symbols, with sum 1.
+        slack: the distance of the mean log-likelihood per report from its bound at which the climb
+            ends.
         best: the likeliest shares so far.
-        law: the law of the symbols under them.
-        value: their mean log-likelihood.
-        ahead: shares from which the next step starts, perhaps beyond the best; they add up to 1.
-        value_ahead: their mean log-likelihood.
-        slope: its gradient.
-        bound: an upper bound of the mean log-likelihood on the whole simplex.
-        step: the step length to try next along the slope.
-        momentum: how far beyond the best the next step starts, in the units of Beck & Teboulle.
+        law: the law of the symbols under ``best``.
+        value: the mean log-likelihood of ``best``.
+        ahead: the shares from which the next step starts, with sum 1. They may lie beyond ``best``.
+        value_ahead: the mean log-likelihood of ``ahead``.
+        slope: the gradient of the mean log-likelihood at ``ahead``.
+        bound: an upper bound on the mean log-likelihood over the whole simplex.
+        step: the length of the next step along the slope.
+        momentum: how far beyond ``best`` the next step starts, in the units of Beck & Teboulle.
 
     """
 
@@ -84,7 +91,7 @@ class _Climb(NamedTuple):
     momentum: Floats
 
     def selected(self, rows: NDArray[np.bool_ | np.int64]) -> _Climb:
-        """Return the climbs of selected tallies."""
+        """Return the climbs of the selected tallies."""
         return _Climb(*(part[rows] for part in self))
 
 
@@ -92,9 +99,9 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
     """Return the likeliest shares, shape (..., k).
 
     Args:
-        operators: the channel's law.
-        counts: the count of each symbol, shape (..., m), at least one above 0 in each tally.
-        start: shares on the simplex, shape (..., k).
+        operators: the channel's law, as operators.
+        counts: the count of each symbol, shape (..., m). Each tally has at least one count above 0.
+        start: the shares on the simplex from which to start, shape (..., k).
 
     """
     result = start.reshape(-1, start.shape[-1]).copy()
@@ -115,7 +122,7 @@ def slack(inputs: int, reports: int | Counts) -> Floats:
 
     Args:
         inputs: the number of shares.
-        reports: the number in the tally, or in each of several.
+        reports: the number of reports in the tally, or in each tally.
 
     """
     allowed: Floats = np.maximum(SLACK * inputs, ROUNDING * reports)
@@ -146,7 +153,7 @@ def _begun(operators: ChannelLaw, counts: Counts, start: Floats) -> _Climb:
 
 
 def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
-    """Return the climbs after one more round."""
+    """Return the state of the climbs after one more round."""
     shares, law, value, step = _moved(operators, climb)
     way = shares - climb.best
     is_too_far = (climb.momentum > 1) & (_product(climb.slope, way) < 0)  # then restart from the best, without momentum
@@ -171,10 +178,10 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
 
 
 def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return shares up the slope, their law, mean log-likelihood and step.
+    """Return shares one step up the slope, their law, their mean log-likelihood and the step.
 
-    The step is halved until the log-likelihood is at least that of a parabola with curvature 1 /
-    step, which lies below the log-likelihood once the step is short enough.
+    The step is halved until the log-likelihood is at least the value of a parabola with curvature
+    1 / step. If the step is short enough, this parabola lies below the log-likelihood.
     """
     shares, law, value = np.empty_like(climb.best), np.empty_like(climb.law), np.empty_like(climb.value)
     step, left = climb.step.copy(), np.arange(len(climb.step))
@@ -191,14 +198,14 @@ def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats
 
 
 def _seen(operators: ChannelLaw, frequencies: Floats, law: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return a law's mean log-likelihood, its gradient, and its upper bound over all laws."""
+    """Return a law's mean log-likelihood, the gradient, and an upper bound over all laws."""
     value = _product(frequencies, np.log(law))
     slope = operators.expectations(frequencies / law)
     return value, slope, value + slope.max(axis=-1, keepdims=True) - 1
 
 
 def _law(operators: ChannelLaw, shares: Floats) -> Floats:
-    """Return the law of some shares, above 0 for every symbol so that logarithms exist."""
+    """Return the law of the given shares. Every probability is above 0, so logarithms exist."""
     law: Floats = np.maximum(operators.symbol_law(shares), np.finfo(float).tiny)
     return law
 
@@ -210,12 +217,12 @@ def _product(rows: Floats, other_rows: Floats) -> Floats:
 
 
 WRITTEN_OUT = 2**17
-"""The maximum number of probabilities for which a law is kept as a table, 1 MB: up to this size a
-table is faster than transforms.
+"""The maximum number of probabilities for which a law is kept as a table (1 MB). Larger tables are
+slower than transforms.
 """
 
 REMEMBERED = 16
-"""Tables of laws kept for the next window of the same metric."""
+"""The number of tables of laws cached for further windows of the same metrics."""
 
 
 def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
@@ -223,7 +230,7 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
 
     Args:
         inverse: the inverse of the channel.
-        counts: the count of each symbol, shape (..., m), at least one above 0 in each tally.
+        counts: the count of each symbol, shape (..., m). Each tally has at least one count above 0.
 
     """
     if isinstance(inverse, Support):
@@ -239,7 +246,7 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
 
 @lru_cache(maxsize=REMEMBERED)
 def _written_out(inverse: Inverse, inputs: int) -> ChannelLaw:
-    """Return a law as a table. A climb uses it in each round, and a job climbs for each window."""
+    """Return a law as a table, cached for all rounds of a climb and for further windows."""
     return TableLaw(inverse.symbol_law(np.eye(inputs)))
 
 

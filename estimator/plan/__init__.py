@@ -1,5 +1,5 @@
-"""Before any data: how precise each metric will be, and a better allocation of the budget.
+"""Plans made before any data is collected: precision, privacy loss, and allocation of the budget.
 
-It accounts for privacy, too: upper bounds on what reports and published tallies reveal. Imports
-estimates and what lies below them; reports, commands and text import it.
+The privacy losses are upper bounds on what reports and published tallies reveal. This package
+imports estimates and the packages below them. Reports, commands and text output import it.
 """

@@ -1,17 +1,18 @@
-"""The epsilons that make the worst error, relative to its target, as small as possible.
+"""The allocation of epsilons that minimizes the largest error, relative to its target.
 
-The error is that of a share if all shares are equal, or of a mean in the worst population. In every
-mechanism its variance is that of the answers themselves plus a noise that falls with epsilon nearly
-as e**epsilon / (e**epsilon - 1)**2. That is exact for randomized response, and for subset selection
-of many values (Ye & Barg 2018, theorem III.1). So the noise of the real channel at one epsilon
-gives a curve. Bisection finds where all errors are the same multiple of their targets. Then the
-curves are computed again from the channels there, until the epsilons no longer change.
+The error of a metric is the standard error of a share if all shares are equal, or the standard
+error of a mean in the worst population. In every mechanism, its variance is the variance of the
+answers themselves plus a noise that falls with epsilon almost like e**epsilon / (e**epsilon -
+1)**2. This formula is exact for randomized response, and for subset selection of many values (Ye &
+Barg 2018, theorem III.1). The noise of the real channel at one epsilon therefore determines a whole
+curve. Bisection finds the epsilons at which all errors are the same multiple of their targets. The
+curves are then recomputed from the channels at these epsilons, until the epsilons no longer change.
 
-If questions are drawn, fewer devices answer each one, but at a larger epsilon. Every number of
-answers is tried.
+If questions are drawn, fewer devices answer each question, but with a larger epsilon. Every number
+of answers per window is tried.
 
-At another epsilon, a metric has the channel that its definition would then build. Only the numbers
-in the registry's text change, so that the patch is small.
+At another epsilon, a metric has the channel that its definition builds for that epsilon. Only the
+numbers in the registry's text change, so that the patch is small.
 """
 
 from __future__ import annotations
@@ -43,37 +44,40 @@ from estimator.results.estimate import Record, says
 from estimator.statistics.arrays import Floats
 
 LOST = 1 + 2.0**-44
-"""Makes up for the rounding of floats, so that 2 is not written as 1.99999. No sum of short
-decimals exceeds a total by so little.
+"""The factor that compensates for the rounding of floats, so that 2 is not written as 1.99999.
+
+No sum of short decimals exceeds a total by so little.
 """
 
 DIGITS = 6
-"""Significant digits of a written epsilon. The last one changes an error by a millionth."""
+"""The significant digits of a written epsilon. The last digit changes an error by a millionth."""
 
 HIGHEST: Final = 2.0**64
-"""A multiple of the targets that any budget reaches. No budget reaches its inverse."""
+"""A multiple of the target errors that any budget achieves. No budget achieves its inverse."""
 
 HALVINGS: Final = 60
-"""How often the logarithm of the multiple is halved: down to the last bits of a float."""
+"""The number of bisections of the multiple's logarithm, which reach the precision of a float."""
 
 RESOLVED: Final = 2.0**-100
-"""The minimum noise at any epsilon that a registry may contain, as a fraction of that at an epsilon
-near 1.
+"""The minimum noise at any epsilon that a registry may contain, relative to that at an epsilon near
+1.
 """
 
 ROUNDS: Final = 8
-"""The maximum number of times that curves are computed. Four are usual; only a design that changes
-back and forth needs more.
+"""The maximum number of times that curves are computed. Four are usual.
+
+More are needed only if two designs alternate.
 """
 
 STILL: Final = 1e-4
-"""An epsilon that changes by at most this fraction counts as unchanged; its error changes by about
-as little.
+"""The relative change up to which an epsilon counts as unchanged.
+
+Its error changes by about the same fraction.
 """
 
 
 class AtEpsilon(Record, frozen=True):
-    """The epsilon of a metric, and how precise it is with that."""
+    """An epsilon of a metric, and the standard error with this epsilon."""
 
     epsilon: Annotated[float, says("the epsilon of one report.")]
     standard_error: Annotated[float, says("the standard error with this epsilon, in the metric's units.")]
@@ -82,10 +86,10 @@ class AtEpsilon(Record, frozen=True):
 class AllocatedMetric(Record, frozen=True):
     """The epsilon and the standard error of one metric before and after."""
 
-    metric: Annotated[str, says("the name.")]
-    wanted: Annotated[float, says("the standard error that counts as 1, in the metric's units.")]
-    before: Annotated[AtEpsilon, says("the standard error with the epsilon in the registry.")]
-    after: Annotated[AtEpsilon, says("the standard error with the allocated epsilon.")]
+    metric: Annotated[str, says("the name of the metric.")]
+    wanted: Annotated[float, says("the target: the standard error that counts as 1, in the metric's units.")]
+    before: Annotated[AtEpsilon, says("the epsilon in the registry, and its standard error.")]
+    after: Annotated[AtEpsilon, says("the allocated epsilon, and its standard error.")]
 
 
 class LargestError(Record, frozen=True):
@@ -96,34 +100,35 @@ class LargestError(Record, frozen=True):
 
 
 class AnswersInWindow(Record, frozen=True):
-    """The number of questions in a window if they are drawn; None if they are not."""
+    """The number of questions that a device answers in a window. None if they are not drawn."""
 
-    before: Annotated[int | None, says("the present number.")]
+    before: Annotated[int | None, says("the number in the registry.")]
     after: Annotated[int | None, says("the recommended number.")]
 
 
 class Allocation(Record, frozen=True):
-    """An allocation."""
+    """The recommended epsilons of a registry, compared with its present ones."""
 
     unwritten: ClassVar[frozenset[str]] = frozenset({"text"})
 
-    metrics: Annotated[tuple[AllocatedMetric, ...], says("the metrics in the allocation.")]
-    largest: Annotated[LargestError, says("the largest error, in units of its target.")]
-    answers: Annotated[AnswersInWindow, says("the number of questions asked in a window.")]
+    metrics: Annotated[tuple[AllocatedMetric, ...], says("the metrics whose epsilons are allocated.")]
+    largest: Annotated[LargestError, says("the largest error, as a multiple of its target.")]
+    answers: Annotated[AnswersInWindow, says("the number of questions that a device answers in a window.")]
     diff: Annotated[str, says("a patch for the registry; empty if no allocation is better.")]
     text: Annotated[str, says("the registry with the new numbers.")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidate:
-    """Metrics at given epsilons.
+    """The metrics of a registry at given epsilons.
 
     Attributes:
-        metrics: with their real channels.
-        answers: how many of them a window asks if they are drawn, otherwise None.
-        variances: the variances of one report, shape (metrics,).
+        metrics: the metrics, with their real channels.
+        answers: the number of questions that a device answers in a window. None if they are not
+            drawn.
+        variances: the variance of one report of each metric, shape (metrics,).
         errors: standard errors times the square root of the number of devices, shape (metrics,).
-        texts: the epsilons as the registry would state them; empty if they are those in the file.
+        texts: the epsilons as the registry would write them; empty for the epsilons in the file.
 
     """
 
@@ -135,7 +140,7 @@ class _Candidate:
 
     @classmethod
     def from_metrics(cls, metrics: list[Metric], answers: int | None, texts: Sequence[str] = ()) -> _Candidate:
-        """Return the candidate with the variances of its channels."""
+        """Compute the variances and errors of metrics, and return them as a candidate."""
         variances = np.array([usual_variance(metric) for metric in metrics])
         part = 1.0 if answers is None else min(1.0, answers / len(metrics))
         return cls(metrics, answers, variances, np.sqrt(variances / part), list(texts))
@@ -144,11 +149,11 @@ class _Candidate:
 def allocate(
     text: str, total_nanos: int, target_errors: Mapping[str, float], devices: int, name: str = "metrics.toml"
 ) -> Allocation:
-    """Return the best epsilons of a registry.
+    """Return the epsilons for a registry that minimize the largest error.
 
     Args:
         text: the registry's TOML.
-        total_nanos: the total that all reports within a window of the budget may cost, in
+        total_nanos: the total epsilon that all reports within a window of the budget may cost, in
             billionths.
         target_errors: for each metric, the standard error that is its target. Other metrics keep
             their epsilon.
@@ -156,14 +161,14 @@ def allocate(
         name: the name of the registry's file, for the patch.
 
     Raises:
-        PlanError: if the total is above the ceiling, or nothing can be allocated.
+        PlanError: if the total exceeds the ceiling, or nothing can be allocated.
 
     """
     candidates = Candidates.from_toml(text)
     registry = candidates.registry
     names = list(target_errors)
     if not names:
-        raise PlanError("no question is asked any more; nothing can be allocated")
+        raise PlanError("all questions have expired; nothing can be allocated")
     ceiling = registry.budget.least_ceiling_nanos
     if total_nanos > ceiling:
         raise PlanError(
@@ -171,9 +176,9 @@ def allocate(
         )
     free = total_nanos - sum(cost(metric, registry) for metric in registry.metrics.values() if metric.name not in names)
     if free <= 0:
-        raise PlanError("the metrics that keep their epsilon cost the whole total; allocate more")
+        raise PlanError("the metrics that keep their epsilon use up the whole total; allocate a larger total")
     if free < _least_cost(names, registry):
-        raise PlanError(f"so little cannot be shared out, for no epsilon is below {LEAST_EPSILON:f}; allocate more")
+        raise PlanError(f"the total is too small: no epsilon can be below {LEAST_EPSILON:f}; allocate a larger total")
     before = _Candidate.from_metrics([registry.metrics[name] for name in names], registry.budget.answers)
     goals = np.array([target_errors[name] for name in names])
     tried = [before, *_search(candidates, before, goals, free / NANOS)]
@@ -190,14 +195,14 @@ def cost(metric: Metric, registry: Registry) -> int:
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return the cost of a window at the smallest epsilons; with drawn questions, of one answer."""
+    """Return the least cost of a window; if questions are drawn, the least cost of one answer."""
     counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
     reports = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
     return reports * int(LEAST_EPSILON * NANOS)
 
 
 def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: float) -> Iterator[_Candidate]:
-    """Yield candidates with real channels, each nearer to the best one."""
+    """Yield candidates with real channels, each closer to the best allocation."""
     registry, candidate = candidates.registry, start
     epsilons = np.zeros(goals.size)
     for _ in range(ROUNDS):
@@ -212,7 +217,7 @@ def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: flo
 
 
 def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | None, Floats]:
-    """Return the best number of answers, or None if questions are not drawn, and the epsilons."""
+    """Return the best number of answers, which is None if questions are not drawn, and epsilons."""
     if registry.budget.strategy is not Strategy.SAMPLE:
         return None, curves.fill(total, None)[1]
     filled = {answers: curves.fill(total, answers) for answers in range(1, curves.targets.size + 1)}
@@ -232,7 +237,7 @@ def _curves(candidate: _Candidate, registry: Registry, goals: Floats) -> Curves:
     return Curves(goals, floor, noise, np.array(most), np.array(counts))
 
 
-def _allocation(  # noqa: PLR0913, PLR0917 both sides and what they are compared by
+def _allocation(  # noqa: PLR0913, PLR0917 both sides and the measures of their comparison
     text: str, name: str, before: _Candidate, after: _Candidate, goals: Floats, devices: int
 ) -> Allocation:
     names = [metric.name for metric in before.metrics]
@@ -258,7 +263,7 @@ def _allocation(  # noqa: PLR0913, PLR0917 both sides and what they are compared
 
 
 def _floor(metric: Metric) -> float:
-    """Return the variance of an unperturbed answer: of a share if all are equal, or of a mean."""
+    """Return the variance of an unperturbed answer, for a share if all are equal, or for a mean."""
     analysis = analysis_of(metric)
     if analysis.squares is None:
         return analysis.width**2 / 4
@@ -271,8 +276,8 @@ class Candidates:
     """A registry and the tables that define its metrics.
 
     Attributes:
-        registry: with its present epsilons.
-        tables: the table of each metric in the file.
+        registry: the registry with its present epsilons.
+        tables: the TOML table of each metric.
 
     """
 
@@ -281,18 +286,18 @@ class Candidates:
 
     @classmethod
     def from_toml(cls, text: str) -> Candidates:
-        """Read a registry's TOML."""
+        """Parse the TOML of a registry."""
         return cls(Registry.parse(text), tomllib.loads(text, parse_float=Decimal)["metric"])
 
     def at(self, name: str, epsilon: str) -> Metric:
         """Return a metric with the channel that it would have at an epsilon.
 
         Args:
-            name: the metric's.
-            epsilon: as the registry would state it.
+            name: the name of the metric.
+            epsilon: the epsilon as the registry would write it.
 
         Raises:
-            PlanError: if there is no such channel.
+            PlanError: if there is no channel with this epsilon.
 
         """
         metric, table = self.registry.metrics[name], self.tables[name]
@@ -308,12 +313,14 @@ class Candidates:
                 has_no_answer=metric.has_no_answer,
             )
         except ValueError as error:
-            raise PlanError(f"{name}: {error}; allocate a larger total, or want less of the others") from error
+            raise PlanError(
+                f"{name}: {error}; allocate a larger total, or accept larger errors of the other metrics"
+            ) from error
         return replace(metric, channel=channel)
 
 
 def written(epsilon: float) -> str:
-    """Return an epsilon as a registry states it, rounded down after undoing the loss of floats."""
+    """Return an epsilon as a registry writes it, rounded down after compensating float rounding."""
     number = Decimal(epsilon * LOST)
     last = Decimal(1).scaleb(number.adjusted() - DIGITS + 1)
     return format(number.quantize(last, ROUND_DOWN).normalize(), "f")
@@ -323,9 +330,9 @@ def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None
     """Return a registry's text with other epsilons.
 
     Args:
-        text: a sound registry as TOML, with tables of any form: with headers, dotted or inline.
+        text: a valid registry as TOML, with tables in any form: with headers, dotted or inline.
         epsilons: the new epsilon of each metric, as TOML.
-        answers: the new number of questions that a window asks. None if it does not change.
+        answers: the new number of answers per window. None if this number does not change.
 
     """
     document = tomlkit.parse(text)
@@ -337,13 +344,13 @@ def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None
 
 
 def diff(name: str, before: str, after: str) -> str:
-    """Return a unified diff that ``patch`` applies to the file with this name."""
+    """Return a unified diff that the command ``patch`` applies to the file with this name."""
     lines = difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _set(document: Container, keys: tuple[str, ...], value: str) -> None:
-    """Set a value. The spaces and the comment on its line are preserved."""
+    """Set a value in a TOML document. The spaces and the comment on its line are preserved."""
     *tables, key = keys
     table = document
     for name in tables:
@@ -353,14 +360,14 @@ def _set(document: Container, keys: tuple[str, ...], value: str) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """How the errors of all metrics fall with epsilon. All arrays have shape (metrics,).
+    """The errors of all metrics as functions of epsilon. All arrays have shape (metrics,).
 
     Attributes:
         targets: the target standard errors, in the metrics' units.
         floor: the variance of one unperturbed answer, in squared units.
         noise: the variance that perturbation adds, times 4 sinh(epsilon / 2)**2.
-        most: the largest epsilon.
-        reports: how many reports of each metric a window of the budget has.
+        most: the largest epsilons that are allowed.
+        reports: the number of reports of each metric in a window of the budget.
 
     """
 
@@ -383,11 +390,12 @@ class Curves:
         return epsilons
 
     def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
-        """Return the smallest multiple that a total allows, and the epsilons.
+        """Return the smallest multiple of the targets that a total allows, and the epsilons.
 
         Args:
-            total: what all reports of a window may cost together.
-            answers: how many questions a window asks if they are drawn, otherwise None.
+            total: the epsilon that all reports of a window may cost together.
+            answers: the number of questions that a device answers in a window. None if they are not
+                drawn.
 
         """
         part = 1.0 if answers is None else answers / self.targets.size

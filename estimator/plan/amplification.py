@@ -1,20 +1,20 @@
-"""The privacy loss of one report from a published tally, if not only the device is trusted.
+"""The privacy loss of one report from a published tally, if the collector is trusted as well.
 
-By itself a report is (local epsilon)-private against any reader. If the holder of the reports
-publishes only the tally of a closed window, the report also hides among the others in that tally:
-the tally is (epsilon, delta)-private with a far smaller epsilon (*central*). This assumes all of
-the following, and a tally cannot show whether the assumptions are true:
+On its own, a report protects an answer with the local epsilon against any reader. If the collector
+publishes only the tally of a closed window, the report also hides among the other reports in the
+tally. The tally is then (epsilon, delta)-private with a far smaller epsilon, called *central*. This
+is true only under the following assumptions, which cannot be checked in the tally:
 
 * The collector, the store, and everybody who can read them publish only tallies of closed windows.
-  If a tally is read while it grows, it can be subtracted from the next reading, which leaves only a
-  few reports.
+  If a growing tally is read twice, the difference between the readings contains only a few reports.
 * The counted reports are honest: randomized by the channel, with coins that nobody else knows. An
-  attacker can subtract fabricated ones, so do not count as many reports as may be fabricated.
-* The answers of one device are hidden; the fact that it reports, and the number of its reports, are
-  not. A person with several devices loses more.
+  attacker can subtract fabricated reports, so subtract the number of possibly fabricated reports
+  from the count.
+* Only the answers of one device are protected. The fact that the device reports, and the number of
+  its reports, are not. The loss of a person with several devices is larger.
 
-The figures are for one window. A device that reports in several windows loses the sum, as with
-`composed`.
+The figures apply to one window. For a device that reports in several windows, the losses add up, as
+in `composed`.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from estimator.plan.blanket import MOST_EPSILON, ROUNDING, TAIL, UNDERFLOW, Blan
 from estimator.results.metric import Central
 
 STEP = 2.0**-20
-"""The relative excess that the search for epsilon may leave."""
+"""The maximum relative excess of the epsilon that the search returns."""
 
 MOST_STEPS = 20
-"""After this many steps, bisection takes over. From a thousand reports on, eight are usual."""
+"""The number of steps before bisection takes over. Eight are usual from 1,000 reports on."""
 
 
 def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest: int = 0) -> float:
-    """Return the epsilon of a tally at a delta, rounded up; never above that of one report.
+    """Return the epsilon of a tally at a delta, rounded up and never above the local epsilon.
 
     See `estimator.plan.blanket`.
 
     Args:
         reports: the number of reports in the tally, at least 1.
         blanket: the blanket of the channel of every report.
-        delta: from 0 to 1. At 2**-100 and below, no amplification can be shown.
-        dishonest: the number of reports that may be made up, or otherwise known. The victim's
-            report is always honest.
+        delta: the delta, from 0 to 1. At 2**-100 and below, no amplification can be proved.
+        dishonest: the number of reports that may be fabricated or known for another reason. The
+            victim's own report is assumed to be honest.
 
     Raises:
-        ValueError: naming the argument that is out of range.
+        ValueError: if an argument is out of range. The message names the argument.
 
     """
     if not 0 <= delta <= 1:
@@ -70,16 +70,16 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 
 
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
-    """Return an epsilon whose delta is too large, and one close to it whose delta is not.
+    """Return two close epsilons: one whose delta is too large, and one whose delta is not.
 
-    The logarithm of delta is nearly a straight line against the square of epsilon, so this uses
-    false position (Dowell & Jarratt 1971, "A modified regula falsi method", the Illinois method).
-    Bisection would need two or three times as many steps.
+    As a function of the square of epsilon, the logarithm of delta is nearly a straight line, so
+    this uses false position (Dowell & Jarratt 1971, "A modified regula falsi method", the Illinois
+    method). Bisection would need two or three times as many steps.
 
     Args:
-        shuffled: the law.
-        delta: from 0 to 1.
-        at_zero: the delta of an epsilon of 0, which is too large.
+        shuffled: the law of the tally.
+        delta: the requested delta, from 0 to 1.
+        at_zero: the delta at an epsilon of 0, which is larger than the requested one.
 
     """
     target = math.log(max(delta, UNDERFLOW))
@@ -93,7 +93,7 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
         at_epsilon = shuffled.delta(epsilon)
         above = math.log(at_epsilon) - target
         if at_epsilon <= delta:
-            enough, lack = epsilon, min(above, -STEP)  # below 0, so that no difference is 0
+            enough, lack = epsilon, min(above, -STEP)  # below 0, so that the difference from the excess is never 0
             excess /= 2 if last == "enough" else 1
             last = "enough"
         else:
@@ -106,17 +106,18 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
 def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
     """Return the epsilon of several tallies together at a delta, rounded up.
 
-    The tallies may be those of the metrics in one upload. Each metric is tallied separately, and so
-    its reports are shuffled separately. A device loses the sum over all tallies (Dwork & Roth 2014,
-    theorem 3.16), whichever metrics it answered. Each tally gets an equal part of delta.
+    The tallies may be those of the metrics in one upload. Each metric is tallied separately, so its
+    reports are also shuffled separately. The losses of a device add up over all tallies (Dwork &
+    Roth 2014, theorem 3.16), regardless of which metrics it answered. Each tally gets an equal part
+    of delta.
 
-    If whole uploads were published in random order instead, one message would consist of all
-    symbols of an upload. Their local epsilons would add up *before* the amplification,
-    ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``, usually to much more.
+    If whole uploads were published in random order instead, one shuffled message would consist of
+    all symbols of an upload. Local epsilons would then add up *before* the amplification,
+    ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``, which is usually much larger.
 
     Args:
         tallies: the number of honest reports and the blanket of each.
-        delta: the delta of all of them together.
+        delta: the delta of all tallies together.
 
     """
     parts = [shuffled_epsilon(reports, blanket, delta / len(tallies) / ROUNDING) for reports, blanket in tallies]
@@ -124,21 +125,22 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
 
 
 def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
-    """Return epsilon and delta if nobody knows which devices took part, rounded up.
+    """Return epsilon and delta, rounded up, if nobody knows which devices were selected.
 
-    They are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018, "Privacy
-    amplification by subsampling", theorem 9 (a sample of fixed size without replacement; one answer
-    changes). This applies if a secret coin decides whether a device takes part, with a bias that
-    does not depend on its answers: given their number, those who took part are a random subset.
+    The results are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018,
+    "Privacy amplification by subsampling", theorem 9 (a sample of fixed size without replacement;
+    one answer changes). The theorem applies if a secret coin decides whether a device is selected,
+    with a bias that does not depend on its answers. Given their number, the selected devices are
+    then a random subset.
 
     Args:
-        epsilon: the epsilon of the tally of those who took part.
-        delta: the delta of that tally.
-        rate: the number of those who took part over that of all who tossed the coin, from 0 to 1;
-            approximately the coin's bias.
+        epsilon: the epsilon of the tally of the selected devices.
+        delta: the delta of this tally.
+        rate: the number of selected devices divided by the number of devices that tossed the coin,
+            from 0 to 1; approximately the bias of the coin.
 
     Raises:
-        ValueError: if the rate is not from 0 to 1.
+        ValueError: if the rate is not between 0 and 1.
 
     """
     if not 0 <= rate <= 1:
@@ -149,32 +151,33 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 
 
 def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float = TAIL) -> Shuffled:
-    """Return the law of a tally, whose delta at an epsilon is rounded up.
+    """Return the law of a tally, which determines the tally's delta at an epsilon, rounded up.
 
     Args:
         reports: as for `shuffled_epsilon`.
         blanket: as for `shuffled_epsilon`.
         dishonest: as for `shuffled_epsilon`.
-        tail: a probability cut off on each side of a sum over all reports, and added to delta.
+        tail: the probability that is cut off on each side of a sum over all reports, and added to
+            delta.
 
     Raises:
-        ValueError: naming the argument that is out of range.
+        ValueError: if an argument is out of range. The message names the argument.
 
     """
     if reports < 1 or dishonest < 0:
-        raise ValueError(f"reports must be at least 1, and of them 0 or more dishonest; not {reports} and {dishonest}")
+        raise ValueError(f"reports must be at least 1, and dishonest at least 0; not {reports} and {dishonest}")
     if not 0 < blanket.local_epsilon < math.inf:
         raise ValueError(f"the epsilon of one report must be above 0 and finite, not {blanket.local_epsilon}")
     return Shuffled.among(max(1, reports - dishonest), blanket, tail)
 
 
 def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> Central | None:
-    """Return the central loss of a tally of the metric at a delta.
+    """Return the central privacy loss from a tally of a metric at a delta.
 
     Returns:
-        The epsilon, or None if there is none to show: while the window is open, because the tally
-        will be read again; if there are no reports; and for a channel with its own delta, for which
-        no amplification is shown here. The registry states its promise for each report.
+        The central loss. None if the window is open, because the tally will be read again; if there
+        are no reports; and for a channel with its own delta, because no amplification is proved for
+        it. For such a channel, only the epsilon and delta of each report in the registry apply.
 
     """
     if not closed or reports == 0 or metric.delta > 0:
@@ -184,21 +187,21 @@ def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> C
 
 @lru_cache(maxsize=2**12)
 def _epsilon_of_tally(reports: int, blanket: Blanket, delta: float) -> float:
-    """Return the epsilon of a tally; it is cached for windows that are shown again."""
+    """Return the epsilon of a tally. Results are cached, because windows are often shown again."""
     return shuffled_epsilon(reports, blanket, delta)
 
 
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
-    """Return the total loss of a device that is in all of these closed tallies.
+    """Return the total privacy loss of a device that is in all of these closed tallies.
 
-    For a channel with its own delta, its promise for each report is counted.
+    For a channel with its own delta, the epsilon and delta of each report are counted.
 
     Args:
-        tallies: the metric and the number of reports of each.
-        delta: the delta of all of them together.
+        tallies: the metric and the number of reports of each tally.
+        delta: the delta of all tallies together.
 
     Returns:
-        The epsilon, or None if the channels' own deltas use up the given one.
+        The total loss. None if the channels' own deltas use up the given delta.
 
     """
     counted = [(metric, reports) for metric, reports in tallies if reports > 0]

@@ -1,46 +1,53 @@
 """The privacy blanket: an upper bound, in floats, on what a tally reveals about one report.
 
-The blanket of a channel gives each symbol y its smallest probability over all answers. Any report
-is drawn from the blanket with probability gamma, the sum of these, whatever the answer. Let R0 and
-R1 be the laws of the symbol for the victim's two possible answers, u = R0 / blanket and v = R1 /
-blanket. Even an observer who knows which other reports are not drawn from the blanket, and their
-content, sees the victim's report only among the rest. The hockey-stick divergence at an epsilon is
-then E[max(0, W_1 + ... + W_n)] / n, where W is u - e^epsilon v of a symbol of the blanket with
-probability gamma, and otherwise 0. It bounds the divergence of the tallies: it is the delta (Balle,
-Bell, Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO, section 5). No
-decomposition gives a smaller one (Su et al. 2025, "Decomposition-based optimal bounds for privacy
-amplification via shuffling", arXiv 2504.07414). All this is also true of any smaller blanket.
+The blanket of a channel assigns to each symbol y its smallest probability over all answers. The sum
+of these probabilities is gamma. For any answer, a report is drawn from the blanket with probability
+gamma. Let R0 and R1 be the laws of the symbol for the victim's two possible answers, u = R0 /
+blanket and v = R1 / blanket. Consider an observer who knows which of the other reports are not
+drawn from the blanket, and also knows their content. Even this observer sees the victim's report
+only among the remaining reports. The hockey-stick divergence at an epsilon is then E[max(0, W_1 +
+... + W_n)] / n, where W is u - e^epsilon v of a symbol of the blanket with probability gamma, and
+otherwise 0. This value bounds the divergence of the tallies, so it is the delta (Balle, Bell,
+Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO, section 5). No
+decomposition gives a smaller bound (Su et al. 2025, "Decomposition-based optimal bounds for privacy
+amplification via shuffling", arXiv 2504.07414). The same is true if the blanket is replaced by any
+smaller one.
 
-The worst pair of answers follows from convexity, for every channel. Let r = e^lambda be the largest
-ratio of a report, so that u and v are from 1 to r. Each point (u, v) is a mixture of *apart*, (r,
-1) or (1, r), with a weight of |u - v| / (r - 1), and *both*, (r, r), and *neither*, (1, 1). As W is
-linear in u and v, and max(0, .) convex, the corners reveal no less than the points (Jensen). R0 and
-R1 each sum to 1, so that three numbers are enough:
+For every channel, the worst pair of answers follows from convexity. Let r = e^lambda be the largest
+ratio of a symbol's probabilities under two answers, so that u and v lie between 1 and r. Each point
+(u, v) is a mixture of three kinds of corners: *apart*, (r, 1) or (1, r), with a weight of |u - v| /
+(r - 1); *both*, (r, r); and *neither*, (1, 1). W is linear in u and v, and max(0, .) is convex, so
+the corners reveal at least as much as the points (Jensen). R0 and R1 each sum to 1, so three
+numbers are enough:
 
-* a, the weight of (r, 1) and that of (1, r): the total variation of R0 and R1, over r - 1;
+* a, the weight of (r, 1), which is also the weight of (1, r): the total variation distance of R0
+  and R1, divided by r - 1;
 * the weight of both: s - a, with s = (1 - gamma) / (r - 1);
 * the weight of neither: gamma - s - a.
 
-A larger a moves weight from both and neither to the two corners that are apart. W at one of these
-is above W at both and neither, W at the other is below, and the sum is the same: a mean-preserving
-spread. Therefore the worst pair is that with the largest total variation or, if that is unknown,
-with the largest a that leaves no weight below 0. The law of an input drawn at random is a mixture
-of laws, so its total variation is no larger.
+A larger a moves weight from *both* and *neither* to the two corners that are apart. At one of these
+corners, W is larger than at *both* and *neither*; at the other corner, W is smaller; and the sum
+stays the same. This is a mean-preserving spread, so the worst pair is the one with the largest
+total variation distance. If this distance is unknown, the largest a that leaves no weight below 0
+is used. The law of a randomly drawn input is a mixture of laws, so its total variation distance is
+no larger.
 
-If a channel's blanket is unknown, it is at least max(R0, R1) / r. Then u or v is r. By the same
-exchange, a is largest if all weight is apart: a = 1 / (r + 1), as in randomized response, which is
-the worst of all channels of its epsilon.
+If a channel's blanket is unknown, max(R0, R1) / r is a lower bound. Then u or v is r. By the same
+argument, the worst case is that all weight is apart: a = 1 / (r + 1). This is the case in
+randomized response, which is the worst of all channels with the same epsilon.
 
-Of the n reports, K are apart, and fair coins decide that N of these are of the first kind, (r, 1).
-G is the number of reports in neither, plus r times the number of those in both. For x = e^epsilon
-the sum of all W is (r - 1) (x + 1) (N - K / 2) - (x - 1) (K (r + 1) / 2 + G). Its expected positive
-part, f(G), has a closed form for each K and G, which is decreasing and convex in G. Between two
-nodes, f is at most its chord, which is at most the geometric interpolation of the nodes times
-e^(L^2 / 8), where L is the difference of their logarithms (Hoeffding 1963, lemma 1). This gives the
-maximum of f(g) e^(t g) between nodes for any t, and E f(G) is at most this maximum times E e^(-t
-G), which is a power. For the best t, which is approximated, this is nearly an equality.
+Of the n reports, K are apart. Each of these is of the first kind, (r, 1), with probability one
+half, and N is the number of reports of the first kind. G is the number of reports in *neither*,
+plus r times the number of reports in *both*. For x = e^epsilon, the sum of all W is (r - 1) (x + 1)
+(N - K / 2) - (x - 1) (K (r + 1) / 2 + G). The expected positive part of this sum, f(G), has a
+closed form for each K and G, and is decreasing and convex in G. Between two nodes, f lies below the
+chord. The chord lies below the geometric interpolation between the nodes, times e^(L^2 / 8), where
+L is the difference between the logarithms of f at the nodes (Hoeffding 1963, lemma 1). This bounds
+the maximum of f(g) e^(t g) between nodes for any t. E f(G) is at most this maximum times E e^(-t
+G), which is a power. For an approximately optimal t, the bound is nearly exact.
 
-The binomial laws are bounded in floats, from above or below as each function states.
+The binomial laws are bounded in floats. Each function states whether its result is rounded up or
+down.
 """
 
 from __future__ import annotations
@@ -58,21 +65,25 @@ from estimator.decoders.inversions import extreme_of, inversion_of
 from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
-"""From this n on, Stirling's series to 1/n^7 errs by less than 1 / (1188 n^9) < 3e-17."""
+"""The n where Stirling's series to 1/n^7 is used. Its error is below 1 / (1188 n^9) < 3e-17."""
 
 FIXED_ERROR = 2.0**-43
-"""A thousand units in the last place: more than a few roundings of numbers below 128 and of a
-fraction add up to.
+"""A thousand units in the last place.
+
+This exceeds the sum of a few roundings of numbers below 128 and of a fraction.
 """
 
 ERROR_PER_STEP = 2.0**-46
-"""A logarithm loses digits if two terms cancel; these are at most 40 times the distance from the
-mean.
+"""The error of a logarithm per unit of distance from the mean.
+
+Digits are lost if two terms cancel. These terms are at most 40 times the distance from the mean.
 """
 
 DEPTH = 32
-"""The number of partial quotients of the tail. It is even, so that omitting the rest makes the tail
-smaller. If delta is small, far from the mean, the rest is below the last digit.
+"""The number of partial quotients of the tail.
+
+This number is even, so that omitting the rest makes the tail smaller. Far from the mean, where
+delta is small, the omitted rest is below the last digit.
 """
 
 _STIRLING = np.array([0.0] + [math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n for n in range(1, EXACT_BELOW)])
@@ -83,11 +94,11 @@ def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, comp
     """Return the logarithm of the binomial law, rounded up (Loader 2000, "Fast and accurate ...").
 
     Args:
-        successes: from 0 to ``trials``.
-        trials: whole numbers.
+        successes: the numbers of successes, from 0 to ``trials``.
+        trials: the numbers of trials.
         probability: the probability of a success, above 0.
-        complement: the probability of a failure, above 0. It is an argument because one minus a
-            probability near one loses digits.
+        complement: the probability of a failure, above 0. It is a separate argument, because
+            subtracting a probability close to 1 from 1 loses digits.
 
     """
     failures = trials - successes
@@ -109,13 +120,13 @@ def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, comp
 def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
     """Return P(heads >= least) / P(heads = least - 1) for fair coins, rounded down.
 
-    This is the continued fraction of the incomplete beta function (DiDonato & Morris 1992,
-    "Algorithm 708", BFRAC) at one half. Above the mean all its terms are positive, so it lies
-    between any two neighboring convergents.
+    The result is computed from the continued fraction of the incomplete beta function (DiDonato &
+    Morris 1992, "Algorithm 708", BFRAC) at one half. Above the mean, all of its terms are positive,
+    so the value lies between any two consecutive convergents.
 
     Args:
-        least: above the mean: from (trials + 1) / 2 to trials + 1.
-        trials: the number of coins, from 0.
+        least: the smallest number of heads, above the mean: from (trials + 1) / 2 to trials + 1.
+        trials: the number of coins, at least 0.
 
     """
     a, b = least, trials - least + 1
@@ -124,7 +135,7 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
     ratio = (a + (DEPTH - 1)) / (a + (2 * DEPTH - 1))  # (a + n - 1) / (a + 2 n - 1); step n needs that of n + 1
     for n in range(DEPTH - 1, 0, -1):
         width = a + (2 * n - 1)
-        added = np.maximum(b - n, 0.0) * (n / 2) / width  # the fraction ends when this is 0
+        added = np.maximum(b - n, 0.0) * (n / 2) / width  # the continued fraction ends if this is 0
         partial = ratio * (center + 1.5 * n) + added + n
         ratio = (a + (n - 1)) / width
         fraction = ratio * (half_sum + (n - 1) / 2) * added / (partial + fraction)
@@ -133,12 +144,12 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
 
 
 def _logarithm(probability: float, complement: float) -> float:
-    """Return the logarithm of a probability, from its complement if that is more accurate."""
+    """Return the logarithm of a probability, from its complement if this is more accurate."""
     return math.log(probability) if probability < complement else math.log1p(-complement)
 
 
 def _stirling_error(count: Floats) -> Floats:
-    """Return log n! minus Stirling's approximation, for n from 1."""
+    """Return log n! minus Stirling's approximation, for n of at least 1."""
     large = np.maximum(count, EXACT_BELOW)
     square = large**2
     series: Floats = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / large
@@ -156,38 +167,39 @@ def _deviance(count: Floats, mean: Floats) -> Floats:
 
 
 MOST_REPORTS = 2**33
-"""Further reports are not counted, which cannot lower delta: the time grows with the square root of
-their number.
+"""The maximum number of reports that are counted. Ignoring further reports cannot lower delta.
+
+The computing time grows with the square root of this number.
 """
 
 MOST_EPSILON = 64.0
-"""Above this epsilon no report is expected to be drawn from the blanket, and none is counted."""
+"""The local epsilon above which other reports are ignored, because hardly any is in the blanket."""
 
 BUCKETS = 512
-"""The number of buckets of K. In each bucket, the coins are those of its largest K, which spreads
-their sum, and the loss is that of its smallest K. This can only raise delta. From 10**4 reports on,
-it raises delta by less than a 100th, which is less than a 2,000th of epsilon.
+"""The number of buckets of K.
+
+A bucket uses the number of coins of its largest K, which spreads their sum, and the loss of its
+smallest K. This can only raise delta. With 10**4 reports or more, it raises delta by less than 1%,
+and epsilon by less than 0.05%.
 """
 
 POINTS = 2**14
 """The maximum number of nodes of G, for all K together."""
 
 STEP = 0.125
-"""Log f falls by about this much from one node to the next, unless that takes too many nodes."""
+"""The approximate fall of log f between adjacent nodes, unless this requires too many nodes."""
 
 TAIL = 2.0**-100
-"""The probability of the K, far from the mean on either side, that are ignored, and of such G."""
+"""The probability of the values of K, and of G, that are ignored on each side of the mean."""
 
 ROUNDING = 1 + 2.0**-40
-"""Raises a sum of many positive floats, or the result of a few operations, by more than its
-rounding errors.
-"""
+"""A factor that exceeds the rounding errors of a few operations or of a sum of positive floats."""
 
 FAR = 700.0
-"""Above the logarithm of any f, but small enough for a float to hold its exponential."""
+"""A number above the logarithm of any f, whose exponential a float can still represent."""
 
 UNDERFLOW = 2.0**-1000
-"""More than the sum of all terms that floats round to zero."""
+"""An upper bound on the sum of all terms that floats round to zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +207,9 @@ class Blanket:
     """The privacy loss from one report of a channel, for the worst pair of answers.
 
     Attributes:
-        local_epsilon: lambda, above 0.
-        apart: a, the weight of the symbols that only one given answer makes likelier.
+        local_epsilon: lambda, the epsilon of one report, above 0.
+        apart: a, the weight of the symbols that only the first of two answers makes likelier. The
+            weight for the second answer is the same.
         both: the weight of the symbols that both answers make likelier.
         neither: the weight of all other symbols.
 
@@ -209,17 +222,17 @@ class Blanket:
 
     @classmethod
     def of_epsilon(cls, local_epsilon: float) -> Self:
-        """Return the blanket of the worst channel of an epsilon, which is randomized response."""
+        """Return the blanket of randomized response, the worst channel with a given epsilon."""
         return cls(local_epsilon, math.exp(-local_epsilon) / (1 + math.exp(-local_epsilon)))
 
     @classmethod
     def of_channel(cls, channel: Channel) -> Self:
         """Return the blanket of a channel whose own delta is 0.
 
-        The relative error of each number is a few times 2^-53; every law of `Shuffled` is rounded
-        up by more.
+        The relative error of each number is a few times 2^-53. Every law of `Shuffled` is rounded
+        up by more than this.
         """
-        # the blanket of sets is that of their members, because a set can lack any of them
+        # a set can lack any member, so the blanket of sets is the blanket of their members
         worst, total = cls.of_epsilon(as_float(epsilon_nanos(channel))), blanket_weight(channel.last_step)
         if total is None or worst.local_epsilon > MOST_EPSILON:
             return worst
@@ -231,12 +244,12 @@ class Blanket:
 
     @property
     def rest(self) -> float:
-        """The probability that a report is not apart, 1 - 2 a: a sum without cancellation."""
+        """The probability that a report is not apart, 1 - 2 a, computed without cancellation."""
         return self.both + self.neither + (self.apart + self.both) * math.expm1(self.local_epsilon)
 
 
 def blanket_weight(channel: Channel) -> Fraction | None:
-    """Return a lower bound on gamma, the weight of the blanket. None if it is not known."""
+    """Return a lower bound on gamma, the weight of the blanket. None if gamma is unknown."""
     row = inversion_of(channel)
     if row.parts is not None:
         parts = [weight for part in row.parts(channel) if (weight := blanket_weight(part)) is not None]
@@ -246,16 +259,17 @@ def blanket_weight(channel: Channel) -> Fraction | None:
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """The law of the number of reports that are apart, K.
+    """The law of K, the number of reports that are apart, in a tally.
 
     Attributes:
         blanket: the blanket of each report.
-        reports: n.
-        least: the smallest K of each bucket, in rising order.
+        reports: n, the number of reports.
+        least: the smallest K of each bucket, in ascending order.
         most: the largest K of each bucket.
         weights: the probability of each bucket, rounded up.
-        tail: the probability of the G that are ignored, on either side.
-        missed: the probability of every other K, whatever the victim's report, rounded up.
+        tail: the probability of the values of G that are ignored on each side.
+        missed: the probability of all K outside the buckets, for any report of the victim, rounded
+            up.
 
     """
 
@@ -269,7 +283,7 @@ class Shuffled:
 
     @classmethod
     def among(cls, honest: int, blanket: Blanket, tail: float = TAIL) -> Self:
-        """Return the law for a number of honest reports, with a tail cut off on each side."""
+        """Return the law for a number of honest reports, with the tails cut off."""
         if blanket.local_epsilon > MOST_EPSILON:
             nothing = np.zeros(0)
             return cls(blanket, 1, nothing, nothing, nothing, tail, 0.0)
@@ -290,7 +304,7 @@ class Shuffled:
         if epsilon >= local:
             return 0.0
         if local > MOST_EPSILON:
-            return min(1.0, -math.expm1(epsilon - local) * ROUNDING)  # alone; e^epsilon might overflow
+            return min(1.0, -math.expm1(epsilon - local) * ROUNDING)  # a single report; e^epsilon might overflow
         excess = self._expected_excess(epsilon)
         known = float(self.weights @ excess) / self.reports
         return min(1.0, (known + self.missed + UNDERFLOW) * ROUNDING)
@@ -326,9 +340,9 @@ class Shuffled:
     def _excess(self, epsilon: float, sums: Floats) -> Floats:
         """Return f for each K and each G, rounded up; shape (buckets, nodes).
 
-        It is (r - 1) (x + 1) (K - t + 1) / 2 P(N = t - 1) - (x - 1) (K (r + 1) / 2 + G) P(N >= t),
-        where t is the smallest N for which the sum of all W is above 0. If rounding moves t by one,
-        the term that is added or left out would be zero without that rounding.
+        The result is (r - 1) (x + 1) (K - t + 1) / 2 P(N = t - 1) - (x - 1) (K (r + 1) / 2 + G) P(N
+        >= t), where t is the smallest N for which the sum of all W is above 0. If rounding moves t
+        by one, the term that is added or omitted would be zero in exact arithmetic.
         """
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         loss = math.expm1(epsilon) * drag(self.blanket, self.least[:, None], sums) * (1 - FIXED_ERROR)
@@ -340,7 +354,7 @@ class Shuffled:
         return excess
 
     def _tilt(self, epsilon: float, values: Floats, chances: Floats) -> Floats:
-        """Return a t for each K: the slope of log f where it weighs most, for a normal law."""
+        """Return t for each K: the slope of log f where f weighs most, assuming a normal law."""
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         unit = 2 * math.expm1(epsilon) / swing / np.sqrt(np.maximum(self.most, 1.0))
         tilt = np.zeros_like(self.most)
@@ -352,7 +366,7 @@ class Shuffled:
         return tilt
 
     def _others(self) -> tuple[Floats, Floats]:
-        """Return the values that a report not apart may add to G, rising, and their chances."""
+        """Return the ascending values that a report not apart may add to G, and their chances."""
         pairs = [(1.0, self.blanket.neither), (math.exp(self.blanket.local_epsilon), self.blanket.both)]
         values, chances = zip(
             *((value, chance / self.blanket.rest) for value, chance in pairs if chance > 0), strict=True
@@ -361,10 +375,10 @@ class Shuffled:
 
 
 def _reach(tail: float, variance: float, most: float) -> float:
-    """Return a distance from its mean that a sum reaches on each side with at most chance tail.
+    """Return a distance from the mean that a sum exceeds on each side with at most chance ``tail``.
 
-    By Bernstein's inequality P(|sum - mean| >= s) <= exp(-s^2 / (2 (variance + most s / 3))) on
-    each side, if no term is further from its mean than ``most``.
+    Bernstein's inequality states, for each side, that P(|sum - mean| >= s) <= exp(-s^2 / (2
+    (variance + most s / 3))) if no term is farther from its mean than ``most``.
     """
     exponent = -math.log(tail)
     reach = most * exponent / 3
@@ -372,17 +386,17 @@ def _reach(tail: float, variance: float, most: float) -> float:
 
 
 def drag(blanket: Blanket, apart: Floats, others: Floats) -> Floats:
-    """Return K (r + 1) / 2 + G: half the sum of all u + v."""
+    """Return K (r + 1) / 2 + G, which is half the sum of all u + v."""
     return apart * ((math.exp(blanket.local_epsilon) + 1) / 2) + others
 
 
 def omitted(tail: float, *, below: bool, above: bool) -> float:
-    """Return the probability of the ignored numbers, each of which may reveal everything."""
+    """Return the probability of the ignored numbers, which are assumed to reveal everything."""
     return tail * (below + above)
 
 
 def least_positive(coins: Floats, loss: Floats, swing: float) -> Floats:
-    """Return the smallest N, the number of the first kind among K, whose gain is above the loss."""
+    """Return the smallest N (reports of the first kind, among K) whose gain exceeds the loss."""
     odd = coins % 2
     above: Floats = np.floor(loss / swing + odd / 2) + (coins - odd) / 2 + 1
     return np.minimum(above, coins + 1)

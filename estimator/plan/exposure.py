@@ -1,27 +1,27 @@
-"""The most a device reveals in a window, a month, a year and its life.
+"""The maximum privacy loss of a device in a window, in a month, in a year and over its life.
 
-Sums are exact integers, bounded by the ceilings in the same way as in the ledger.
+Sums are exact integers, and are bounded by the ceilings in the same way as in the ledger.
 
-The loss of a report is that of its worst pair of answers. If every symbol separates two answers
-either by the whole epsilon or not at all, the loss has three values, and the worst pair of answers
-is the one with the fewest symbols in common. A report of a tree is a report of a random level, and
-reveals no more than if the answers were a worst pair on all levels. A set or a rounded number is a
-mixture of inputs, which by convexity reveals no more than the worst pair of inputs. Every other
-channel is treated as the worst one of its epsilon.
+The loss of a report is the loss for its worst pair of answers. If every symbol separates two
+answers either by the whole epsilon or not at all, the loss has three possible values, and the worst
+pair of answers is the pair with the fewest symbols in common. A report of a tree is a report of a
+random level, so it reveals no more than if the answers were a worst pair on every level. A set or a
+rounded number is a mixture of inputs, so by convexity it reveals no more than the worst pair of
+inputs. Every other channel is treated as the worst channel with the same epsilon.
 
-The worst pair of answers of a channel has a privacy loss, the logarithm of the ratio of a symbol's
-probabilities. The loss of several reports is the sum of their losses, and its distribution gives
-the smallest valid epsilon for every delta (Dwork & Rothblum 2016, "Concentrated differential
-privacy", section 1; Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees
-using FFT"). For randomized response the sum is exact and the result is the optimum of Kairouz, Oh &
+The privacy loss for a pair of answers is the logarithm of the ratio of a symbol's probabilities.
+The loss of several reports is the sum of their losses. The distribution of this sum determines the
+smallest valid epsilon for every delta (Dwork & Rothblum 2016, "Concentrated differential privacy",
+section 1; Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees using
+FFT"). For randomized response, the sum is exact, and the result is the optimum of Kairouz, Oh &
 Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3. Losses of different
-sizes are placed on a common grid, and each is moved up to the next point once; the parts that are
-cut off are added to delta.
+sizes are placed on a common grid, where each loss is rounded up to the next point once. The
+probability of tails that are cut off is added to delta.
 
-If the reports are limited by a ceiling and not by the calendar, any mixture of them may have been
-sent. The moments of the loss then bound it, with the costliest mixture at each order. This is a
-Rényi filter (Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter", section 4),
-so it is also valid if earlier answers decide later questions.
+If a ceiling limits the reports, and not the calendar, any mixture of reports may have been sent.
+The loss is then bounded by its moments, with the costliest mixture for each order. This is a Rényi
+filter (Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter", section 4), so the
+bound is also valid if earlier answers determine later questions.
 """
 
 from __future__ import annotations
@@ -55,63 +55,67 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected
 
 CELLS = 2**16
-"""The number of points of the grid: a hundred different losses together are moved up by less than
-1/500 of the span.
+"""The number of points of the grid.
+
+A hundred different losses together are rounded up by less than 1/500 of the span.
 """
 
 CUT = 2.0**-12
-"""The fraction of delta that may be spent on cutting off all tails together."""
+"""The fraction of delta that may be used for cutting off tails, over all tails together."""
 
 ROUNDING = 1 + 2.0**-40
-"""More than the factor by which floats may have rounded a sum of losses down."""
+"""A factor that makes up for the rounding of floats in a sum of losses."""
 
 ORDERS = 2.0 ** np.arange(-8, 16, 0.125)
-"""Orders of the moments that are tried. The bound hardly changes between two neighbors."""
+"""The orders of the moments that are tried. The bound hardly changes between adjacent orders."""
 
 ROUNDED = 1 + 2.0**-48
-"""A probability times this is above the exact one, despite the rounding of floats."""
+"""A factor that makes a rounded probability at least the exact one."""
 
 MOST_COMPOSED = 10**6
-"""The maximum number of reports with one loss whose distribution is computed; more are bounded by
-moments.
+"""The maximum number of reports with one loss for which the distribution is computed.
+
+The losses of more reports are bounded by moments.
 """
 
 
 def loss_of(channel: Channel) -> PrivacyLoss:
-    """Return the privacy loss of one report, regardless of earlier reports."""
+    """Return the privacy loss of one report of a channel, given any earlier reports."""
     worst = PrivacyLoss.worst(as_float(epsilon_nanos(channel)), float(channel.last_step.delta) * ROUNDED)
     return worst._replace(extreme=min(worst.extreme, extreme_of(channel) * ROUNDED))
 
 
 class Exposure(Record, frozen=True):
-    """The worst case of a device over a horizon."""
+    """The maximum privacy loss of a device within a period."""
 
-    within: Annotated[Horizon, says("the period.")]
-    any_two_histories: Annotated[float, says("the epsilon between any two histories, by addition.")]
+    within: Annotated[Horizon, says("the period of the reports.")]
+    any_two_histories: Annotated[
+        float, says("the epsilon between any two histories of answers: the sum of the epsilons of all reports.")
+    ]
     delta_of_any_two_histories: Annotated[
         float,
         says(
-            "the delta of all reports together, at which this epsilon is valid, rounded up; 0 "
-            "if no question has a delta."
+            "the delta at which this sum is valid: the deltas of all reports together, rounded up; 0 if no question "
+            "has a delta."
         ),
     ]
     any_two_histories_at_delta: Annotated[
         float | None,
         says(
-            "the epsilon between any two histories at ``delta``, at most the sum of all epsilons. "
-            "None if the delta of all reports together exceeds ``delta``."
+            "the epsilon between any two histories of answers at ``delta``, which is at most the sum of all "
+            "epsilons. None if the deltas of all reports together exceed ``delta``."
         ),
     ]
-    delta: Annotated[float, says("the delta of the preceding figure.")]
+    delta: Annotated[float, says("the delta at which ``any_two_histories_at_delta`` is valid.")]
 
 
 def exposures(registry: Registry, today: date, delta: float) -> tuple[Exposure, ...]:
-    """Return the worst case of a device that begins today, for every horizon.
+    """Return the maximum privacy loss of a device that begins today, for every horizon.
 
     Args:
         registry: the questions and the ceilings.
         today: the first day on which the device reports.
-        delta: the delta of the tight figures.
+        delta: the delta of `Exposure.any_two_histories_at_delta`.
 
     """
     return tuple(_exposure(registry, horizon, today, delta) for horizon in Horizon)
@@ -135,7 +139,8 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
     """Return the maximum sum of the deltas of all reports in a horizon.
 
-    The ledger's ceiling bounds this sum, except over several windows if a browser wipes the ledger.
+    The ceiling in the ledger bounds this sum. The exception is a period of several windows if a
+    browser wipes the ledger.
     """
     budget = registry.budget
     attos = sum(
@@ -148,15 +153,15 @@ def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
 
 
 def _tight(possible: list[MetricReports], together: list[MetricReports], most: int, delta: float) -> float:
-    """Return the smallest epsilon known to be valid at a delta.
+    """Return the smallest epsilon that is known to be valid at a delta.
 
     Args:
-        possible: the possible reports, within the ceiling.
-        together: the same; if questions are drawn, only those with the largest epsilon. Each of
-            these is treated as the worst channel of its epsilon, because another drawn question may
-            reveal more at a smaller epsilon.
-        most: the ceiling, in billionths.
-        delta: the part of delta that remains for the losses.
+        possible: the reports that are possible within the ceiling.
+        together: the same reports; if questions are drawn, only those with the largest epsilons.
+            Each of these is treated as a report of the worst channel with the same epsilon, because
+            another drawn question may reveal more at a smaller epsilon.
+        most: the ceiling, in billionths of epsilon.
+        delta: the part of delta that remains after the reports' own deltas.
 
     """
     reports = _by_loss(possible)
@@ -180,17 +185,17 @@ def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[Priva
 
 
 def _pure(metric: Metric) -> PrivacyLoss:
-    """Return the loss without its delta; deltas are added up separately."""
+    """Return the loss of a metric's report without its delta. Deltas are added up separately."""
     return loss_of(metric.channel)._replace(delta=0.0)
 
 
 class PrivacyLoss(NamedTuple):
-    """The privacy loss of a report for its worst pair of answers: epsilon, 0 or -epsilon.
+    """The privacy loss of a report for its worst pair of answers, which is epsilon, 0 or -epsilon.
 
     Attributes:
-        epsilon: rounded up.
+        epsilon: the largest loss, rounded up.
         extreme: the probability, under the likelier answer, that the loss is epsilon.
-        delta: the probability that the loss has no bound.
+        delta: the probability that the loss is unbounded.
 
     """
 
@@ -202,13 +207,13 @@ class PrivacyLoss(NamedTuple):
     def worst(cls, epsilon: float, delta: float = 0.0) -> PrivacyLoss:
         """Return the loss of randomized response.
 
-        No channel of the same epsilon and delta has a larger loss (Kairouz, Oh & Viswanath 2015,
+        No channel with the same epsilon and delta has a larger loss (Kairouz, Oh & Viswanath 2015,
         theorem 3.1).
         """
         return cls(epsilon, 1 / (1 + math.exp(-epsilon)), delta)
 
     def moment(self, order: float) -> float:
-        """Return the logarithm of the mean of e to ``order`` times the loss."""
+        """Return the logarithm of the mean of exp(``order`` times the loss)."""
         high, low = math.log(self.extreme), math.log(self.extreme) - self.epsilon
         top = order * self.epsilon + high
         rest = max(0.0, 1 - self.extreme * (1 + math.exp(-self.epsilon)))
@@ -223,7 +228,7 @@ class _LossDistribution:
     Attributes:
         first: the first point.
         masses: the probability of each point.
-        unbounded: the probability that the sum has no bound.
+        unbounded: the probability that the sum is unbounded.
 
     """
 
@@ -234,7 +239,8 @@ class _LossDistribution:
     def cut(self, tail: float) -> _LossDistribution:
         """Return the distribution without tails.
 
-        The upper tail is counted as unbounded; the lower one is moved up.
+        The upper tail is counted as unbounded. The lower tail is moved up to the first point that
+        is kept.
         """
         keep_to = self.masses.size - int((np.cumsum(self.masses[::-1]) <= tail).sum())
         keep_from = int((np.cumsum(self.masses[:keep_to]) <= tail).sum())
@@ -248,11 +254,11 @@ class _LossDistribution:
         return _LossDistribution(self.first + other.first, np.convolve(self.masses, other.masses), unbounded)
 
     def times(self, reports: int, tail: float) -> _LossDistribution:
-        """Return the distribution of the sum of many reports.
+        """Return the distribution of the sum of the losses of many reports.
 
         Args:
-            reports: their number.
-            tail: the total probability that may be cut off on each side.
+            reports: the number of reports.
+            tail: the maximum total probability to cut off on each side.
 
         """
         share, doubled, summed = tail / (4 * reports), self, _LossDistribution(0, np.ones(1))
@@ -269,10 +275,11 @@ def composed_epsilon(reports: Mapping[PrivacyLoss, int], delta: float) -> float:
 
     Args:
         reports: the number of reports of each loss.
-        delta: by how much a probability may exceed e^epsilon times another history's, above 0.
+        delta: the amount by which a probability may exceed e^epsilon times the probability for
+            another history, above 0.
 
     Returns:
-        The epsilon; infinite if delta is too small.
+        The epsilon. It is infinite if delta is too small.
 
     """
     several = {loss: number for loss, number in reports.items() if number and loss.epsilon}
@@ -298,11 +305,12 @@ def bounded_epsilon(
     """Return an epsilon that is valid at a delta for all choices of reports within a ceiling.
 
     Args:
-        reports: the maximum reports of each loss; infinite if only the ceiling limits them.
-        charges: the charge of one report of each loss, above 0.
+        reports: the maximum number of reports of each loss; infinite if only the ceiling limits
+            them.
+        charges: the charge for one report of each loss, above 0.
         ceiling: the maximum sum of all charges.
-        delta: by how much a probability may exceed e^epsilon times another history's, above 0. The
-            delta of the reports themselves is ignored.
+        delta: the amount by which a probability may exceed e^epsilon times the probability for
+            another history, above 0. The deltas of the reports themselves are ignored.
 
     """
     least = math.inf
@@ -325,18 +333,19 @@ def _distribution_of(loss: PrivacyLoss) -> _LossDistribution:
 
 
 def _on_grid(law: _LossDistribution, epsilon: float, step: float) -> _LossDistribution:
-    """Return the distribution on the grid of a step, with each loss moved up to the next point."""
+    """Return the distribution on a grid, with each loss rounded up to a multiple of the step."""
     points = np.ceil((law.first + np.arange(law.masses.size)) * (epsilon / step)).astype(np.int64)
     first = int(points[0])
     return _LossDistribution(first, np.bincount(points - first, law.masses).astype(np.float64), law.unbounded)
 
 
 def _convolved(laws: list[_LossDistribution]) -> tuple[_LossDistribution, float]:
-    """Return the distribution of the sum, and a bound on its rounding error.
+    """Return the distribution of the sum of losses, and a bound on its rounding error.
 
-    The bound is valid for the mass of any set of points. The error of a transform is below log2 n
-    units in the last place of its length (Higham 2002, "Accuracy and stability of numerical
-    algorithms", theorem 24.2); that of a sum of n points is at most sqrt(n) times as large.
+    The bound is valid for the mass of any set of points. The error of a transform, as a vector, is
+    below log2 n units in the last place of the vector's length (Higham 2002, "Accuracy and
+    stability of numerical algorithms", theorem 24.2). The error of a sum of n points is at most
+    sqrt(n) times as large.
     """
     size = sum(law.masses.size for law in laws) - len(laws) + 1
     length = 1 << size.bit_length()

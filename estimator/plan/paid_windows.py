@@ -1,9 +1,9 @@
 """The windows in which the ceilings pay for every answer that a device is asked for.
 
-Every sum is the maximum that may have been charged by a day, for any order of the answers and any
-days within their windows. It includes each window that has begun, in every month that the window
-touches. If questions are drawn, the costliest ones are counted. So an answer within the ceilings is
-certainly paid for, and one beyond them may not be.
+Every sum is the maximum that may have been charged by a given day, for any order of the answers and
+any days within their windows. A window is counted as soon as it begins, in every month that it
+overlaps. If questions are drawn, the costliest questions are counted. An answer within the ceilings
+is therefore certainly paid for. An answer beyond the ceilings may or may not be paid for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from estimator.results.estimate import Record, says
 from estimator.words import plural
 
 YEARS: Final = 10
-"""How many years a plan looks ahead if a question does not expire."""
+"""The number of years that a plan covers if a question does not expire."""
 
 DAY: Final = timedelta(days=1)
 
@@ -35,7 +35,7 @@ FOR_LIFE: Final = frozenset({Ceiling.LIFETIME, Ceiling.DELTA})
 
 
 class Exhaustion(NamedTuple):
-    """Days on which a ceiling may deny an answer; a ceiling for life does so until the end."""
+    """The days on which a ceiling may deny answers; for a lifetime ceiling, all days to the end."""
 
     ceiling: Ceiling
     first_day: date
@@ -43,13 +43,13 @@ class Exhaustion(NamedTuple):
 
 
 class PaidWindows(Record, frozen=True):
-    """The windows of a question in which every device that is asked can pay for an answer."""
+    """The windows of a question in which every device that is asked has enough budget to answer."""
 
     paid: Annotated[int, says("the number of paid windows.")]
     windows: Annotated[int, says("the number of windows until the question expires, or within ten years.")]
     until: Annotated[
         date | None,
-        says("the last day of the paid windows before the first gap. None if the first window is not paid."),
+        says("the last day of the last paid window before the first unpaid one. None if the first window is not paid."),
     ]
 
 
@@ -61,7 +61,7 @@ class _Begun(NamedTuple):
 
 
 class _Sums:
-    """The maximum that may have been charged by a day."""
+    """The maximum amounts that may have been charged, day by day."""
 
     def __init__(self, registry: Registry, today: date) -> None:
         self._registry = registry
@@ -73,7 +73,7 @@ class _Sums:
         self._periods = self._periods_of_month = 0
 
     def spent(self, day: date) -> Spent:
-        """Add the next day, and return the maximum that may be spent by its end."""
+        """Add the next day, and return the maximum amounts that may have been spent by its end."""
         if day.day == 1 and day != self._today:
             self._earlier_months += self._of_month()
             self._month = [begun for begun in self._month if begun.last_day >= day]
@@ -130,8 +130,8 @@ class _Sums:
 def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
     """Return the periods in which ceilings may deny an answer, in chronological order.
 
-    There are none if devices pace: such a device participates in only as many windows as can be
-    paid for, as `participations` returns.
+    Under ``pace``, there are no such periods, because a device answers only in as many windows as
+    can be paid for (see `participations`).
     """
     end = _end(registry, today)
     exhausted: list[Exhaustion] = []
@@ -151,14 +151,14 @@ def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
 
 
 def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
-    """Return the last day before a ceiling is renewed; None if it is for life."""
+    """Return the last day before a ceiling is renewed. None for a ceiling for life."""
     if ceiling in FOR_LIFE:
         return None
     return Window.on(budget.window if ceiling is Ceiling.PER_WINDOW else WindowKind.MONTH, day).last_day
 
 
 def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -> PaidWindows | None:
-    """Return the windows of a metric in which every answer is paid for; None if these are all."""
+    """Return the windows of a metric in which every answer is paid for. None if all windows are."""
     if not exhausted:
         return None
     # A count is charged after its window has ended, and the next window may be charged before that.
@@ -170,7 +170,7 @@ def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -
 def _paid(
     kind: WindowKind, today: date, end: date, wait: timedelta, exhausted: tuple[Exhaustion, ...]
 ) -> PaidWindows | None:
-    """Return the paid windows until a day; cached because questions often share that day."""
+    """Return the paid windows until a day. Results are cached, because questions share days."""
     firsts = [exhaustion.first_day for exhaustion in exhausted]
     paid = windows = 0
     until: date | None = None
@@ -186,21 +186,22 @@ def _paid(
 
 
 def participations(registry: Registry, today: date) -> Fraction:
-    """Return the fraction of windows in which a device participates under ``pace``.
+    """Return the fraction of windows in which a device answers under ``pace``.
 
-    Only whole windows count: as many as every ceiling pays for until the last question expires.
+    It answers in the largest whole number of windows that every ceiling pays for until the last
+    question expires.
     """
     windows = _windows(registry, today)
     return Fraction(min(windows, *_affordable(registry, today).values()), windows) if windows else Fraction(1)
 
 
 def _windows(registry: Registry, today: date) -> int:
-    """Return the number of windows until the last question expires; every question does."""
+    """Return the number of windows until the last question expires. Every question must expire."""
     return max((windows_left(metric, today) or 0 for metric in registry.metrics.values()), default=0)
 
 
 def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
-    """Return, for each ceiling, in how many windows it lets a device participate under ``pace``."""
+    """Return, for each ceiling, the number of windows that it pays for under ``pace``."""
     budget, windows = registry.budget, _windows(registry, today)
     left = [(metric.cost, number) for metric in registry.metrics.values() if (number := windows_left(metric, today))]
     nanos, attos = (sum(cost[part] * number for cost, number in left) for part in range(2))
@@ -216,7 +217,7 @@ def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
 
 
 def ceiling_notes(registry: Registry, today: date) -> list[str]:
-    """Return a sentence for each ceiling that does not pay for all requested answers."""
+    """Return a sentence for each ceiling that does not pay for all answers that are asked for."""
     budget = registry.budget
     device = "storage" if budget.may_be_wiped else "device"
     exhausted = exhaustions(registry, today)
@@ -224,8 +225,8 @@ def ceiling_notes(registry: Registry, today: date) -> list[str]:
     notes = [*_of_window(registry, today), *_of_pace(registry, today)]
     if Ceiling.PER_MONTH in first_of:
         notes.append(
-            f"per_month may be spent before a month ends, at first from {first_of[Ceiling.PER_MONTH]} on: a {device}"
-            " then answers less, or nothing, until the next month"
+            f"per_month may be spent before a month ends, for the first time on {first_of[Ceiling.PER_MONTH]}: a "
+            f"{device} then answers less, or nothing, until the next month"
         )
     first_windows = {
         ceiling: plural(_before(budget, today, day), "window")
@@ -234,8 +235,8 @@ def ceiling_notes(registry: Registry, today: date) -> list[str]:
     }
     what = "everything" if budget.answers is None else f"the costliest questions ({budget.answers})"
     notes.extend(
-        f"after {windows} ({budget.window}) that answer {what}, from {first_of[ceiling]} on, the {ceiling} ceiling may"
-        f" be reached: a {device} answers less, and is silent in the end"
+        f"after {windows} ({budget.window}) with answers to {what}, from {first_of[ceiling]} on, the {ceiling} "
+        f"ceiling may be reached: a {device} then answers fewer questions, and finally none"
         for ceiling, windows in first_windows.items()
     )
     return notes
@@ -249,13 +250,13 @@ def _of_window(registry: Registry, today: date) -> Iterator[str]:
     what = "all questions" if budget.answers is None else f"the costliest questions ({budget.answers})"
     if cost > budget.per_window_nanos:
         yield (
-            f"{what} of a {budget.window} cost up to {as_float(cost):.6g}, more than per_window"
-            f" {as_float(budget.per_window_nanos):.6g} allows: not all of them are answered"
+            f"{what} of a {budget.window} cost up to {as_float(cost):.6g}, more than per_window "
+            f"{as_float(budget.per_window_nanos):.6g} allows: some of them are not answered"
         )
 
 
 def _of_pace(registry: Registry, today: date) -> Iterator[str]:
-    """Yield a sentence if pacing does not help, because it follows the lifetime ceiling alone."""
+    """Yield a sentence for each ceiling that is spent too early, because pacing ignores it."""
     if registry.budget.strategy is not Strategy.PACE:
         return
     windows, affordable = _windows(registry, today), _affordable(registry, today)
@@ -263,13 +264,13 @@ def _of_pace(registry: Registry, today: date) -> Iterator[str]:
     for ceiling, number in affordable.items():
         if number < paced or (number == 0 < windows):
             yield (
-                f"{ceiling} pays for {number:,} of {plural(windows, 'window')} ({registry.budget.window}): once"
-                " that is spent, a device stops answering, so the fraction that answers is an average"
+                f"{ceiling} pays for {number:,} of {plural(windows, 'window')} ({registry.budget.window}): after "
+                "that, a device stops answering, so the fraction of devices that answer is only an average"
             )
 
 
 def _before(budget: Budget, today: date, day: date) -> int:
-    """Return how many windows of the budget begin before the one that contains a day."""
+    """Return the number of windows of the budget that begin before the window of a day."""
     return windows_until(Window.on(budget.window, today), day) - 1
 
 

@@ -1,6 +1,6 @@
-"""A plan, before any data: how precise each metric will be, and what a device reveals.
+"""A plan made before any data is collected: the precision of each metric, and the privacy loss.
 
-It also has the sentence on how much a year of all answers reveals.
+The plan also contains a sentence on how much all answers of a year reveal.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ OF_DEVICES: Final = "lower lifetime or per_month, or ask less often"
 """The ways to lower the yearly loss of a device that keeps its ledger."""
 
 OF_BROWSERS: Final = "lower per_window, or ask less often"
-"""The same for a browser that may wipe its ledger, which restarts lifetime and per_month."""
+"""The ways to lower the yearly loss of a browser. Wiping its ledger restarts lifetime and
+per_month.
+"""
 
 
 def year_words(registry: Registry, today: date) -> str:
-    """Return a sentence on how much all answers reveal in the year that begins on a day."""
+    """Return a sentence on how much all answers of a device reveal in the year from a day on."""
     nanos = most_nanos(registry, Horizon.YEAR, today)
     delta = own_delta(registry, Horizon.YEAR, today)
     loss = f"epsilon {as_float(nanos):.9g}" + (f" and delta {float_ceiling(delta):.9g}" if delta else "")
@@ -61,13 +63,13 @@ def year_words(registry: Registry, today: date) -> str:
 
 
 def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
-    """Return a sentence if all answers of a year reveal more than a given epsilon, else nothing.
+    """Return a sentence if all answers of a year reveal more than a given epsilon, otherwise [].
 
     Args:
         nanos: the loss of the year in billionths of epsilon.
-        most: the epsilon that is allowed.
-        may_be_wiped: whether devices are browsers that may wipe their ledger, so that only the
-            ceiling of each window limits their year.
+        most: the maximum epsilon that is allowed.
+        may_be_wiped: whether devices are browsers that may wipe their ledger. Only the ceiling of
+            each window then limits the loss of a year.
 
     """
     if nanos <= most * NANOS:
@@ -77,23 +79,25 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""The share of a text for which a plan states the number of devices that finds it."""
+"""The share of the text for which a plan states how many devices are needed to find it."""
 
 DELTA: Final = 1e-6
-"""One in a million: the usual delta of epsilon for many reports together."""
+"""The default delta, one in a million, for the epsilon of many reports together."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """The request for a plan.
+    """The options of a plan.
 
     Attributes:
-        population: how many devices there are.
+        population: the number of devices.
         today: the UTC day on which the plan begins.
-        delta: the delta of the tight figures on what a device reveals.
-        target_errors: the requested standard error of each metric, in the metric's units.
-        windows: how many windows are judged together. None for as many as a budget is spread over.
-        people: known answers to numbers, from which suitable clips are found.
+        delta: the delta at which the tighter epsilons of a device are computed.
+        target_errors: the target standard errors by metric, in the metrics' units.
+        windows: the number of windows that are judged together. None for one window or, under
+            ``pace``, for all windows that the budget is spread over.
+        people: the known distributions of numbers, by metric, which are used to suggest ranges for
+            clipping.
 
     """
 
@@ -106,78 +110,87 @@ class PlanRequest:
 
 
 class ShareErrors(Record, frozen=True):
-    """Standard errors of a share."""
+    """The standard errors of a metric's shares."""
 
     standard_error_uniform: Annotated[float, says("the standard error if all shares are equal.")]
-    standard_error_worst: Annotated[float, says("the standard error of the worst value, in its worst population.")]
+    standard_error_worst: Annotated[float, says("the largest standard error of any value in any population.")]
     smallest_seen: Annotated[
         float | None,
-        says("the smallest share whose interval is above 0 in 4 of 5 draws. None if there is no such share."),
+        says("the smallest share whose interval excludes 0 in 4 of 5 draws. None if there is no such share."),
     ]
 
 
 class MeanError(Record, frozen=True):
     """The standard error of a mean."""
 
-    standard_error_worst: Annotated[float, says("the standard error in the worst population.")]
+    standard_error_worst: Annotated[
+        float, says("the standard error in the worst population, which is the largest possible one.")
+    ]
     name: Annotated[
         str, says("the name of the mean, such as ``mean position``. Omitted for the mean of the answers themselves.")
     ] = "mean"
     is_relative: Annotated[
         bool,
         says(
-            "whether the error refers to the mean of logarithms: a fraction of 1 + the "
-            "geometric mean. Omitted if it does not."
+            "whether the error is a fraction of 1 + the geometric mean, because it refers to the mean of logarithms. "
+            "Omitted if false."
         ),
     ] = False
 
 
 class StrataPlan(Record, frozen=True):
-    """How well strata of equal size can be told apart."""
+    """The precision of comparisons between strata of equal size."""
 
     strata: Annotated[int, says("the number of strata.")]
     reports: Annotated[int, says("the number of reports in each stratum.")]
     smallest_difference: Annotated[
         float | None,
         says(
-            "the smallest difference between two strata that is detected in 9 of 10 draws: of a"
-            " share or, without shares, of the mean. None without reports."
+            "the smallest difference between two strata that is detected in 9 of 10 draws, in a share or, without "
+            "shares, in the mean. None without reports."
         ),
     ]
 
 
 class TextPlan(Record, frozen=True):
-    """The texts that will be found, and the number of devices needed to find a common one."""
+    """The texts that will be found, and the number of devices needed to find a common text."""
 
     least_shares: Annotated[
         tuple[LeastShare, ...],
         says(
-            "the share from which a short text, and a text of maximum length, is found in 9 of "
-            "10 draws. Empty if the question finds no texts."
+            "the smallest share at which a short text is found in 9 of 10 draws, and the smallest share for a text "
+            "of maximum length. Empty if the question does not discover texts."
         ),
     ]
-    share: Annotated[float, says("the share of a common text.")]
-    letters: Annotated[int, says("the number of letters in that text.")]
+    share: Annotated[float, says("the share of the common text for which the numbers of devices are stated.")]
+    letters: Annotated[int, says("the number of letters in this common text.")]
     devices_to_find: Annotated[
         int | None,
-        says("the number of devices with which it is found in 9 of 10 draws. None if no texts are searched for."),
+        says(
+            "the number of devices with which the common text is found in 9 of 10 draws. None if texts are not "
+            "discovered."
+        ),
     ]
     devices_if_named: Annotated[
         int | None,
-        says("the number of devices with which it is confirmed in 9 of 10 draws if it is named. None if too many."),
+        says(
+            "the number of devices with which the common text, if named, is confirmed in 9 of 10 draws. None if too "
+            "many."
+        ),
     ]
 
 
 class MetricPlan(MetricFacts, frozen=True, kw_only=True):
-    """How precise a metric will be in one window."""
+    """The expected precision of a metric in one window."""
 
-    window: Annotated[WindowKind, says("the question's window: it is asked once a day, week or month.")]
+    window: Annotated[WindowKind, says("how often the question is asked: once a day, week or month.")]
     permanent_epsilon: Annotated[
         float | None, says("the epsilon of a permanent answer. None without permanent answers.")
     ]
     reports: Annotated[int, says("the expected number of reports.")]
     paid_windows: Annotated[
-        PaidWindows | None, says("the windows in which this number of reports is expected. None if in all windows.")
+        PaidWindows | None,
+        says("the windows in which this number of reports is expected. None if it is expected in all windows."),
     ]
     share: Annotated[
         ShareErrors | None,
@@ -186,32 +199,34 @@ class MetricPlan(MetricFacts, frozen=True, kw_only=True):
     rotations: Annotated[
         float | None,
         says(
-            "for identical vectors, the error that remains with any number of reports, as a "
-            "fraction of their length. None for other kinds."
+            "for vectors that are all identical, the error that remains with any number of reports, as a fraction of "
+            "the vector's length. None for other kinds."
         ),
     ]
     mean: Annotated[MeanError | None, says("the error of the mean. None without a mean or expected reports.")]
     least_difference_of_means: Annotated[
         float | UnsetType | None,
         says(
-            "for means by group, the smallest difference between two groups that would be "
-            "detected; null if none would be. Omitted for other kinds."
+            "for means by group, the smallest difference between two groups that would be detected; null if no "
+            "difference would be. Omitted for other kinds."
         ),
     ] = UNSET
     together: Annotated[
         Together | None,
-        says("the error over several windows. None if figures are not pooled or no report is expected."),
+        says("the error over several windows together. None if figures are not pooled or no report is expected."),
     ]
     changes: Annotated[
         tuple[SeenChange, ...],
-        says("the smallest change that is detected in a week, a month and a quarter. Empty if changes are not tested."),
+        says(
+            "the smallest changes that are detected within a week, month or quarter. Empty if changes are not tested."
+        ),
     ]
-    wanted_error: Annotated[float, says("the wanted standard error of a share or, without shares, of the mean.")]
+    wanted_error: Annotated[float, says("the target standard error of a share or, without shares, of the mean.")]
     reports_needed: Annotated[
-        int, says("the number of reports in a window that achieves this error even in the worst case.")
+        int, says("the number of reports in a window that achieves the target error even in the worst population.")
     ]
     devices_needed: Annotated[
-        int | None, says("the number of devices that send this many reports. None if no device answers.")
+        int | None, says("the number of devices that send this number of reports. None if no device answers.")
     ]
     central: Annotated[
         Central | None,
@@ -220,25 +235,33 @@ class MetricPlan(MetricFacts, frozen=True, kw_only=True):
             " and nobody knows which devices reported. None where shuffling gives no bound."
         ),
     ]
-    is_named: Annotated[bool, says("whether the wanted error was given. Omitted if it was not.")] = False
-    strata: Annotated[StrataPlan | None, says("how well public strata can be told apart. None without strata.")] = None
-    texts: Annotated[TextPlan | None, says("the texts that will be found. None for other kinds.")] = None
+    is_named: Annotated[bool, says("whether the target error was given. Omitted if it is the default.")] = False
+    strata: Annotated[
+        StrataPlan | None, says("the precision of comparisons between public strata. None without strata.")
+    ] = None
+    texts: Annotated[
+        TextPlan | None, says("for questions about texts, the texts that will be found. None for other kinds.")
+    ] = None
     clips: Annotated[
         tuple[Clip, ...],
-        says("if answers are known, ranges that bring a mean nearer to the mean of all numbers. Omitted otherwise."),
+        says(
+            "if answers are known, ranges with which the mean is closer to the mean of all numbers. Omitted otherwise."
+        ),
     ] = ()
 
 
 class Plan(Record, frozen=True):
-    """How precise the metrics of a registry will be, and what they reveal."""
+    """The expected precision of a registry's metrics, and the privacy loss of a device."""
 
     population: Annotated[int, says("the number of devices.")]
     day: Annotated[date, says("the UTC day on which the plan begins.")]
     answering: Annotated[float, says("the fraction of devices that answer a question in a window.")]
     metrics: Annotated[tuple[MetricPlan, ...], says("a plan for each question, in the registry's order.")]
-    device: Annotated[tuple[Exposure, ...], says("the most that a device reveals, by horizon.")]
-    year: Annotated[str, says("a sentence that states what all answers of a device reveal within a year.")]
-    notes: Annotated[tuple[str, ...], says("sentences on what the ceilings do not allow.")]
+    device: Annotated[tuple[Exposure, ...], says("the maximum privacy loss of a device, by period.")]
+    year: Annotated[str, says("a sentence on how much all answers of a device reveal within a year.")]
+    notes: Annotated[
+        tuple[str, ...], says("sentences on answers that the ceilings do not pay for, and further advice.")
+    ]
     may_be_wiped: Annotated[bool, says("whether devices are browsers that may wipe their ledger.")] = False
 
 
@@ -271,11 +294,11 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 
 
 def answering(registry: Registry, today: date) -> Fraction:
-    """Return the fraction of the devices that answers a question in a window, on average.
+    """Return the average fraction of the devices that answer a question in a window.
 
-    Under ``pace``, a device participates only in a fraction of the windows, which is included here.
-    Other answers that a ceiling does not pay for are not: `MetricPlan.paid_windows` has the windows
-    in which every answer is paid for.
+    Under ``pace``, a device answers only in a fraction of the windows, which is taken into account
+    here. Other answers that a ceiling does not pay for are not taken into account; see
+    `MetricPlan.paid_windows`.
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
     metrics = [metric for name, metric in registry.metrics.items() if left[name] != 0]
@@ -288,10 +311,10 @@ def answering(registry: Registry, today: date) -> Fraction:
 
 
 def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, paid: PaidWindows | None) -> int:
-    """Return how many windows a question is judged over: no more than the ceilings pay for.
+    """Return the number of windows over which a question is judged, as far as the ceilings pay.
 
-    Under ``pace``, a device answers in only a few of the windows until the questions expire, so the
-    question is judged over all of them.
+    Under ``pace``, a device answers in only a few of the windows before the questions expire, so a
+    question is judged over all of these windows.
     """
     left = windows_left(metric, request.today) if paid is None else paid.paid
     if request.windows is None and registry.budget.strategy is not Strategy.PACE:
@@ -300,7 +323,7 @@ def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, pa
     return max(1, wanted if left is None else min(wanted, left))
 
 
-def _plan(  # noqa: PLR0913 what is known of the registry
+def _plan(  # noqa: PLR0913 facts about the registry
     metric: Metric, request: PlanRequest, part: Fraction, *, paid: PaidWindows | None, windows: int, of_changes: int
 ) -> MetricPlan:
     expired = windows_left(metric, request.today) == 0
@@ -335,22 +358,22 @@ def _plan(  # noqa: PLR0913 what is known of the registry
 
 
 def _mean_error(analysis: Analysis[Any], error: float) -> MeanError:
-    about = STATISTICS.get(analysis.mean_statistic)  # a coordinate's mean, or a model's, is none of them
+    about = STATISTICS.get(analysis.mean_statistic)  # the mean of a coordinate or of a model is not a statistic
     is_relative = about is not None and about.scale.is_relative
     return MeanError(error * analysis.width, analysis.mean_name, is_relative=is_relative)
 
 
 def unseen(registry: Registry, population: int, today: date) -> list[str]:
-    """Return a sentence for each question that would show nothing with this many devices."""
+    """Return a sentence for each question that would show nothing with this number of devices."""
     part = answering(registry, today)
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     shows_nothing = [metric for metric in asked if _shows_nothing(metric, int(population * part))]
-    least = "raise its epsilon, narrow its range, ask more devices or leave it out"
+    least = "raise its epsilon, narrow its range, ask more devices or remove the question"
     return [f"metric.{metric.name} would show nothing with {population:,} devices: {least}" for metric in shows_nothing]
 
 
 def _shows_nothing(metric: Metric, reports: int) -> bool:
-    """Whether no share would be seen, or the mean's interval would be as long as its range."""
+    """Whether no share would be seen, or the mean's interval would be as long as the range."""
     analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
     if reports == 0:
         return True
@@ -388,9 +411,9 @@ def _strata(analysis: Analysis[Any], reports: int) -> StrataPlan | None:
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
-    """Return the loss of a window's tally, if it is shuffled and nobody knows who took part.
+    """Return the loss of a window's tally, if it is shuffled and nobody knows who was selected.
 
-    With public strata, it is the loss of one stratum's tally, if all have the same size.
+    With public strata, this is the loss of one stratum's tally if all strata have the same size.
     """
     shuffled = central_of(metric, reports // max(1, len(metric.strata)), delta, closed=True)
     if shuffled is None or part == 1:
@@ -410,20 +433,20 @@ def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
 
 
 def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers]) -> Iterator[str]:
-    """Yield a sentence for each number whose range suits the answers that are known."""
+    """Yield a sentence for each number whose range already suits the known answers."""
     for metric in metrics:
         if metric.metric in people and not metric.clips:
             yield (
-                f"keep the range of {metric.metric}: no clip brings its mean nearer to that of all numbers, by the "
-                "answers of --shares or --pilot"
+                f"keep the range of {metric.metric}: according to the answers of --shares or --pilot, no other range "
+                "brings its mean closer to the mean of all numbers"
             )
 
 
 def _notes(registry: Registry, today: date) -> list[str]:
     notes = [*limits.remarks(registry, today), *ceiling_notes(registry, today)]
     notes.extend(
-        f"how well {metric.name} predicts depends on people: with true answers of some, rehearse-model --loss says how"
-        " many devices it needs"
+        f"how well {metric.name} predicts depends on the answers: from true answers of some people, rehearse-model "
+        "--loss computes how many devices it needs"
         for metric in registry.metrics.values()
         if (observation := analysis_of(metric).observation) and observation.is_of_yes_and_no
     )

@@ -1,7 +1,7 @@
 """The record of a deployment, in the form required by the registry of OpenDP and NIST (tier 3).
 
-Everything that follows from `metrics.toml` is computed: what is protected, by how much, by which
-mechanisms, and what is not protected. If only the team knows an answer, its text begins with
+Everything that follows from `metrics.toml` is computed: the protected data, the privacy parameters,
+the mechanisms, and the unprotected data. A text that only the team can provide begins with
 `FILL_IN`.
 
 Source: the schema of the Differential Privacy Deployments Registry in its form of 2026
@@ -28,12 +28,14 @@ from estimator.plan.exposure import own_delta
 FILL_IN: Final = "FILL IN"
 
 GUESSES: Final = {"data_curator_type": f"{FILL_IN}: Government, Industry or Nonprofit"}
-"""Fields that accept only certain words, of which only the team knows the right one."""
+"""Fields that accept only certain words, with the words from which the team has to choose."""
 
 _CHOSEN: Final = {
     Strategy.SPLIT: "a device answers every question in every window",
-    Strategy.SAMPLE: "a device answers a few questions in each window, drawn by its secret and the calendar",
-    Strategy.PACE: "a device answers all questions, in windows drawn by its secret and the calendar",
+    Strategy.SAMPLE: "a device answers a few questions in each window, chosen pseudo-randomly from its secret and the "
+    "calendar",
+    Strategy.PACE: "a device answers every question, but only in some windows, which are chosen pseudo-randomly from "
+    "its secret and the calendar",
 }
 
 
@@ -43,7 +45,7 @@ def deployment_record(registry: Registry, today: date, population: int | None) -
     Args:
         registry: the questions and the ceilings.
         today: the day of the first publication.
-        population: how many devices there are; None if unknown.
+        population: the number of devices; None if unknown.
 
     """
     say = registry.sentences(ENGLISH)
@@ -70,9 +72,9 @@ def deployment_record(registry: Registry, today: date, population: int | None) -
 
 
 def left_out(population: int | None) -> str:
-    """Return a text on the fields that a record lacks, and how to add them."""
+    """Return a text on the fields that a record lacks, with instructions to add them."""
     sector = "data_product_sector is left out: add Technology, Healthcare, Education, Government, Energy or Finance"
-    units = "number_of_privacy_units is left out: name the number of devices with --population"
+    units = "number_of_privacy_units is left out: give the number of devices with --population"
     return sector if population is not None else f"{sector}\n{units}"
 
 
@@ -82,7 +84,7 @@ def as_yaml(record: Mapping[str, Any]) -> str:
 
 
 def _lines(table: Mapping[str, Any], indent: str = "") -> Iterator[str]:
-    """Yield the lines of a mapping. YAML reads JSON's quotes, too."""
+    """Yield the lines of a mapping. Strings are quoted as in JSON, which YAML can read."""
     for key, value in table.items():
         match value:
             case Mapping():
@@ -132,17 +134,17 @@ def _answers(metric: Metric, say: Sentences) -> str:
 
 
 def _unprotected(registry: Registry) -> Iterator[str]:
-    """Yield what the reports, or their existence, reveal without randomization."""
-    yield "That a device participates, when it uploads, and its network address while it is connected."
-    yield "How many reports each question has in a window, and so about how many devices participate."
+    """Yield a text for each fact that reports, or their existence, reveal without randomization."""
+    yield "That a device participates, the times of its uploads, and its network address while it is connected."
+    yield "The number of reports of each question in a window, and about how many devices participate."
     silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]
     if silent:
-        yield f"Whether anything was recorded in a window, since devices report only then: {', '.join(silent)}."
+        yield f"Whether anything was recorded in a window, because reports are sent only then: {', '.join(silent)}."
     for name, metric in registry.metrics.items():
         if metric.strata:
-            yield f"`{name}`: its public strata, sent unchanged: {'; '.join(metric.strata)}."
+            yield f"`{name}`: the device's public stratum, which is sent unchanged. Strata: {'; '.join(metric.strata)}."
         if metric.channel.permanent_nanos:
-            yield f"`{name}`: on the device's own disk, which answers occurred, until the user opts out."
+            yield f"`{name}`: the answers that occurred, which stay on the device's own disk until the user opts out."
 
 
 def _privacy_loss(registry: Registry, today: date, population: int | None) -> dict[str, Any]:
@@ -152,8 +154,8 @@ def _privacy_loss(registry: Registry, today: date, population: int | None) -> di
     loss: dict[str, Any] = {
         "privacy_unit": f"a device, {unit}",
         "privacy_unit_details": (
-            f"Two data sets are adjacent if they differ in what one device records {unit}, in any or all of its "
-            "answers, but not in the unprotected quantities. A person with several devices is several units."
+            f"Two data sets are adjacent if they differ in any or all answers that one device records {unit}, but not "
+            "in the unprotected quantities. A person with several devices is several units."
         ),
     }
     if population is not None:
@@ -166,12 +168,12 @@ def _privacy_loss(registry: Registry, today: date, population: int | None) -> di
 
 
 def _parameters(registry: Registry, today: date) -> Iterator[str]:
-    """Yield the loss of each report, and that of all reports of a device in each period."""
+    """Yield the privacy loss of each report, and of all reports of a device in each period."""
     for name, metric in registry.metrics.items():
         yield f"`{name}`: epsilon {metric.epsilon_nanos / NANOS:g} a report, rounded up from the exact law"
     for horizon in Horizon:
         period = {Horizon.WINDOW: str(registry.budget.window), Horizon.LIFE: "life"}.get(horizon, horizon.value)
-        yield f"All reports of a device, within a {period}: epsilon {most_nanos(registry, horizon, today) / NANOS:g}"
+        yield f"All reports of a device within a {period}: epsilon {most_nanos(registry, horizon, today) / NANOS:g}"
 
 
 def _model(registry: Registry) -> dict[str, Any]:
@@ -180,9 +182,9 @@ def _model(registry: Registry) -> dict[str, Any]:
         "model_name": "Local",
         "model_name_details": "The SDK randomizes an answer as it is recorded, before anything is stored or sent.",
         "trust_assumptions": (
-            "A user trusts the device, its operating system and the app with the SDK. Nobody else is trusted with an "
-            "answer. Readers of published statistics have more protection only as long as the curator publishes "
-            "nothing else."
+            "A user trusts the device, its operating system and the app with the SDK. Nobody else has to be trusted "
+            "with an answer. Readers of published statistics have more protection only as long as the curator "
+            "publishes nothing else."
         ),
         "actors": _listed(
             (
@@ -206,22 +208,22 @@ def _model(registry: Registry) -> dict[str, Any]:
 def _implementation(registry: Registry) -> dict[str, Any]:
     return {
         "preprocessing_and_hyperparameter_tuning": (
-            "Mechanisms are chosen from the definitions alone, before there is data. Numbers outside of their range "
+            "Mechanisms are chosen from the definitions alone, before data is collected. Numbers outside their range "
             "are clipped on the device. No parameter depends on an answer."
         ),
         "mechanisms": _by_metric(registry, _mechanism),
         "composition": (
-            "Sequential composition, added up on the device as whole billionths of epsilon, before a report is queued. "
-            "Permanent answers, and reports that the device drops, are charged, too."
+            "Sequential composition, added up on the device as whole billionths of epsilon, before a report is "
+            "queued. Permanent answers, and reports that the device drops, are also charged."
         ),
         "post_processing": (
-            "Unbiased estimates with confidence intervals, from the laws of the channels. Intervals are cut to the "
-            "possible range. All of it reads tallies only."
+            "Unbiased estimates with confidence intervals, from the laws of the channels. Intervals are clipped to "
+            "the possible range. Only tallies are used as input."
         ),
         "justification": f"{FILL_IN}: why these epsilons" if not registry.budget.accept else registry.budget.accept,
         "additional_information": (
-            "Hearsay: integers and exact fractions, coins of the operating system, laws tested by enumeration. "
-            "`hearsay-estimator plan --statement` writes the page for users."
+            "Hearsay: integers and exact fractions, random numbers of the operating system, laws tested by "
+            "enumeration. `hearsay-estimator plan --statement` writes the page for users."
         ),
     }
 

@@ -1,4 +1,4 @@
-"""The cost of a registry's change to its users: warnings for a check before a release."""
+"""Warnings, before a release, about changes of a registry that let devices reveal more."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import WindowKind
 
 LENGTHS = (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH)
-"""From the shortest window to the longest."""
+"""The kinds of windows, from the shortest to the longest."""
 
 REDRAWN = "its permanent answers are drawn again, in addition to those of the old edition"
 
-CARRIED_OVER = "what was spent keeps its day and counts towards the new period, too"
+CARRIED_OVER = "earlier charges keep their dates, and also count towards the new period"
 
 
 def regressions(old: Registry, new: Registry) -> list[str]:
@@ -40,13 +40,13 @@ def remarks(old: Registry, new: Registry) -> list[str]:
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
-    """Return what more a device may spend because per_window has another period, or None."""
+    """Return a text on the higher spending that a new period of per_window allows, or None."""
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
         return f"each {new.window} may now cost as much as each {old.window} could"
     if new.window is old.window:
         return None
     if old.window is WindowKind.WEEK and 2 * new.per_window_nanos > old.per_window_nanos:
-        return "a week that two months share may cost per_window twice"
+        return "a week that belongs to two months may cost per_window twice"
     if old.window is WindowKind.DAY and new.per_window_nanos > old.per_window_nanos:
         return f"one day may now cost as much as a {new.window}"
     return None
@@ -72,7 +72,7 @@ def _of_budget(old: Budget, new: Budget) -> Iterator[str]:
     if old.strategy is Strategy.PACE and new.strategy is Strategy.SAMPLE:
         yield 'budget.strategy: was "pace"; now some questions are answered in every window'
     if old.strategy is Strategy.SAMPLE and new.strategy is Strategy.PACE:
-        yield 'budget.strategy: was "sample"; now every question is answered in the windows that are drawn'
+        yield 'budget.strategy: was "sample"; now every question is answered in the windows that are selected'
     if old.answers is not None and new.answers is not None and new.answers > old.answers:
         yield f"budget.answers: was raised to {new.answers} from {old.answers}"
 
@@ -88,7 +88,7 @@ def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
         now = "never ends" if new.expires is None else f"ends on {new.expires}"
         yield f"it {now}; it was to end on {old.expires}"
     if new.persist and not old.persist:
-        yield "persist was turned on: a running count, which is a true answer, is stored on disk"
+        yield "persist was turned on: the running count, which is a true answer, is stored on disk"
     if new.edition != old.edition:
         yield f"its meaning changed, which is another edition ({new.edition}): a new question, {_cost(new)}"
         if old.channel.permanent_nanos and new.channel.permanent_nanos:
@@ -97,14 +97,14 @@ def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
 
 def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:
     if not new.channel.permanent_nanos:
-        yield "answers are no longer permanent: reports of an answer that does not change now add up"
+        yield "answers are no longer permanent: the losses of several reports of an unchanged answer now add up"
     elif new.channel.permanent_nanos > old.channel.permanent_nanos:
         raised = f"{_shown(new.channel.permanent_nanos)} from {_shown(old.channel.permanent_nanos)}"
         yield f"permanent_epsilon was raised to {raised}"
 
 
 def _cost(metric: Metric) -> str:
-    """Return in words how much a metric costs a device."""
+    """Return a text on the cost of a metric for a device."""
     each = f"a report of a {metric.window} costs {_shown(metric.epsilon_nanos)}"
     year = f"a year up to {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
     return f"{each}, {year}, as far as the ceilings allow"

@@ -1,10 +1,10 @@
-"""The target of a metric, a standard error, and what a number of reports would reveal.
+"""The target standard error of a metric, and the smallest effects that a number of reports shows.
 
-The smallest share that would be seen has an interval above 0 with a probability of 80%. The
-interval is the 95% interval of the report for one value alone. If the support of a value is
-binomial, the search first finds the smallest count whose interval lies above 0, and then the share
-at which that count is reached often enough. Otherwise it treats the estimate as normal, with the
-variance of the worst population that has the share.
+The smallest share that would be seen is the share whose interval is above 0 with a probability of
+80%. The interval is the report's 95% interval for a single value. If the support of a value is
+binomially distributed, the search first finds the smallest count whose interval lies above 0, and
+then the share at which this count is reached often enough. Otherwise, the search treats the
+estimate as normal, with the variance of the worst population that has this share.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from estimator.statistics.confidence import EXACT_BELOW, FEW, POWER, Z_OF_POWER,
 from estimator.statistics.intervals import at_most, binomial_intervals
 
 USUAL: Final = 0.01
-"""The default target: one in a hundred for a share, one percent of the range for a mean."""
+"""The default target: one percentage point for a share, or one percent of the range for a mean."""
 
 
 def unit_variance(metric: Metric) -> float:
-    """Return the worst variance of one report, in squared units.
+    """Return the variance of one report in the worst population, in squared units.
 
-    It is the variance of a share, of a named text, or otherwise of the mean.
+    This is the variance of a share, of the share of a named text, or otherwise of the mean.
     """
     variance = analysis_of(metric).report_variance
     return math.inf if variance is None else variance
@@ -39,11 +39,9 @@ def unit_variance(metric: Metric) -> float:
 def usual_variance(metric: Metric) -> float:
     """Return the variance of one report if all shares are equal; for a mean, the worst one.
 
-    In squared units.
-
-    ``auto`` chooses mechanisms by this variance because it falls continuously with epsilon. The
-    worst variance jumps: at some epsilons another design takes over, which is better for rare
-    values and worse for common ones.
+    The variance is in squared units. ``auto`` chooses mechanisms by this variance, because it falls
+    continuously with epsilon. The worst variance, in contrast, jumps at epsilons where another
+    design takes over that is better for rare values and worse for common ones.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -51,35 +49,39 @@ def usual_variance(metric: Metric) -> float:
 
 
 def usual_error(metric: Metric) -> float:
-    """Return the default target."""
+    """Return the default target error of a metric, in its units."""
     analysis = analysis_of(metric)
     return USUAL if analysis.squares is not None else USUAL * analysis.width
 
 
 def reports_needed(variance: float, error: float) -> int:
-    """Return how many reports bring the standard error down to a target.
+    """Return the number of reports that brings the standard error down to a target.
 
     Args:
         variance: the variance of one report.
-        error: the target.
+        error: the target standard error.
 
     """
-    return max(1, math.ceil(Fraction(variance) / Fraction(error) ** 2))  # floats would overflow
+    return max(1, math.ceil(Fraction(variance) / Fraction(error) ** 2))  # with floats, the quotient could overflow
 
 
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
-"""For differences of strata: people who compare two releases also act on seeing no difference."""
+"""The normal quantile for detecting differences of strata in 9 of 10 cases.
+
+The probability is higher than for shares, because people who compare two releases also act on
+seeing no difference.
+"""
 
 
 def smallest_difference(variance: float, reports: int) -> float | None:
-    """Return the smallest difference of two strata that would be seen 9 times in 10.
+    """Return the smallest difference between two strata that would be seen 9 times in 10.
 
-    It is seen if its own 95% interval excludes 0, before the correction for other comparisons.
-    Return None without reports.
+    A difference is seen if its own 95% interval excludes 0, before any correction for other
+    comparisons. The result is None without reports.
 
     Args:
         variance: n times the variance of the figure in one stratum, in the worst population.
-        reports: n of each stratum.
+        reports: n, the number of reports in each stratum.
 
     """
     return None if reports == 0 else (Z + Z_OF_NINE_IN_TEN) * math.sqrt(2 * variance / reports)
@@ -90,7 +92,7 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 
     Args:
         squares: the mean squares of the channel.
-        reports: n.
+        reports: n, the number of reports.
 
     """
     if reports < squares.metrics:
@@ -107,7 +109,7 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 
 
 def least_count(other: float, reports: int) -> int | None:
-    """Return the smallest count of support whose interval lies above ``other``, or None."""
+    """Return the smallest support count whose interval lies above ``other``, or None."""
 
     def is_above(count: int) -> bool:
         return bool(binomial_intervals(np.array([count]), reports)[0][0] > other)
@@ -122,7 +124,7 @@ def least_count(other: float, reports: int) -> int | None:
 
 
 def _is_reached(count: int, reports: int, probability: float) -> bool:
-    """Return whether a binomial count is at least ``count`` often enough."""
+    """Return whether a binomial count is at least ``count`` with a probability of `POWER`."""
     if reports < EXACT_BELOW or count <= FEW:
         return at_most(count - 1, reports, probability) <= 1 - POWER
     return bool(binomial_tail(count, reports, probability) >= POWER)

@@ -1,20 +1,22 @@
-"""The results of several windows together: a figure's error, and the smallest change that is seen.
+"""Planning for several windows together: the error of a figure, and the smallest change seen.
 
-The same people may answer in every window, as in a report (`estimator.report.same_people`). So a
-part L of the variance v of one report, in the worst population, may persist, and only v - L is new
-in each window. With n reports in each of k windows, the variance of a figure
+As in a report (`estimator.report.same_people`), the same people may answer in every window. Let v
+be the variance of one report in the worst population. A part L of this variance may persist over
+windows, and only v - L is new in each window. With n reports in each of k windows, the variance of
+a figure
 
-* over k windows is at most V / n, where V = L + max((v - L) / k, min(v - L, m / n)) and m is the
-  least noise of a normal interval (`LEAST_NOISE`);
-* over k windows, minus that over the k windows before, is at most 2 V / n + 2 min(L, 1/4) / n on a
-  range of length 1. This maximum is reached if people give opposite answers before and after.
+* over k windows is at most V / n, where V = L + max((v - L) / k, min(v - L, m / n)), and m is the
+  least noise for which intervals are normal (`LEAST_NOISE`);
+* over k windows, minus the figure over the k windows before, is at most 2 V / n + 2 min(L, 1/4) / n
+  on a range of length 1. This maximum is reached if people give opposite answers before and after.
 
-If n (v - L) is below m, all of v counts as L.
+If n (v - L) is below m, the whole variance v counts as L.
 
-A change is seen if ``report --since`` says that the figure is higher or lower since then: its
-p-value is at most 5% after the correction for every figure of every question that is compared. That
-happens in four of five tallies, or more, if the change is as large as z + z' of these errors; z is
-the normal quantile of the corrected level, z' that of .8.
+A change is seen if ``report --since`` states that the figure is higher or lower since then. This
+means that the p-value is at most 5% after the correction for every compared figure of every
+question. If the change is z + z' times the standard error, this happens with a probability of at
+least 80%. Here, z is the normal quantile of the corrected level, and z' is the normal quantile of
+0.8.
 """
 
 from __future__ import annotations
@@ -45,17 +47,17 @@ PERIODS: Final[Mapping[WindowKind, Mapping[str, int]]] = {
     WindowKind.WEEK: {"week": 1, "month": 4, "quarter": 13},
     WindowKind.MONTH: {"month": 1, "quarter": 3},
 }
-"""The windows of each period after a change, compared with as many before it."""
+"""The number of windows in each period after a change, which are compared with as many before."""
 
 MIDDLE: Final = np.array([0.5])
-"""The share, or the mean on a range of length 1, at which people differ most."""
+"""The share, or mean on a range of length 1, at which the variance between people is largest."""
 
 OPPOSED: Final = 0.25
-"""The maximum term for opposite answers by the same people, which are 1/2 on average."""
+"""The maximum term for opposite answers of the same people, reached if the mean is 1/2."""
 
 
 class Together(Record, frozen=True):
-    """The error of a share or, without shares, of the mean over several windows."""
+    """The error of a share or, without shares, of the mean over several windows together."""
 
     windows: Annotated[int, says("the number of windows.")]
     standard_error_worst: Annotated[
@@ -64,15 +66,17 @@ class Together(Record, frozen=True):
 
 
 class SeenChange(Record, frozen=True):
-    """The smallest change of a share or mean that is detected within a period."""
+    """The smallest change in a share or mean that is detected within a period."""
 
-    period: Annotated[str, says("a week, month or quarter after the change, compared with as many windows before it.")]
+    period: Annotated[
+        str, says("the period after the change, compared with as many windows before it: a week, month or quarter.")
+    ]
     windows: Annotated[int, says("the number of windows in the period.")]
     smallest: Annotated[
         float | None,
         says(
-            "the smallest change that `report --since` finds in 4 of 5 draws, corrected for every figure of the "
-            f"registry. None if nothing would be found, or a window has fewer than {EXACT_BELOW} reports."
+            "the smallest change that `report --since` finds in 4 of 5 draws, with p-values corrected for every "
+            f"figure. None if no change would be found, or if a window has fewer than {EXACT_BELOW} reports."
         ),
     ]
 
@@ -81,7 +85,7 @@ class Variances:
     """The contribution of one report to the variance of a figure, on a range of length 1."""
 
     def __init__(self, analysis: Analysis[Any], worst: float) -> None:
-        """Divide the variance in the worst population, a square of the range, into its parts."""
+        """Divide the worst population's variance, relative to the squared range."""
         metric = analysis.metric
         if analysis.squares is not None:
             most = float(lasting_of_shares(metric.channel, MIDDLE, of_one_value=True)[0])
@@ -96,14 +100,14 @@ class Variances:
         return self._worst - self._fresh + fresh
 
     def of_change(self, windows: int, reports: int) -> float:
-        """Return the same for the figure over windows minus the figure over as many before them."""
+        """Return the variance of a change from as many windows before, times the reports in one."""
         is_enough = reports * self._fresh >= LEAST_NOISE
         lasting = self._worst - self._fresh if is_enough else self._worst
         return 2 * (self.over(windows, reports) + min(lasting, OPPOSED))
 
 
 def variances_of(analysis: Analysis[Any]) -> Variances | None:
-    """Return what a report adds to a share, or else to the mean. None if neither is pooled."""
+    """Return one report's contributions to a share, or else to the mean. None if not pooled."""
     if analysis.squares is not None:
         return Variances(analysis, analysis.squares.worst * analysis.factor**2)
     variance = analysis.mean_variance
@@ -116,7 +120,7 @@ def width_of(analysis: Analysis[Any]) -> float:
 
 
 def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | None:
-    """Return the error over several windows. None without reports, or if nothing is pooled."""
+    """Return the error over several windows. None without reports, or if figures are not pooled."""
     variances = variances_of(analysis)
     if variances is None or reports == 0:
         return None
@@ -124,16 +128,16 @@ def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | 
 
 
 def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
-    """Return how many reports each window needs to reach an error over several windows.
+    """Return the number of reports that each window needs for an error over several windows.
 
-    For figures that are not pooled, it is the error of one window.
+    For figures that are not pooled, the error of a single window is used.
     """
     variances = variances_of(analysis)
     if variances is None:
         return reports_needed(unit_variance(analysis.metric), error)
     scale = width_of(analysis) ** 2
     too_few, enough = 0, reports_needed(scale * variances.over(1, 1), error)
-    while enough - too_few > 1:  # the variance depends on the reports
+    while enough - too_few > 1:  # the variance depends on the number of reports
         reports = (too_few + enough) // 2
         if reports_needed(scale * variances.over(windows, reports), error) > reports:
             too_few = reports
@@ -145,15 +149,16 @@ def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
 def seen_changes(
     analysis: Analysis[Any], reports: int, comparisons: int, paid: int | None = None
 ) -> tuple[SeenChange, ...]:
-    """Return the smallest change that is seen in each period; () if the figure is not compared.
+    """Return the smallest change that is seen in each period. Empty if the figure is not compared.
 
-    A period is left out if the ceilings do not pay for it and for as many windows before it.
+    A period is left out if the ceilings do not pay for its windows and for as many windows before.
 
     Args:
         analysis: the analysis of the question.
         reports: the number of reports in each window.
-        comparisons: the number of figures, with equal weight, among which the level is divided.
-        paid: the number of windows in which this many reports are expected. None if all of them.
+        comparisons: the number of equal parts into which the significance level is divided.
+        paid: the number of windows in which this number of reports is expected. None for all
+            windows.
 
     """
     variances = variances_of(analysis)
@@ -171,9 +176,10 @@ def seen_changes(
 
 
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
-    """Return the number by which the level is divided for one figure of each question.
+    """Return the number by which the significance level is divided for one figure of each question.
 
-    Every question, and every stratum, has an equal part of the level, shared among its figures.
+    Every question and every stratum receives an equal part of the level, which it divides among its
+    figures.
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}
@@ -182,7 +188,7 @@ def comparisons(registry: Registry, today: date) -> dict[str, int]:
 
 
 def _tests(metric: Metric, today: date) -> int:
-    """Return how many figures of a question have p-values of their own."""
+    """Return the number of figures of a question that have p-values of their own."""
     window, nothing = Window.on(metric.window, today), [0] * metric.channel.symbols
     estimated = estimate(metric, Tally(metric.name, metric.edition, window, closed=True, reports=0, counts=nothing))
     return sum(len(group.figures) for group in estimated.followed) - estimated.is_pair

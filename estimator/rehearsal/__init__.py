@@ -1,4 +1,4 @@
-"""Rehearsals: known answers are reported by the real laws, before any release.
+"""Rehearsals, which run known answers through the real mechanisms before any release.
 
-Imports reports and estimates; commands and text import it.
+This package imports reports and estimates. Commands and text output import it.
 """

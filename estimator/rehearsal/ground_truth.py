@@ -1,4 +1,4 @@
-"""The source of true answers: a table with a row for each device, or shares."""
+"""The true answers of a rehearsal, from a table with a row for each device, or from shares."""
 
 from __future__ import annotations
 
@@ -22,28 +22,26 @@ from estimator.errors import AnswersError
 from estimator.rehearsal.population import Population, TrueAnswer, distinct, encode, read_answer
 
 MAX_DEVICES = 10**15
-"""numpy samples in floats, which represent every count up to this exactly. It is a hundred thousand
-times mankind.
-"""
+"""The maximum number of devices. numpy samples in floats, which represent such counts exactly."""
 
 SHOWN_MISTAKES = 20
 
 _Cells = dict[tuple[str, ...], list[int]]
-"""For each text in a metric's cells, the number of its occurrences and its first row."""
+"""The number of occurrences, and the first row, of each text in a metric's cells."""
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
-"""How far the sum of written shares may be from 1. Thirds with seven digits are well within it."""
+"""The maximum distance of the sum of shares from 1. Thirds with seven digits are allowed."""
 
 
 OF_MODELS: Final = "a model is rehearsed by rehearse-model"
 
 NO_COLUMN: Final = "no column has its name"
 
-NO_SHARES: Final = "its answers cannot be drawn evenly; give their shares with --shares, or answers with --csv"
+NO_SHARES: Final = "its answers cannot be drawn uniformly; give their shares with --shares, or answers with --csv"
 
 
 class Missing(NamedTuple):
-    """A metric that is not rehearsed, and why."""
+    """A metric that is not rehearsed, and the reason."""
 
     metric: Metric
     reason: str
@@ -51,13 +49,13 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroundTruth:
-    """True answers, and the unused parts of the table.
+    """True answers, and the columns and metrics that are not used.
 
     Attributes:
         populations: the devices of each metric, in the registry's order.
-        ignored: columns that are not a metric.
-        missing: models, and metrics without a column; in a drawn population, vectors and texts
-            without shares.
+        ignored: the names of columns that do not belong to a metric.
+        missing: the metrics that are not rehearsed. These are models and metrics without a column
+            or, in a drawn population, vectors and texts without shares.
 
     """
 
@@ -73,11 +71,12 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 
     Args:
         path: a CSV file (RFC 4180) in UTF-8 with a heading.
-        registry: defines the metrics whose columns are read.
+        registry: the definitions of the metrics whose columns are read.
         repeat: the number of devices that a row represents.
 
     Raises:
-        AnswersError: naming every mistake by row and column, without the content of the cell.
+        AnswersError: if the table is invalid. The message names every mistake by row and column,
+            without the content of the cell.
 
     """
     try:
@@ -90,16 +89,17 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 
 
 def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> GroundTruth:
-    """Return devices whose answers are drawn by the given shares, or uniformly without shares.
+    """Return devices whose answers are drawn with the given shares; without shares, uniformly.
 
     Args:
-        registry: the metrics, which are all answered.
+        registry: the metrics. Every device answers all of them.
         devices: the number of devices.
         shares: a TOML or JSON file with a table for each metric, which maps each answer to its
             share; or None.
 
     Raises:
-        AnswersError: naming every mistake in the file by metric, and by entry if there is one.
+        AnswersError: if the file is invalid. The message names every mistake by metric and, if
+            possible, by entry.
 
     """
     given = {} if shares is None else _read_shares(shares)
@@ -124,7 +124,7 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of every row that is not blank.
 
-    As in spreadsheets, the heading is row 1.
+    As in a spreadsheet, row numbers start at 1 with the heading.
     """
     reader = csv.reader(lines, strict=True)
     number = 0
@@ -149,7 +149,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
         if heading.count(name) > 1
     ]
     if not heading:
-        raise AnswersError("row 1: is missing; the first row must name the columns")
+        raise AnswersError("row 1: is missing; write a first row that names the columns")
     if not columns:
         raise AnswersError(f"row {heading_row}: no column is a metric; name them {', '.join(registry.metrics)}")
     _refuse(mistakes)
@@ -179,7 +179,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 
 
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
-    """Return the metrics that are not rehearsed, with reasons; models have a special one."""
+    """Return the metrics that are not rehearsed, each with a reason, such as being a model."""
     return tuple(
         Missing(metric, OF_MODELS if _is_model(metric) else reason)
         for name, metric in registry.metrics.items()
@@ -192,7 +192,7 @@ def _is_model(metric: Metric) -> bool:
 
 
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
-    """Return the columns of each metric: its own column, or those of its parts."""
+    """Return the columns of each metric: a column of its name, or the columns of its parts."""
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
         parts = metric.kind.columns(name)
@@ -252,7 +252,7 @@ def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[TrueAns
         weights[answer] = weights.get(answer, Fraction(0)) + Fraction(share)
     total = sum(weights.values(), start=Fraction(0))
     if len(mistakes) == before and abs(total - 1) > SHARES_TOLERANCE:
-        mistakes.append(f"{metric.name}: its shares must have the sum 1, not {float(total):g}")
+        mistakes.append(f"{metric.name}: its shares must add up to 1, not {float(total):g}")
     return weights
 
 

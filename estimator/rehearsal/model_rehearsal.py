@@ -1,12 +1,11 @@
-"""How well a model would predict, before anything ships: learned from people, tested on others.
+"""The expected quality of a model before release: learned from some people, tested on others.
 
-A row of the table is a person. Each round holds back different rows; devices are drawn from the
-rest with replacement. The result therefore measures the noise of privacy, not the value of more
-people.
+In the table of answers, a row is a person. There is a column for each feature, and a column with
+the metric's name for the label. Each round holds back different rows for the test, and draws
+devices from the other rows with replacement. The result therefore measures the effect of the noise,
+not the value of data from more people.
 
-A search finds the number of devices with which privacy costs no more AUC than allowed.
-
-The table of answers has a column for each feature, and one with the metric's name for the label.
+A search finds the smallest number of devices with which privacy costs no more AUC than allowed.
 """
 
 from __future__ import annotations
@@ -35,22 +34,23 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HELD_BACK: Final = 4
-"""One person in this number is held back from learning."""
+"""The number of people of whom one is held back from learning: one in four."""
 
 FEWEST_HELD_BACK: Final = 2
-"""The minimum number of persons held back, if there are more: one with yes, and one with no."""
+"""The minimum number of people held back, if possible: one with yes, and one with no."""
 
 UNIX_EPOCH_S: Final = 0.0
-"""The time of the window that a tally must have; a rehearsal has no window of its own."""
+"""The time of the window of a tally. A tally must have a window, although a rehearsal has none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
-    """True answers to a model with a yes/no label, from at least two persons with each label.
+    """True answers to a model with a yes-or-no label, from at least two people with each label.
 
     Attributes:
         answers: the answers as an app would record them.
-        groups: the person of each row, whose rows are held back together, shape (rows,).
+        groups: the index of each row's person, shape (rows,). All rows of a person are held back
+            together.
 
     """
 
@@ -63,10 +63,10 @@ class People:
         return np.array([answer[LABEL] is True for answer in self.answers])
 
     def held_back(self, generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return which rows are held back from learning, shape (rows,).
+        """Return whether each row is held back from learning, shape (rows,).
 
-        Persons are redrawn until both sides have both labels: without a yes and a no there is no
-        AUC.
+        People are redrawn until both sides have both labels, because the AUC is undefined without a
+        yes and a no.
         """
         labels, persons = self.labels, np.unique(self.groups)
         number = min(max(FEWEST_HELD_BACK, len(persons) // HELD_BACK), len(persons) - 1)
@@ -76,13 +76,13 @@ class People:
                 return held
 
     def columns(self, names: Sequence[str], rows: Counts) -> list[list[object]]:
-        """Return the values of features in the given rows."""
+        """Return, for each feature, the values in the given rows."""
         return [[self.answers[row][name] for row in rows] for name in names]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRehearsal:
-    """How well models predict people from whom they were not learned.
+    """The quality of a model's predictions for people that the model was not learned from.
 
     Attributes:
         devices: the number of devices that reported.
@@ -105,31 +105,34 @@ class ModelRehearsal:
 
 
 class TriedModel(Record, frozen=True):
-    """How well the models of one epsilon and number of devices predict."""
+    """The quality of models learned with one epsilon and one number of devices."""
 
     epsilon: Annotated[float, says("the epsilon of one report.")]
     devices: Annotated[
         int,
-        says("the number of reporting devices. In a search, the smallest number that loses no more AUC than allowed."),
+        says(
+            "the number of reporting devices. In a search, the smallest number found to lose no more AUC than allowed."
+        ),
     ]
     auc: Annotated[
-        float | None, says("the mean AUC over the rounds. None if even this many devices lose more than allowed.")
+        float | None,
+        says("the mean AUC over the rounds. None in a search if even this many devices lose more than allowed."),
     ]
     spread: Annotated[float | None, says("the standard deviation of the AUC over the rounds.")]
-    loss: Annotated[float | None, says("in a search, the AUC lost to privacy, on average over the rounds.")] = None
+    loss: Annotated[float | None, says("in a search, the mean loss of AUC due to privacy over the rounds.")] = None
     loss_error: Annotated[float | None, says("the standard error of this loss.")] = None
 
 
 class RehearsedModel(Record, frozen=True, kw_only=True):
-    """How well the models of a metric predict people that they were not learned from."""
+    """The quality of a metric's models, by epsilon and number of devices."""
 
-    metric: Annotated[str, says("the name.")]
-    mechanism: Annotated[str, says("the name.")]
+    metric: Annotated[str, says("the name of the metric.")]
+    mechanism: Annotated[str, says("the name of the mechanism.")]
     rounds: Annotated[int, says("the number of times that test people were held back and devices drawn.")]
     rows: Annotated[int, says("the number of true answers.")]
     seed: Annotated[int, says("the seed of all randomness.")]
-    auc_without_privacy: Annotated[float, says("the mean AUC over the rounds.")]
-    most_loss: Annotated[float | None, says("the maximum loss of AUC. None without a search.")] = None
+    auc_without_privacy: Annotated[float, says("the mean AUC over the rounds without privacy.")]
+    most_loss: Annotated[float | None, says("the maximum loss of AUC that is allowed. None without a search.")] = None
     tried: Annotated[tuple[TriedModel, ...], says("the tried settings, by epsilon and then by number of devices.")]
 
 
@@ -141,15 +144,16 @@ def rehearse_model(  # noqa: PLR0913, PLR0917 what is rehearsed, and how far
     seed: int,
     after_round: Callable[[int], object] = lambda _: None,
 ) -> ModelRehearsal:
-    """Return how well a metric's model predicts, if it is learned from a number of devices.
+    """Return the quality of a metric's model if it is learned from a number of devices.
 
     Args:
         metric: a model with a yes/no label.
-        people: true answers; some are held back in each round.
+        people: the people with their true answers. Some people are held back in each round.
         devices: the number of devices that report.
-        rounds: how often people are held back anew, and devices redrawn; at least 1.
+        rounds: the number of rounds, at least 1. Each round holds back other people and redraws the
+            devices.
         seed: the seed of all randomness.
-        after_round: called with 1 after each round.
+        after_round: a function that is called with 1 after each round.
 
     """
     encoded = np.array([metric.encode(answer, NO_COINS) for answer in people.answers])
@@ -189,9 +193,9 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
 
 def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """Return how often a yes has a higher score than a no; equal scores count half.
+    """Return the probability that a yes has a higher score than a no; equal scores count half.
 
-    Both must occur.
+    There must be at least one yes and one no.
     """
     yes, no = np.sort(scores[labels]), np.sort(scores[~labels])
     below = np.searchsorted(no, yes, side="left") + np.searchsorted(no, yes, side="right")
@@ -199,12 +203,12 @@ def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
 
 
 def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> float:
-    """Return the mean AUC of a linear regression on the true answers of people not held back."""
+    """Return the mean AUC of linear regressions on the true answers of people not held back."""
     return float(np.mean(aucs_without_privacy(people, metric, rounds, seed)))
 
 
 def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> tuple[float, ...]:
-    """Return the AUC of each round, which holds back the same people as in `rehearse_model`."""
+    """Return the AUC of each round. The same people are held back as in `rehearse_model`."""
     vectors = np.array([_features(metric, answer) for answer in people.answers])
     labels, aucs = people.labels, []
     for number in range(rounds):
@@ -224,30 +228,31 @@ def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
 
 
 FEWEST_DEVICES: Final = 1000
-"""The search starts here: with fewer devices, even a simple model is noise."""
+"""The number of devices at which a search starts. With fewer, even a simple model is noise."""
 
 MOST_DEVICES: Final = 10**7
-"""Each report of products is drawn separately; this number takes some minutes."""
+"""The maximum number of devices. Reports of products are drawn one by one, which takes minutes."""
 
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
 HALVINGS: Final = 3
-"""Bisection steps within the last doubling: the result is within an eighth of it, or 9%."""
+"""The bisection steps within the last doubling. The result is exact to an eighth of it, or 9%."""
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
-"""The maximum number of different numbers of devices that are tried."""
+"""The maximum number of rehearsals in a search, each with another number of devices."""
 
 DIGITS: Final = 2
-"""The significant digits of a number of devices that is tried."""
+"""The significant digits of the numbers of devices that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The cost of privacy with a number of devices.
+    """The loss of AUC due to privacy with a number of devices.
 
     Attributes:
-        rehearsal: the rehearsal with that number.
-        losses: for each round, the AUC without privacy minus that with it, for the same people.
+        rehearsal: the rehearsal with this number of devices.
+        losses: for each round, the AUC without privacy minus the AUC with privacy, for the same
+            people.
 
     """
 
@@ -261,32 +266,33 @@ class Loss:
 
     @property
     def error(self) -> float:
-        """The standard error of that mean."""
+        """The standard error of the mean loss."""
         return float(np.std(self.losses, ddof=1)) / math.sqrt(len(self.losses))
 
     def is_within(self, most_loss: float) -> bool:
-        """Whether the loss is at most that, even if the mean is off by its standard error."""
+        """Whether the mean loss plus its standard error is at most ``most_loss``."""
         return self.mean + self.error <= most_loss
 
 
 def devices_for(  # noqa: PLR0913 what is rehearsed, and how far
     metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
 ) -> Loss | None:
-    """Return the loss with the fewest devices found to lose at most ``most_loss`` of AUC.
+    """Return the loss with the smallest number of devices found to lose at most ``most_loss``.
 
-    The number is doubled until the loss is small enough. Then the last doubling is searched by
-    bisection. Among many means, some are small by chance, so the standard error is added to each.
+    The number of devices is doubled until the loss is small enough. The last doubling is then
+    searched by bisection. Some of the mean losses are small by chance, so the standard error is
+    added to each.
 
     Args:
         metric: a model with a yes/no label.
-        people: true answers; some are held back in each round.
-        most_loss: the most AUC that may be lost, compared with a linear regression without privacy.
-        rounds: the rounds with each number of devices, at least 2.
-        seed: the seed of all randomness; the same people are held back for all numbers.
-        advance: called with 1 after each number of devices.
+        people: the people with their true answers. Some people are held back in each round.
+        most_loss: the maximum loss of AUC, compared with a linear regression without privacy.
+        rounds: the number of rounds for each number of devices, at least 2.
+        seed: the seed of all randomness. The same people are held back for every number of devices.
+        advance: a function that is called with 1 after each number of devices.
 
     Returns:
-        The loss. None if even `MOST_DEVICES` lose more.
+        The loss. None if even `MOST_DEVICES` devices lose more.
 
     """
     plain = aucs_without_privacy(people, metric, rounds, seed)
@@ -312,20 +318,20 @@ def devices_for(  # noqa: PLR0913 what is rehearsed, and how far
 
 
 def _rounded(devices: float) -> int:
-    """Return a number of devices with few digits, rounded up."""
+    """Return a number of devices rounded up to `DIGITS` significant digits."""
     unit = 10 ** (math.floor(math.log10(devices)) + 1 - DIGITS)
     return int(math.ceil(devices / unit) * unit)
 
 
 LEAST_ROWS: Final = 20
-"""With fewer rows, nobody is left to test a model."""
+"""The minimum number of complete rows. With fewer, too few people would remain for the test."""
 
 LEAST_PERSONS: Final = 2
-"""The minimum number of persons with each label: one to learn from, and one to test a model."""
+"""The minimum number of people with each label: one to learn from, and one for the test."""
 
 
 def read_people(path: Path, metric: Metric) -> People:
-    """Read a table of true answers to a model; rows with an empty cell are left out.
+    """Read a table of true answers to a model. Rows with an empty cell are left out.
 
     Args:
         path: a CSV file (RFC 4180) in UTF-8 with a heading. The column ``person``, if there is one,
@@ -333,12 +339,13 @@ def read_people(path: Path, metric: Metric) -> People:
         metric: a model with a yes/no label.
 
     Raises:
-        AnswersError: naming the column, or the row, without the content of a cell.
+        AnswersError: if the table is invalid. The message names the column or the row, without the
+            content of a cell.
 
     """
     observation = analysis_of(metric).observation
     if observation is None or not observation.is_of_yes_and_no:
-        raise AnswersError(f"{metric.name} is not a model with the label yes or no; name one that is")
+        raise AnswersError(f"{metric.name} is not a model with a yes-or-no label; name such a model")
     features = {feature.name: feature.kind for feature in observation.features}
     answers, persons = [], []
     try:
@@ -346,7 +353,9 @@ def read_people(path: Path, metric: Metric) -> People:
             rows = csv.DictReader(file, strict=True)
             _check_heading(path, list(rows.fieldnames or ()), (*features, metric.name))
             for row in rows:
-                if None in row or None in row.values():  # as csv marks rows that are too long, or too short
+                if (
+                    None in row or None in row.values()
+                ):  # the csv module marks rows that are too long or too short with None
                     raise AnswersError(f"line {rows.line_num}: has more or fewer cells than the heading; correct it")
                 if all(row[name] for name in (*features, metric.name)):
                     answer = {name: _read(row[name], kind) for name, kind in features.items()}
@@ -369,7 +378,7 @@ def _check_heading(path: Path, heading: Sequence[str], names: Sequence[str]) -> 
     """Refuse a heading that does not name each feature and the label once.
 
     Raises:
-        AnswersError: naming the columns.
+        AnswersError: if the heading is refused. The message names the columns.
 
     """
     if lacking := [name for name in names if name not in heading]:

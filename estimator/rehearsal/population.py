@@ -1,7 +1,8 @@
-"""The population of a rehearsal: how many devices give each answer, and the resulting truths.
+"""The population of a rehearsal: the number of devices with each answer, and the true figures.
 
-An answer is read from a text. It includes the law by which a device converts it to an input. The
-truths are shown next to the figures of a report, and determine the coverage of its intervals.
+An answer is parsed from a text. A `TrueAnswer` includes the law by which a device converts the
+answer to an input of the channel. The true figures are shown next to the estimates, and show how
+often intervals contain them.
 """
 
 from __future__ import annotations
@@ -29,30 +30,30 @@ from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Counts, Floats
 
 Input = int | tuple[int, ...]
-"""An input of a channel: a symbol, or an encoded vector."""
+"""An input of a channel: an integer, or an encoded vector."""
 
 Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | None
 """An answer. Equal answers have equal values: members of a set are in the domain's order."""
 
 ROUNDING: Final = 1e-9
-"""The fraction of the weights that a sum of floats may lack and still reach a quantile."""
+"""The rounding error that is allowed when a sum of weights is compared with a quantile's level."""
 
 Truths = Mapping[FigureKey, float]
 
 WHOLE_BAND: Final = "band"
-"""The name of the coverage of a distribution function at all its points together."""
+"""The key of the coverage of a distribution function at all of its points together."""
 
 BAND: Final = "at_most"
-"""The statistic of the distribution function's points."""
+"""The statistic that contains the points of the distribution function."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswer:
-    """One answer, and the inputs to which a device may round it, or which it may draw from a set.
+    """One answer, and the inputs that may be reported for it: roundings, or drawn set members.
 
     Attributes:
         value: the answer itself.
-        law: each input that it may become, with its probability. Texts become integers.
+        law: the possible inputs, each with its probability. Texts are represented by integers.
 
     """
 
@@ -91,7 +92,7 @@ def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer 
     """Return an answer with the law by which the metric's kind converts it to an input.
 
     Raises:
-        DomainError: if it is not an answer.
+        DomainError: if the value is not an answer to the metric.
 
     """
     kind, inputs = metric.kind, metric.channel.inputs
@@ -102,7 +103,7 @@ def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer 
 
 
 def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]:
-    """Return how often each answer was given. Texts such as 1 and 1.0 are the same answer."""
+    """Return how often each answer was given. Texts such as 1 and 1.0 count as the same answer."""
     counts: dict[TrueAnswer, int] = {}
     for answer, count in answers:
         counts[answer] = counts.get(answer, 0) + count
@@ -111,11 +112,11 @@ def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedNumbers:
-    """Numbers, rising, with weights: the number or share of the devices that gave each.
+    """Numbers in ascending order, each weighted by the number or share of the devices that gave it.
 
     Attributes:
-        values: shape (values,), rising.
-        weights: shape (values,).
+        values: the numbers in ascending order, shape (values,).
+        weights: the weights of the numbers, shape (values,).
         total: the exactly rounded sum of the weights, above 0.
 
     """
@@ -126,40 +127,41 @@ class WeightedNumbers:
 
     @classmethod
     def from_values(cls, values: Sequence[float], weights: Floats | Counts) -> WeightedNumbers:
-        """Sort numbers in any order, with weights of any positive sum."""
+        """Sort numbers together with their weights, whose sum is positive."""
         rising = np.argsort(values)
         return cls(np.array(values)[rising], weights[rising], math.fsum(weights.tolist()))
 
     @property
     def variance(self) -> float:
-        """The variance, in squared units."""
+        """The weighted variance of the numbers, in squared units."""
         mean = math.fsum((self.weights * self.values).tolist()) / self.total
         return math.fsum((self.weights * (self.values - mean) ** 2).tolist()) / self.total
 
     def quantiles(self, probabilities: Sequence[float]) -> list[float]:
-        """Return, for each probability, the smallest value that such a part does not exceed."""
+        """Return, for each probability, the smallest number not exceeded with that probability."""
         reached = np.searchsorted(np.cumsum(self.weights) / self.total, np.array(probabilities) - ROUNDING)
         quantiles: list[float] = self.values[np.minimum(reached, self.values.size - 1)].tolist()
         return quantiles
 
     def at_most(self, places: Sequence[float]) -> list[float]:
-        """Return, for each place, the share of values that are at most there."""
+        """Return, for each place, the share of devices with a number of at most this."""
         return [self._share(self.values <= place) for place in places]
 
     def bins(self, starts: Sequence[float]) -> list[float]:
-        """Return the share of values in each bin.
+        """Return the share of devices with a number in each bin.
 
-        A bin includes its start and ends before the next one starts; the last has no end.
+        A bin includes its start and ends just before the start of the next one. The last bin has no
+        end.
         """
         places = np.searchsorted(np.array(starts), self.values, side="right") - 1
         return [self._share(places == place) for place in range(len(starts))]
 
     def ranges(self, ends: Sequence[tuple[float, float]]) -> list[float]:
-        """Return the share of values in each range, both ends included."""
+        """Return the share of devices with a number in each range. Ranges include both ends."""
         return [self._share((start <= self.values) & (self.values <= end)) for start, end in ends]
 
     def _share(self, is_chosen: NDArray[np.bool_]) -> float:
-        """Return the share of the chosen values: exactly 1 if all are chosen."""
+        """Return the share of the chosen numbers, which is exactly 1 if all are chosen."""
         return math.fsum(self.weights[is_chosen].tolist()) / self.total
 
 
@@ -169,12 +171,12 @@ class Population:
 
     Attributes:
         metric: the question.
-        answers: the different answers.
+        answers: the distinct answers.
         shares: the share of each answer in the population, shape (len(answers),). They add up to 1.
-        devices: the number of devices that record.
-        at_hand: the number of them that give each answer, shape (len(answers),). None if they are
-            drawn by ``shares``.
-        is_known: whether the answers are those of people, and not uniform for lack of any.
+        devices: the number of devices that record an answer.
+        at_hand: the number of devices that give each answer, shape (len(answers),). None if the
+            answers are drawn according to ``shares``.
+        is_known: whether the answers were provided. If not, answers are uniform.
 
     """
 
@@ -197,11 +199,11 @@ class Population:
         return generator.multinomial(self.devices, self.shares) if self.answers else np.zeros(0, dtype=np.int64)
 
     def draws(self) -> Draws:
-        """Return a function that draws tallies, given the number of devices with each answer."""
+        """Return a function that draws a tally, given the number of devices with each answer."""
         return analysis_of(self.metric).draws([answer.law for answer in self.answers])
 
     def coordinates(self, weights: Floats | Counts) -> Floats:
-        """Return the mean of each coordinate of the unclipped vectors, even beyond the norm.
+        """Return the mean of each coordinate of the vectors, without shortening them to the norm.
 
         Args:
             weights: the weights of the answers, shape (len(answers),).
@@ -214,7 +216,8 @@ class Population:
     def shares_of(self, weights: Floats | Counts) -> dict[Value, float]:
         """Return the share of the devices with each value that occurs.
 
-        For sets and texts, these are the shares of members; for a number by group, of groups.
+        For sets and texts, these are the shares of members. For a number by group, they are the
+        shares of groups.
 
         Args:
             weights: the weights of the answers, shape (len(answers),).
@@ -227,7 +230,7 @@ class Population:
         return shares
 
     def mean(self, weights: Floats | Counts) -> float:
-        """Return the mean of numbers, of positions on a scale from 1, or of the sizes of sets."""
+        """Return the mean of numbers, of positions on a scale (from 1), or of the sizes of sets."""
         total, worth = math.fsum(weights.tolist()), analysis_of(self.metric).worth
         pairs = zip(self.answers, weights.tolist(), strict=True)
         return math.fsum(worth(answer.value) * (weight / total) for answer, weight in pairs)
@@ -236,8 +239,8 @@ class Population:
         """Return the mean of each group's numbers; NaN for a group without any device.
 
         Args:
-            weights: the weights of the answers, which are pairs of group and number, shape
-                (len(answers),).
+            weights: the weights of the answers, shape (len(answers),). Each answer is a pair of a
+                group and a number.
             groups: the groups in the requested order.
 
         """
@@ -249,13 +252,13 @@ class Population:
         return [_mean(of_groups.get(label, ())) for label in groups]
 
     def numbers(self, weights: Floats | Counts) -> WeightedNumbers:
-        """Return the answers as clipped numbers, with weights of shape (len(answers),)."""
+        """Return the answers as clipped numbers. The weights have the shape (len(answers),)."""
         worth = analysis_of(self.metric).worth
         return WeightedNumbers.from_values([worth(answer.value) for answer in self.answers], weights)
 
     @property
     def unclipped(self) -> Numbers | None:
-        """People's answers, before any clip. None if they are not known, or not numbers."""
+        """The answers as numbers before clipping. None if answers are unknown or not numbers."""
         values = [as_float(answer.value) for answer in self.answers if self.is_known]
         if not values or any(map(math.isnan, values)):
             return None
@@ -264,7 +267,7 @@ class Population:
 
     @property
     def clips(self) -> tuple[Clip, ...]:
-        """Better clips for the mean of the answers; () if there is none."""
+        """Better ranges to which answers can be clipped for the mean; () if there are none."""
         people = self.unclipped if self.metric.kind.statistic == "mean" else None
         return () if people is None else analysis_of(self.metric).clips(people, self.devices)
 
@@ -275,16 +278,16 @@ def _mean(numbers: Sequence[tuple[float, float]]) -> float:
 
 
 _Truth = Callable[[Population, Floats | Counts, Sequence[Any]], Sequence[float]]
-"""Maps a population, weights of its answers, and the labels of figures to the truth of each."""
+"""A function from a population, weights of its answers, and labels of figures to true figures."""
 
 
 def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:
-    """Return the truth of weighted answers for each figure that has one.
+    """Return the true value of each figure that has one, computed from weighted answers.
 
     Args:
-        population: the population, for its answers.
+        population: the population that gives the answers.
         weights: the weights of the answers, shape (len(answers),).
-        estimated: the figures.
+        estimated: the estimates of the figures.
 
     """
     known = (
@@ -326,16 +329,16 @@ TRUTHS: Final[dict[str, _Truth]] = {
     "bin": lambda population, weights, bins: population.numbers(weights).bins([start for start, _ in bins]),
     "mean_within": lambda population, weights, groups: population.group_means(weights, groups),
 }
-"""The truths of the figures of each statistic that has them; NaN if there is none."""
+"""The function for the true figures of each statistic that has any. It returns NaN if unknown."""
 
 
 def holds(figure: Estimate, truth: float) -> bool:
-    """Return whether the interval of a figure contains the truth."""
+    """Return whether the interval of a figure contains the true value."""
     return figure.low <= truth <= figure.high
 
 
 def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[FigureKey, Figure, float]]:
-    """Yield each figure whose truth is known, with its key and the truth."""
+    """Yield each figure whose true value is known, with its key and the true value."""
     for group in estimated.groups:
         for key, figure in zip(group.keys, group.figures, strict=True):
             if key in truths:
@@ -343,9 +346,10 @@ def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[Figure
 
 
 def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
-    """Return, by statistic, the fraction of the intervals that contain their truths.
+    """Return, by statistic, the fraction of the intervals that contain the true value.
 
-    The band as a whole has 1 if all its intervals contain the truth, otherwise 0.
+    For the band as a whole, the fraction is 1 if all of its intervals contain the true value,
+    otherwise 0.
     """
     by_statistic: dict[str, list[bool]] = {}
     for key, figure, truth in compared(estimated, truths):
@@ -357,22 +361,21 @@ def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
 
 
 class Coverage(Record, frozen=True):
-    """How often intervals contained the true value, averaged over the figures of a statistic."""
+    """The coverage of intervals, averaged over the figures of a statistic."""
 
-    rounds: Annotated[int, says("the number of times that everything was drawn.")]
+    rounds: Annotated[int, says("the number of rounds, each with new random numbers.")]
     population: Annotated[
         float,
         says(
-            "the fraction of intervals that contain the population's true value, with new "
-            "devices in each round. Intervals promise this coverage."
+            "the fraction of intervals that contain the population's true value, with new devices in each round. The "
+            "confidence of the intervals refers to this fraction."
         ),
     ]
     noise_alone: Annotated[
         float,
         says(
-            "the fraction of intervals that contain the devices' own true value, with the same "
-            "devices in each round. It is larger, because intervals also allow for the random "
-            "choice of devices."
+            "the fraction of intervals that contain the devices' own true value, with the same devices in each "
+            "round. This fraction is larger, because intervals also allow for the random choice of devices."
         ),
     ]
 
@@ -380,7 +383,7 @@ class Coverage(Record, frozen=True):
 def coverages_of(
     of_population: Sequence[Mapping[str, float]], of_devices: Sequence[Mapping[str, float]]
 ) -> dict[str, Coverage]:
-    """Return the coverage of each statistic, from the results of `held`; {} without rounds."""
+    """Return the coverage of each statistic, given the results of `held`; {} without rounds."""
     rounds = len(of_population)
 
     def mean(each_round: Sequence[Mapping[str, float]], statistic: str) -> float:

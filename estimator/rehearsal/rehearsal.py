@@ -1,6 +1,6 @@
-"""A rehearsal: known answers are reported by the real laws, and estimates shown with the truth.
+"""A rehearsal, which runs known answers through the real mechanisms to compare them with estimates.
 
-Its document is a report with the truth next to each figure.
+The resulting document is a report with the true value next to each figure.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import Tally
 
 UNIX_EPOCH_S = 0.0
-"""A tally must have a window, and a rehearsal has none. With the current window, the output of a
-seed would change.
+"""The time of a rehearsal's window. A tally must have a window, and with the current one, the
+output for a seed would change over time.
 """
 
 LONGEST_WINDOW_S = 31 * 86_400
@@ -53,17 +53,17 @@ class RehearsedFigure(Figure, frozen=True, kw_only=True):
 
 
 class RehearsedFigures(Figures):
-    """Figures of a statistic that has truths, each with its truth.
+    """Figures of a statistic, each with its true value.
 
     Attributes:
-        truths: the truth of each figure; None if there is none.
+        truths: the true value of each figure; None if unknown.
 
     """
 
     __slots__ = ("truths",)
 
     def __init__(self, figures: Figures, truths: Sequence[float | None]) -> None:
-        """Store the figures and a truth for each."""
+        """Store the figures and their true values."""
         super().__init__(figures.labels, *(getattr(figures, column) for column in COLUMN_OF.values()))
         self.truths = truths
 
@@ -73,36 +73,37 @@ class RehearsedFigures(Figures):
             yield RehearsedFigure(**asdict(figure), truth=truth, holds=None if truth is None else holds(figure, truth))
 
     def part(self, labels: Sequence[FigureLabel], positions: slice | list[int]) -> RehearsedFigures:
-        """Return the figures at some positions, with their labels."""
+        """Return the figures at the given positions, with other labels."""
         truths = self.truths
         chosen = truths[positions] if isinstance(positions, slice) else [truths[each] for each in positions]
         return RehearsedFigures(super().part(labels, positions), chosen)
 
 
 class MissedText(Record, frozen=True):
-    """A text that was not found."""
+    """A text that a rehearsal did not find."""
 
     value: Annotated[str, says("the text.")]
-    truth: Annotated[float, says("the share of devices that have it.")]
+    truth: Annotated[float, says("the share of devices that have the text.")]
 
 
 class RehearsedTexts(TextFindings, frozen=True, kw_only=True):
-    """The texts that a rehearsal found, and those that it missed."""
+    """The texts that a rehearsal found, and the texts that it missed."""
 
     false: Annotated[tuple[str, ...], says("the texts that were found although no device has them.")]
     missed: Annotated[
         tuple[MissedText, ...],
         says(
-            "the texts that were not found although they are at least as common as a found one; the most common first."
+            "the texts that were not found although they are at least as common as a text that was found. The most "
+            "common texts come first."
         ),
     ]
     commonest: Annotated[
-        MissedText | None, says("the most common text that was not found. None if every text was.")
+        MissedText | None, says("the most common text that was not found. None if every text was found.")
     ] = None
 
 
 class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
-    """One metric of a rehearsal."""
+    """The results for one metric in a rehearsal."""
 
     window: Annotated[None, says("empty, because a rehearsal has no windows.")]  # type: ignore[assignment]
     texts: Annotated[
@@ -111,19 +112,22 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
     coverage: Annotated[
         dict[str, Coverage],
         says(
-            "in a rehearsal with rounds, how often intervals contained the truth, by statistic;"
-            " ``band`` refers to ``at_most`` at all its points at once."
+            "in a rehearsal with rounds, how often intervals contained the true value, by statistic. The key "
+            "``band`` stands for all points of ``at_most`` together."
         ),
     ]
     clips: Annotated[
         tuple[Clip, ...],
-        says("for a mean, ranges that would bring it nearer to the mean of all numbers. Omitted for other figures."),
+        says(
+            "for a mean, ranges with which the estimate would be closer to the mean of all numbers. Omitted for "
+            "other figures."
+        ),
     ] = ()
     band_holds: Annotated[
         bool | UnsetType,
         says(
-            "whether the band of the distribution function contains the truth at all its "
-            "points. Omitted without a band."
+            "whether the band of the distribution function contains the true value at all of its points. Omitted "
+            "without a band."
         ),
     ] = UNSET
 
@@ -135,7 +139,7 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
         coverage: Mapping[str, Coverage],
         texts: RehearsedTexts | None = None,
     ) -> Rehearsed:
-        """Return the figures of a metric with their truths."""
+        """Return the figures of a metric with their true values."""
         fields = {name: getattr(estimated, name) for name in estimated.__struct_fields__}
         rehearsed = cls(
             **fields
@@ -158,22 +162,22 @@ def _beside(truths: Truths, group: FigureGroup) -> FigureGroup:
 
 
 class NotRehearsed(Skipped, frozen=True):
-    """A metric that was not rehearsed."""
+    """A metric that was not rehearsed, with the reason."""
 
     window: Annotated[None, says("empty, because a rehearsal has no windows.")]  # type: ignore[assignment]
 
 
 class Rehearsal(Record, frozen=True, tag_field="population", tag=POPULATION):
-    """The outcome of a rehearsal. Figures describe the participating devices."""
+    """The result of a rehearsal. Figures describe the participating devices."""
 
     schema_number: ClassVar[int | None] = SCHEMA
 
     seed: Annotated[int, says("the seed of all randomness.")]
     confidence: Annotated[float, says("the confidence of every interval.")]
     metrics: Annotated[tuple[Rehearsed, ...], says("the metrics, in the registry's order.")]
-    skipped: Annotated[tuple[NotRehearsed, ...], says("metrics that were not rehearsed.")]
+    skipped: Annotated[tuple[NotRehearsed, ...], says("the metrics that were not rehearsed.")]
     simultaneous: Annotated[
-        bool, says("whether the confidence covers all intervals of a metric together: it never does.")
+        bool, says("whether the confidence applies to all intervals of a metric together; always false.")
     ]
 
 
@@ -192,20 +196,23 @@ def rehearse(  # noqa: PLR0913 what a rehearsal is made of
     window_of: Callable[[WindowKind], Window] = _same_window,
     keep: Callable[[Tally], object] = lambda _: None,
 ) -> Rehearsal:
-    """Estimate from one report of every device of every population; then measure coverage.
+    """Draw one report of every device in every population, estimate, and then measure coverage.
 
     Args:
         truth: the true answers.
         seed: the seed of all randomness. The same seed gives the same result with the same version
             of numpy.
-        rounds: how often everything is redrawn to measure coverage.
-        ranges: ranges of numbers whose shares are requested: the metric, the start and the end.
-        after_round: called after each round of each population.
-        window_of: returns the window in which devices report.
-        keep: called with the tally of each population from which estimates are made.
+        rounds: the number of times that all reports are redrawn to measure coverage.
+        ranges: the ranges of numbers whose shares are requested, each with its metric, start and
+            end.
+        after_round: a function that is called after each round of each population.
+        window_of: a function that returns the window in which devices report.
+        keep: a function that is called with the tally of each population before it is estimated.
 
     """
-    generators = np.random.default_rng(seed).spawn(len(truth.populations))  # so that rounds do not change any estimate
+    generators = np.random.default_rng(seed).spawn(
+        len(truth.populations)
+    )  # the number of rounds does not change any estimate
     metrics = tuple(
         _rehearse(population, rounds, tuple(ranges), after_round, generator, window_of(population.metric.window), keep)
         for population, generator in zip(truth.populations, generators, strict=True)
@@ -239,12 +246,12 @@ def _rehearse(  # noqa: PLR0913, PLR0917 what a rehearsal is made of
         return Rehearsed.beside({}, estimated, {})
     truths, truths_at_hand = (truths_of(population, weights, estimated) for weights in (population.shares, at_hand))
     has_means = analysis_of(population.metric).compares_groups
-    request = Request(joint=has_means, ranges=ranges)  # a round estimates only figures with a truth
+    request = Request(joint=has_means, ranges=ranges)  # a round estimates only figures with a true value
 
     def held_by(counts: Counts, weights: Floats | Counts, truths: Truths, number: int) -> dict[str, float]:
         later = Window.at(window.kind, window.starts_at + number * LONGEST_WINDOW_S)  # rotations differ by window
         drawn = estimate(population.metric, _tally(population, counts, later, sampler, generator), request)
-        if drawn.texts is not None:  # other texts are found in every round
+        if drawn.texts is not None:  # each round finds other texts
             truths = truths_of(population, weights, drawn)
         return held(drawn, truths)
 

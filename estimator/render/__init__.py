@@ -1,6 +1,6 @@
-"""The forms in which people read results. Renderers choose and format; they compute nothing.
+"""The formats in which people read results. Renderers select and format, but compute nothing.
 
-`FORMATS` and `BINARY_FORMATS` are the forms of a report, from an EstimateReport to a text or to
+`FORMATS` and `BINARY_FORMATS` contain the functions that convert an EstimateReport to a text or to
 bytes.
 """
 
@@ -21,7 +21,7 @@ FORMATS: Final[dict[str, Callable[..., str]]] = {
     "csv": as_csv,
     "openmetrics": as_openmetrics,
 }
-"""The values of ``--format``. Every form ends with a line break."""
+"""The values of ``--format``. Every output ends with a line break."""
 
 BINARY_FORMATS: Final[dict[str, Callable[[EstimateReport], bytes]]] = {"parquet": to_parquet}
-"""Further values of ``--format``, only with ``--output``."""
+"""Further values of ``--format``, which require ``--output``."""

@@ -1,4 +1,4 @@
-"""The digest for mail or chat: every question in at most twenty lines, changes first."""
+"""The digest for mail or chat: a summary of all questions in at most 20 lines, changes first."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from estimator.results.standing import Standing, StandingMetric
 from estimator.words import plural, short
 
 MOST_LINES: Final = 20
-"""The number of lines that a chat shows without folding them."""
+"""The maximum number of lines, which a chat shows without collapsing the message."""
 
 FRAME: Final = 6
-"""The lines beside the questions: heading, summary, participation, and an empty one after each."""
+"""The lines other than questions: heading, summary, participation, and an empty line after each."""
 
 LONGEST_LINE: Final = 400
-"""The maximum characters of a line: a sentence on the answer, and one on the change."""
+"""The maximum length of the sentences on a question in characters, before the reports."""
 
 ORDER: Final = ("changed", "perhaps", "same", "unknown")
-"""The verdicts, the most important first."""
+"""The verdicts in the order of importance, the most important first."""
 
 WITH_CHANGE: Final = ("changed", "perhaps")
-"""The verdicts whose sentence is shown."""
+"""The verdicts for which the sentence on the change is shown."""
 
 
 class Digest(NamedTuple):
     """The parts of a digest.
 
     Attributes:
-        heading: what the digest is about.
-        summary: how many questions changed.
-        lines: the title of a question and the sentences about it.
-        more: how many questions are left out, and where to find them; empty if all are shown.
-        participation: whom the figures describe.
+        heading: the app, and the last window.
+        summary: a sentence on the number of questions that changed.
+        lines: for each shown question, the title and the sentences about the question.
+        more: a line on the questions that are left out, and where to find them; empty if all are
+            shown.
+        participation: a sentence on which devices the figures describe.
 
     """
 

@@ -1,9 +1,10 @@
 """The last closed window of every question as gauges, in the OpenMetrics text format.
 
-Prometheus reads the file through the textfile collector of its node exporter. That serves the last
-file forever, so an alert rule compares `hearsay_window_end_timestamp_seconds` with the clock.
+Prometheus reads the file through the textfile collector of its node exporter. The exporter serves
+the last file forever, so alert rules should compare `hearsay_window_end_timestamp_seconds` with the
+clock.
 
-Texts that were found are left out: devices choose them, and each would be a time series.
+Texts that were found are left out, because devices choose them and each would become a time series.
 """
 
 from __future__ import annotations
@@ -22,26 +23,26 @@ if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
 
 FIGURES: Final = {
-    "hearsay_estimate": "Unbiased and never clipped; of a distribution smoothed, within its interval.",
+    "hearsay_estimate": "The unbiased estimate, never clipped. For a distribution, smoothed and within the interval.",
     "hearsay_low": "The lower end of the interval.",
     "hearsay_high": "The upper end of the interval.",
 }
 """The gauges of a figure, with their descriptions."""
 
 METRICS: Final = {
-    "hearsay_reports": "The reports of the last closed window.",
-    "hearsay_window_start_timestamp_seconds": "When the last closed window began.",
-    "hearsay_window_end_timestamp_seconds": "When the last closed window ended.",
+    "hearsay_reports": "The number of reports in the last closed window.",
+    "hearsay_window_start_timestamp_seconds": "The time at which the last closed window began.",
+    "hearsay_window_end_timestamp_seconds": "The time at which the last closed window ended.",
 }
 """The gauges of a question, with their descriptions."""
 
 ABOUT: Final = "hearsay_metric_info"
-"""The gauge that is always 1, and whose labels describe a question."""
+"""The gauge whose labels describe a question, and whose value is always 1."""
 
 OF_METRIC: Final = ("metric", "edition", "group")
 
 DESCRIPTION: Final = ("title", "unit", "counted")
-"""Its further labels: ``counted`` states how numbers beyond the range are counted."""
+"""Further labels of this gauge. ``counted`` is the treatment of numbers beyond the range."""
 
 OF_FIGURE: Final = (*OF_METRIC, "statistic", "value")
 
@@ -52,8 +53,8 @@ GROUPED: Final = frozenset({"mean_within", "share_within"})
 def as_openmetrics(report: EstimateReport) -> str:
     """Return the gauges of every question.
 
-    The label ``group`` is a public stratum, or a group of the question that is asked together with
-    this one. If a question has many values, only the largest have gauges, as on the page.
+    The label ``group`` is a public stratum or, for two questions asked together, a group. If a
+    question has many values, only the values with the largest shares have gauges, as on the page.
     """
     from prometheus_client import CollectorRegistry  # noqa: PLC0415 90 ms for no other format
     from prometheus_client.openmetrics.exposition import generate_latest  # noqa: PLC0415 likewise
@@ -74,7 +75,7 @@ class _Gauges:
 
         figures = {name: GaugeMetricFamily(name, text, labels=OF_FIGURE) for name, text in FIGURES.items()}
         metrics = {name: GaugeMetricFamily(name, text, labels=OF_METRIC) for name, text in METRICS.items()}
-        about_metrics = GaugeMetricFamily(ABOUT, "What a question is.", labels=(*OF_METRIC, *DESCRIPTION))
+        about_metrics = GaugeMetricFamily(ABOUT, "The description of a question.", labels=(*OF_METRIC, *DESCRIPTION))
         for estimated in self._last.values():
             name, _, stratum = estimated.metric.removesuffix("]").partition("[")
             about = (name, estimated.edition, stratum)
@@ -92,7 +93,7 @@ class _Gauges:
     def _figures(
         self, estimated: MetricEstimate, about: tuple[str, str, str]
     ) -> Iterator[tuple[tuple[str, ...], tuple[float | None, ...]]]:
-        """Yield the labels of each figure, and its estimate with its interval."""
+        """Yield the labels of each figure, and its estimate with both ends of its interval."""
         many, shown = by_value(estimated), shown_values(estimated)
         seen = set() if many is None else {many.figures.labels[position] for position in shown}
         for key, figure, row in metric_rows(estimated, self._confidence):

@@ -1,17 +1,19 @@
-"""The rounding of a figure with an interval, in every form that people read.
+"""The rounding of a figure with an interval, in every format that people read.
 
-* The interval is rounded outwards: the shown interval contains the exact one.
+* The interval is rounded outwards, so the shown interval contains the exact one.
 * The shown estimate lies in its interval. An unbiased estimate outside the interval is moved to the
-  nearer end; JSON and CSV have the original.
-* Possible numbers are never rounded to impossible ones: an interval up to 46 does not end at 50.
+  nearer end; JSON and CSV contain the original.
+* Possible numbers are never rounded to impossible ones. If the largest possible number is 46, an
+  interval never ends at 50.
 
-Each number is rounded once, from its value. A figure and its interval are rounded to the same
-place: that of the second figure of the standard error (or of the first, for a sentence). A number
-is rounded less if that place is too coarse for its interval: 28 of 28 days are not about 30.
-Rounding is exact, from the shortest decimal of the float; estimates are rounded half to even.
+Each number is rounded only once, from its exact value. A figure and its interval are rounded to the
+same place, which is the place of the second significant digit of the standard error (in a sentence,
+of the first). A finer place is used if this place is too coarse for the interval: 28 of 28 days are
+not shown as about 30. Rounding is exact, from the shortest decimal representation of the float.
+Estimates are rounded half to even.
 
-Shares are shown in percent, and other figures in the unit of their question, which follows the
-estimate, or the interval if there is no estimate.
+Shares are shown in percent. Other figures are shown in the unit of their question, which follows
+the estimate, or the interval if there is no estimate.
 """
 
 from __future__ import annotations
@@ -30,34 +32,37 @@ from estimator.words import shown_of
 MINUS: Final = "\N{MINUS SIGN}"
 
 UNBROKEN: Final = "\N{NO-BREAK SPACE}"
-"""Keeps a number and its unit on one line."""
+"""The space between a number and its unit, which keeps both on one line."""
 
 _Figure = tuple[float | None, float, float, float | None]
 """An estimate, the ends of its interval, and its standard error."""
 
 PERCENT_POWER: Final = 2
-"""A share is multiplied by ten to this power."""
+"""The power of ten by which a share is multiplied to give percent."""
 
 FIGURES, SENTENCE_FIGURES = 2, 1
-"""How many figures of the error are shown in a table, and in a sentence."""
+"""The significant digits of the error that are shown in a table, and in a sentence."""
 
 LENGTH_IN_ERRORS: Final = 4
-"""About the length of a 95% interval in standard errors. It replaces a missing error."""
+"""The approximate length of a 95% interval in standard errors, which replaces a missing error."""
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
-"""A number with more decimals, or more digits before them, is written with a power of ten."""
+"""The maximum numbers of decimals and of digits before the point without a power of ten."""
 
 MOST_LOGARITHM: Final = 500.0
-"""The maximum of a size on a logarithmic scale: the exponential of a larger one is not a number."""
+"""The maximum size on a logarithmic scale. The exponential of a larger one would overflow."""
 
 POINT_FIGURES: Final = 4
-"""The figures of a number whose interval is a point, because no error determines their number."""
+"""The significant digits of a number whose interval is a point, which has no usable error."""
 
 DUST: Final = 1e-12
-"""An error this small beside its figure comes from float arithmetic: the interval is a point."""
+"""The error, relative to its figure, up to which an interval counts as a point.
+
+Such an error comes from float arithmetic.
+"""
 
 _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
-"""Wider than any float, so that only the place affects a rounding."""
+"""A context with more digits than any float, so that a rounding depends only on its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +70,15 @@ class Rounded:
     """A figure, its interval and its error as texts with the same place, without their unit.
 
     Attributes:
-        estimate: the value, moved to the nearer end if it lies outside its interval; empty if
+        estimate: the estimate, moved to the nearer end if it lies outside its interval; empty if
             unknown.
         low: the lower end of the interval, rounded down.
-        high: the upper end, rounded up.
+        high: the upper end of the interval, rounded up.
         error: the standard error; empty if unknown.
         suffix: the unit after a number; empty if there is none.
-        decimals: the place of all of them.
-        power: the power of ten by which they are multiplied.
-        possible: the least and the greatest possible number. None if they are unknown.
+        decimals: the number of decimals of all four texts.
+        power: the power of ten by which all four numbers are multiplied.
+        possible: the smallest and the largest possible number. None if they are unknown.
 
     """
 
@@ -88,11 +93,11 @@ class Rounded:
 
     @property
     def interval(self) -> str:
-        """Both ends of the interval, and the unit once: ``9 to 14%``."""
+        """Both ends of the interval, followed by the unit: ``9 to 14%``."""
         return f"{self.low} to {self.high}{self.suffix}"
 
     def beside(self, value: float) -> str:
-        """Return another number of the same figure, rounded to the same place."""
+        """Return another number of the same figure as a text, rounded to the same place."""
         return _possible_text(value, self.decimals, self.power, self.possible)
 
     @property
@@ -104,13 +109,13 @@ class Rounded:
 
 
 def digits_for(standard_error: float, figures: int = FIGURES) -> int:
-    """Return the number of decimals for an error's figures: 1 for 1.3, 3 for 0.0996; -1 for 120.
+    """Return the decimals that show two digits of an error: 1 for 1.3, 3 for 0.0996; -1 for 120.
 
     If the result is below 0, numbers are rounded to tens, hundreds and so on.
 
     Args:
-        standard_error: above 0, in the unit that is shown.
-        figures: how many figures of the error are shown.
+        standard_error: the error, above 0, in the unit that is shown.
+        figures: the number of significant digits of the error that are shown.
 
     """
     rounded = Context(prec=figures, rounding=ROUND_HALF_EVEN).create_decimal(repr(standard_error))
@@ -120,15 +125,15 @@ def digits_for(standard_error: float, figures: int = FIGURES) -> int:
 def percent(
     value: float | None, low: float, high: float, standard_error: float | None = None, figures: int = FIGURES
 ) -> Rounded:
-    """Return a share as a percentage, to whole percents or finer.
+    """Return a share as a percentage, rounded to whole percents or finer.
 
     Args:
         value: the estimate, as a fraction of 1; it may lie outside 0 to 1. None if it is unknown.
-        low: the lower end of its interval.
-        high: the upper end.
-        standard_error: the standard error of the estimate. Without one, the interval's length
-            decides the digits.
-        figures: how many figures of the error are shown.
+        low: the lower end of the interval.
+        high: the upper end of the interval.
+        standard_error: the standard error of the estimate. Without it, the interval's length
+            determines the digits.
+        figures: the number of significant digits of the error that are shown.
 
     """
     figure = (value, low, high, standard_error)
@@ -145,18 +150,18 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
     possible: Ends | None = None,
     decimals: int | None = None,
 ) -> Rounded:
-    """Return a number with its unit.
+    """Return a number with its interval and its unit.
 
     Args:
         value: the estimate. None if it is unknown.
-        low: the lower end of its interval.
-        high: the upper end.
-        standard_error: the standard error of the estimate. Without one, the interval's length
-            decides the digits.
+        low: the lower end of the interval.
+        high: the upper end of the interval.
+        standard_error: the standard error of the estimate. Without it, the interval's length
+            determines the digits.
         unit: the name of the unit; empty if there is none.
-        figures: how many figures of the error are shown.
-        possible: the least and the greatest possible number. None if they are unknown.
-        decimals: the number of digits after the point, instead of that determined by the error.
+        figures: the number of significant digits of the error that are shown.
+        possible: the smallest and the largest possible number. None if they are unknown.
+        decimals: the number of digits after the point. None if the error determines it.
 
     """
     figure = (value, low, high, standard_error)
@@ -168,8 +173,8 @@ def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str 
     """Return a size that has no error, such as a reach or the maximum of a move, as a text.
 
     Args:
-        size: not below 0.
-        figures: how many of its figures are shown.
+        size: the size, at least 0.
+        figures: the number of significant digits of the size that are shown.
         power: the power of ten: 2 for a share in percent, which is shown in whole points or finer.
         direction: the direction of the rounding; by default upwards, because the size is an upper
             bound.
@@ -180,23 +185,23 @@ def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str 
 
 
 def relative_size(logarithm: float) -> str:
-    """Return a size on a logarithmic scale as the relative amount by which a figure is larger."""
+    """Convert a size on a logarithmic scale to a relative increase of the figure, in percent."""
     return f"{size_of(math.expm1(min(logarithm, MOST_LOGARITHM)), power=2)}%"
 
 
 def within(estimate: float | None, low: float, high: float) -> float | None:
-    """Return the estimate to show or draw: one outside its interval is moved to the nearer end."""
+    """Return the estimate to show or draw, which is moved to the nearer end if it is outside."""
     return None if estimate is None else min(high, max(low, estimate))
 
 
 def steps_of(estimate: float, low: float, high: float, exponent: int) -> tuple[int, int, int]:
-    """Return a figure in whole steps, for drawing: the estimate, the lower and the upper end.
+    """Return a figure for drawing, in whole steps: the estimate, and both ends of the interval.
 
     Args:
         estimate: the unbiased estimate.
-        low: the lower end of its interval.
+        low: the lower end of the interval.
         high: the upper end.
-        exponent: the power of 10 that is one step.
+        exponent: the exponent of the power of 10 that is one step.
 
     """
     parts = ((min(high, max(low, estimate)), ROUND_HALF_EVEN), (low, ROUND_FLOOR), (high, ROUND_CEILING))
@@ -205,13 +210,14 @@ def steps_of(estimate: float, low: float, high: float, exponent: int) -> tuple[i
 
 
 def text_of(value: float, decimals: int, power: int = 0, direction: str = ROUND_HALF_EVEN) -> str:
-    """Return a number times a power of ten to a place, with thousands separators.
+    """Return a number times a power of ten, rounded, with thousands separators.
 
-    It has a true minus sign, not a hyphen. It is never minus zero.
+    A negative number has a true minus sign instead of a hyphen. Zero has no sign.
 
     Args:
         value: a finite number.
-        decimals: digits after the point; below 0 the number is rounded to tens, hundreds and so on.
+        decimals: the digits after the point. If below 0, the number is rounded to tens, hundreds
+            and so on.
         power: the power of ten: 2 for a share in percent.
         direction: the direction of the rounding, by its name in `decimal`.
 
@@ -247,7 +253,7 @@ def _possible_text(
 
 
 def _possible_place(value: float, decimals: int, possible: Ends, direction: str) -> int:
-    """Return the coarsest place from a given one on that leaves a possible number possible."""
+    """Return the first place, from a given one to finer ones, that keeps the number possible."""
     least, greatest = possible
     if least <= value <= greatest:
         while not least <= float(_to_place(value, decimals, 0, direction)) <= greatest:
@@ -256,7 +262,7 @@ def _possible_place(value: float, decimals: int, possible: Ends, direction: str)
 
 
 def _decimals(figure: _Figure, figures: int) -> int:
-    """Return the place of the last shown figure of the error, or else of the interval's length."""
+    """Return the place of the last shown digit of the error or, without one, of the interval."""
     value, low, high, error = figure
     scale = error or (high - low) / LENGTH_IN_ERRORS
     if scale > DUST * max(abs(low), abs(high)):
@@ -265,9 +271,9 @@ def _decimals(figure: _Figure, figures: int) -> int:
 
 
 def _decimals_within(figure: _Figure, decimals: int) -> int:
-    """Return the coarsest place from a given one on that fits a number's interval.
+    """Return the first place, from a given one to finer ones, that keeps a number in its interval.
 
-    At this place, the number stays within its interval.
+    At this place, the rounded number stays within the interval.
     """
     value, low, high, _ = figure
     length, possible = high - low, min(high, max(low, value or 0.0))
@@ -290,9 +296,9 @@ class Unit:
 
     Attributes:
         power: the power of ten by which the figure is multiplied: 2 for shares, otherwise 0.
-        name: what follows the number; empty if nothing does.
-        difference: what follows a difference of two figures.
-        possible: the least and the greatest possible number. None if they are unknown.
+        name: the unit that follows a number; empty if there is none.
+        difference: the unit that follows a difference of two figures.
+        possible: the smallest and the largest possible number. None if they are unknown.
 
     """
 
@@ -303,21 +309,21 @@ class Unit:
 
     @property
     def suffix(self) -> str:
-        """The suffix of the number."""
+        """The text that follows a number."""
         return _behind(self.name)
 
     @property
     def of_difference(self) -> str:
-        """The suffix of a difference."""
+        """The text that follows a difference."""
         return _behind(self.difference)
 
     def rounded(self, figure: Estimate, figures: int = FIGURES) -> Rounded:
-        """Return a figure and its interval as texts, with ``figures`` figures of its error."""
+        """Return a figure and its interval as texts, with ``figures`` digits of the error."""
         parts = (figure.estimate, figure.low, figure.high, figure.standard_error)
         return percent(*parts, figures) if self.power else number(*parts, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
-        """Return the maximum-likelihood value, with the estimate's digits; empty without one."""
+        """Return the maximum-likelihood value with the estimate's decimals; empty without one."""
         if estimate.maximum_likelihood is None:
             return ""
         return self.rounded(estimate).beside(estimate.maximum_likelihood)
@@ -334,12 +340,12 @@ class Unit:
         return f"{rounded.low} to {rounded.high}{self.of_difference}"
 
     def size(self, difference: float, figures: int = FIGURES, direction: str = ROUND_CEILING) -> str:
-        """Return a difference without error and sign, rounded to ``figures`` of its own figures."""
+        """Return the size of a difference, without a sign, with ``figures`` significant digits."""
         return f"{size_of(difference, figures, self.power, direction)}{self.of_difference}"
 
 
 def _behind(name: str) -> str:
-    """Return what follows a number: a percent sign without a blank, or a unit after a blank."""
+    """Return the text that follows a number: a percent sign, or a no-break space and the unit."""
     return f"{UNBROKEN}{name}" if name not in {"", "%"} else name
 
 
@@ -353,12 +359,12 @@ def unit_of(group: FigureGroup) -> Unit:
 
 
 def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the figures of the shown values, or the first figures if they are not by value."""
+    """Return the figures of the shown values or, for other statistics, the first figures."""
     return group.figures.at(positions if group.about.by_value else range(shown_of(len(group.figures), SHOWN_VALUES)))
 
 
 def bar_ends(group: FigureGroup) -> Ends | None:
-    """Return the ends of the bars; for numbers without ends, those of the farthest interval."""
+    """Return the ends of the range of bars; without a range, symmetric to the farthest interval."""
     if group.ends is not None or not group.about.by_value:
         return group.ends
     most = float(max(abs(group.figures.lows).max(), abs(group.figures.highs).max()))
@@ -366,14 +372,14 @@ def bar_ends(group: FigureGroup) -> Ends | None:
 
 
 class ShownFigure(NamedTuple):
-    """The parts of a figure that every line of text shows.
+    """The parts of a figure that lines of text show.
 
     Attributes:
-        label: its name; a pair consists of two texts, which can be shortened separately.
+        label: the label of the figure; for a pair, two texts, which can be shortened separately.
         figure: the figure.
-        rounded: its texts.
+        rounded: the figure and its interval as texts.
         likeliest: the maximum-likelihood value as a text; empty without one.
-        ends: the ends of its bar. None if it has no bar.
+        ends: the ends of the range of the bar. None if the figure has no bar.
 
     """
 
@@ -398,10 +404,10 @@ def shown(label: str | tuple[str, ...], figure: Estimate, unit: Unit, ends: Ends
 
 
 def whole_percent(share: float) -> str:
-    """Return a share without an error, in whole percents."""
+    """Return a share in whole percents."""
     return f"{text_of(share, 0, PERCENT.power)}{PERCENT.suffix}"
 
 
 def exact_percent(share: float) -> str:
-    """Return a share that is known, such as a requested one, in percent."""
+    """Return a share that is known exactly, such as a requested one, in percent."""
     return f"{100 * share:.3g}{PERCENT.suffix}"

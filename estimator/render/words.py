@@ -1,6 +1,6 @@
-"""The words that all renderers share: the answer to a question in a sentence or two, and phrases.
+"""The wording that all renderers share: the answer to a question in sentences, and phrases.
 
-Sentences are for readers who do not know intervals.
+The sentences are for readers who do not know confidence intervals.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import EMPTY_TEXT, label_of, plural, shown_of
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
-"""Rounds up: a privacy loss is never shown smaller than it is."""
+"""The context that rounds a privacy loss up, so that it is never shown smaller than it is."""
 
 LEAST_P: Final = 0.001
-"""Smaller p-values are shown as below this, because the normal approximation fails in the tails."""
+"""The smallest p-value that is shown, because the normal approximation fails in the tails."""
 
 AMONG_ALL_NOTE: Final = (
-    "Among all installations: bounds for any answers of the devices that do not participate. Quantiles, the variance, "
-    "shares and means within groups, coefficients and strata have no such bounds."
+    "Among all installations: the bounds are valid for any answers of the devices that do not participate. "
+    "Quantiles, the variance, shares and means within groups, coefficients and strata have no such bounds."
 )
 
 MOVED: Final = {
@@ -50,21 +50,21 @@ MOVED: Final = {
     "cell_share": "cell share",
     "product_mean": "product mean",
 }
-"""Names of what fabricated reports could have moved, if it is not a figure of the report."""
+"""The names of quantities that fabricated reports could have moved, but that are not figures."""
 
 SHOWN_UNCLEAR = 5
-"""How many unclear texts a sentence names."""
+"""The maximum number of unclear texts that a sentence names."""
 
-TRIAL = "A trial: reports of developers who tried the app. None is from a real user.\n"
+TRIAL = "A trial: these are reports of developers who tried the app, and none is from a real user.\n"
 
 NOTHING = "Nothing to report: no requested window has a tally.\n"
 
 NOTHING_SKIPPED = "Nothing to report: every tally was skipped, for the reasons on stderr.\n"
 
 CENTRAL_FOOTNOTE = """\
-central epsilon: what readers can learn of one device's answer if only tallies
-of closed windows are published and all counted reports are honest. It does not
-protect against the collector.
+central epsilon: limits how much readers can learn about one device's answer, if
+only tallies of closed windows are published and all counted reports are honest.
+It does not protect against the collector.
 """
 
 PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"
@@ -77,11 +77,11 @@ NEAREST = "The nearest possible answer:"
 
 TOO_FEW = "There are too few reports to learn from."
 
-NO_TEXTS = "This question finds no texts by itself. Name some with --with candidates=FILE."
+NO_TEXTS = "This question does not discover texts. Name some with --with candidates=FILE."
 
 
 def titled(report: EstimateReport) -> EstimateReport:
-    """Return a report in which questions that are asked together have their titles as names."""
+    """Return a report in which the names of questions asked together are replaced by titles."""
     titles = {estimated.metric: estimated.title for estimated in report.metrics}
     highlights = (replace(each, shown=with_titles(each.shown, titles)) for each in report.highlights)
     metrics = tuple(with_titles(each, titles) for each in report.metrics)
@@ -89,7 +89,7 @@ def titled(report: EstimateReport) -> EstimateReport:
 
 
 def with_titles(estimated: MetricEstimate, titles: Mapping[str, str]) -> MetricEstimate:
-    """Return estimates in which the names of questions that are asked together are titles."""
+    """Return estimates in which the names of questions asked together are replaced by titles."""
     if estimated.names is None:
         return estimated
     first, second = (titles.get(name, name) for name in estimated.names)
@@ -97,12 +97,12 @@ def with_titles(estimated: MetricEstimate, titles: Mapping[str, str]) -> MetricE
 
 
 def answer_of(estimated: MetricEstimate, independence: float | None = None) -> str:
-    """Return the answer that one window gives.
+    """Return the answer to a question, according to one window, in a sentence or two.
 
     Args:
         estimated: the figures of the window.
-        independence: the p-value for two questions asked together, corrected for all such pairs.
-            None for any other question.
+        independence: for two questions asked together, the p-value of their independence, corrected
+            for all such pairs. None for other questions.
 
     """
     if not estimated.reports:
@@ -137,7 +137,7 @@ def _of_shares(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _noun(estimated: MetricEstimate, group: FigureGroup) -> str:
-    """Return the noun for what the shares count."""
+    """Return the noun for the labels of shares, such as ``answer`` or ``group``."""
     if estimated.are_sets:
         return "value"
     if estimated.names is None:
@@ -151,7 +151,7 @@ def _of_days_of_use(_: MetricEstimate, group: FigureGroup) -> str:
 
 
 def threshold_words(estimated: MetricEstimate, group: FigureGroup) -> str:
-    """Return what the devices of a share above a threshold answer, with the unit of answers."""
+    """Return a phrase for the answers above a threshold, such as ``answer 50 ms or more``."""
     threshold = group.label(group.figures[group.lead])
     return f"answer {threshold.replace(' ', f' {estimated.unit} ', 1) if estimated.unit else threshold}"
 
@@ -182,7 +182,7 @@ def _of_named(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_many(which_one: str, name: str) -> Callable[[MetricEstimate, FigureGroup], str]:
-    """Return a function that words one of many coordinates: the largest, or the clearest."""
+    """Return a function for a sentence on the largest or the clearest of many figures."""
 
     def tell(_: MetricEstimate, group: FigureGroup) -> str:
         lead = group.figures[group.lead]
@@ -205,15 +205,15 @@ def _of_position(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 def _of_median(estimated: MetricEstimate, group: FigureGroup) -> str:
     median = group.figures[len(group.figures) // 2]
-    if estimated.group("share_above") is not None:  # thresholds show between which of them it lies
+    if estimated.group("share_above") is not None:  # only the thresholds on both sides are known
         return f"The median lies between {median.low:,.12g} and {median.high:,.12g}{unit_of(group).suffix}."
     return "" if median.estimate is None else f"The median is {about_figure(group, median)}."
 
 
 def _of_group_means(estimated: MetricEstimate, group: FigureGroup) -> str:
-    """Return which groups have the lowest and the highest mean, unless too few means are known."""
+    """Return a sentence on the groups with the lowest and the highest mean; empty if unknown."""
     known = sorted((each for each in group.figures if each.estimate is not None), key=lambda each: each.estimate or 0.0)
-    if len(known) < 2 or estimated.names is None:  # noqa: PLR2004 one has no rival
+    if len(known) < 2 or estimated.names is None:  # noqa: PLR2004 a comparison needs two
         return ""
     lowest, highest = (f"for “{group.label(each)}”, {about_figure(group, each)}" for each in (known[0], known[-1]))
     return f"The mean of {estimated.names[1]} looks lowest {lowest}, and highest {highest}."
@@ -236,7 +236,7 @@ SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "quantile": _of_median,
     "mean_within": _of_group_means,
 }
-"""The functions that word the figures of a statistic; an empty text if there is nothing to say."""
+"""The functions, by statistic, that return a sentence on its figures, or an empty text."""
 
 
 def notes_of(estimated: MetricEstimate) -> Iterator[str]:
@@ -247,7 +247,7 @@ def notes_of(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def text_notes(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield notes on lists of texts: what they cannot contain, and what is unclear."""
+    """Yield notes on a list of texts: on the texts that it cannot contain, and on unclear ones."""
     texts, found = estimated.texts, estimated.group("found_text")
     if texts is None:
         return
@@ -269,7 +269,7 @@ def text_notes(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def made_up_words(made_up: int, reports: int) -> str:
-    """Return in words how many fabricated reports would put a text on the list."""
+    """Return a phrase on the number of fabricated reports that would put a text on the list."""
     return f"about {made_up:,} fabricated reports, {100 * made_up / reports:.2g}% of all, would put a text on the list"
 
 
@@ -281,7 +281,7 @@ def _of_independence(names: tuple[str, str], p_value: float) -> str:
 
 
 def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
-    """Return which share of all installations participates, and bounds on the answer's figure."""
+    """Return a sentence on the share of installations that participate, and on the bounds."""
     whole = f"Of all {among_all.installs:,} installations {taking_part_words(among_all)}"
     bounded = headline_bounds(estimated, among_all)
     if bounded is None:
@@ -293,7 +293,7 @@ def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
 
 
 def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[FigureGroup, Figure] | None:
-    """Return the bounds on the answer's figure among all, with their group; None without any."""
+    """Return the bounds on the answer's figure among all, with their group. None without bounds."""
     key = estimated.headline
     group = None if key is None else among_all.group(key.statistic)
     bounds = None if key is None else among_all.figure(key)
@@ -301,7 +301,7 @@ def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[Fig
 
 
 def taking_part_words(among_all: AmongAll) -> str:
-    """Return which share of all installations participates, as an interval unless it is known."""
+    """Return a phrase on the share of installations that participate: an interval, or the share."""
     share = among_all.taking_part
     if share.low == share.high:
         return f"{exact_percent(share.low)} participate"
@@ -309,15 +309,15 @@ def taking_part_words(among_all: AmongAll) -> str:
 
 
 def interval_of(share: Estimate) -> str:
-    """Return the interval of a share for a sentence."""
+    """Return the interval of a share, rounded for a sentence."""
     return percent(None, share.low, share.high, figures=SENTENCE_FIGURES).interval
 
 
 def participation_of(windows: Sequence[MetricEstimate]) -> str:
-    """Return which devices the figures describe: the participating ones, and about how many.
+    """Return sentences on which devices the figures describe, and about how many participate.
 
     Args:
-        windows: those whose figures are shown.
+        windows: the windows whose figures are shown.
 
     """
     described = "Figures describe the participating devices. Devices of users who decline are in no tally."
@@ -325,8 +325,10 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
     largest = _with_most_devices(reported)
     if largest is None:
         is_shared = any(each.relation for each in reported)
-        schedule = "the schedule does not fix the share of devices that answer in a window"
-        why = "apps of several releases answered, and an updated one answers twice" if is_shared else schedule
+        schedule = "the schedule does not determine the share of devices that answer in a window"
+        why = (
+            "apps of several releases answered, and a device that was updated answers twice" if is_shared else schedule
+        )
         return f"{described} How many participate is unknown: {why}." if reported else described
     estimated, taking_part = largest
     noun = "device participates" if taking_part.asked == 1 and estimated.reports == 1 else "devices participate"
@@ -338,10 +340,10 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
 
 
 def devices_of(windows: Sequence[MetricEstimate]) -> str | None:
-    """Return about how many devices participate; None if that is unknown.
+    """Return the approximate number of participating devices as a text. None if it is unknown.
 
     Args:
-        windows: those whose figures are shown.
+        windows: the windows whose figures are shown.
 
     """
     largest = _with_most_devices(windows)
@@ -359,7 +361,7 @@ def _devices(taking_part: TakingPart) -> str:
 
 
 def move_unit(estimated: MetricEstimate, move: Move) -> Unit:
-    """Return the unit of what fabricated reports could have moved."""
+    """Return the unit of a quantity that fabricated reports could have moved."""
     group = estimated.group(move.statistic)
     if group is None or move.statistic in MOVED:
         return NO_UNIT
@@ -367,7 +369,7 @@ def move_unit(estimated: MetricEstimate, move: Move) -> Unit:
 
 
 def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, ...], str, str]:
-    """Return the label of what fabricated reports could have moved, and how far down and up."""
+    """Return the label of a quantity that fabricated reports could have moved, and both moves."""
     unit = move_unit(estimated, move)
     return move_label(estimated, move), unit.size(move.down), unit.size(move.up)
 
@@ -375,18 +377,18 @@ def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, 
 def about_figure(group: FigureGroup, figure: Estimate) -> str:
     """Return a figure with its interval, such as ``about 12% (9 to 14%)``.
 
-    Unlike a table, it contains nothing impossible.
+    Unlike in a table, an impossible estimate is never shown.
     """
     return unit_of(group).rounded(figure, SENTENCE_FIGURES).about
 
 
 def short_loss(loss: float) -> str:
-    """Return an epsilon or a delta with three digits, rounded up from its shortest decimal form."""
+    """Return an epsilon or a delta rounded up to three digits, from its shortest decimal form."""
     return f"{float(DIGITS.create_decimal(repr(float(loss)))):.3g}"
 
 
 def exact_loss(epsilon: float) -> str:
-    """Return an epsilon with all decimals that it has, at most nine."""
+    """Return an epsilon with all of its decimals, at most nine."""
     return f"{epsilon:.9f}".rstrip("0").removesuffix(".")
 
 
@@ -403,7 +405,7 @@ def central_line(estimated: MetricEstimate) -> str:
 
 
 def composed_lines(composed: tuple[Composed, ...]) -> str:
-    """Return a line for each window on all of its tallies together."""
+    """Return a line for each window on the joint privacy loss from its tallies."""
     return "".join(
         f"{window.window}, {plural(window.tallies, 'tally', 'tallies')} together: "
         f"{'no bound at this delta' if window.central is None else f'central {central_words(window.central)}'}\n"
@@ -412,7 +414,7 @@ def composed_lines(composed: tuple[Composed, ...]) -> str:
 
 
 def central_words(central: Central) -> str:
-    """Return a central epsilon with its delta."""
+    """Return a central epsilon and its delta as a phrase."""
     return f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
 
 
@@ -423,26 +425,26 @@ def has_a_point(estimated: MetricEstimate) -> bool:
 
 
 def mechanism_words(metric: MetricFacts) -> str:
-    """Return the mechanism of a question with its epsilon, and with its delta if there is one."""
+    """Return the mechanism of a question, its epsilon and, if there is one, its delta."""
     delta = f", delta {short_loss(metric.delta)}" if metric.delta else ""
     return f"{metric.mechanism}, epsilon {exact_loss(metric.epsilon)}{delta}"
 
 
 def cluster_words(cluster: Cluster) -> str:
-    """Return the answers in a cluster."""
+    """Return the answers in a cluster as a text."""
     if cluster.start is not None:
         return f"{cluster.start:.5g} to {cluster.end:.5g}"
     return "; ".join(map(word, cluster.values))
 
 
 def untested_words(statistics: Sequence[str]) -> str:
-    """Return which of the shown figures are not tested; empty if all are."""
+    """Return the names of the figures that are not tested, as a text; empty if there are none."""
     names = dict.fromkeys(STATISTICS[statistic].untested for statistic in statistics)
     return with_and([*filter(None, names)])
 
 
 def tested_words(changes: Changes) -> str:
-    """Return which figures are tested."""
+    """Return the names of the figures that are tested, as a text."""
     names = dict.fromkeys(
         "shares"
         if group.about.is_share
@@ -457,7 +459,7 @@ def tested_words(changes: Changes) -> str:
 
 
 def outcome_words(changes: Changes) -> str:
-    """Return what happened to a question over the closed windows, as a sentence without an end."""
+    """Return a sentence, without its period, on changes in a question over the closed windows."""
     verdict, between = changes.verdict, f"between {changes.first} and {changes.last}"
     if verdict is ChangeVerdict.TOO_FEW:
         return f"Too few reports to see a change {between}"
@@ -475,16 +477,16 @@ def outcome_words(changes: Changes) -> str:
 
 
 def compared_words(changes: Changes) -> str:
-    """Return which windows are compared with which."""
+    """Return a phrase on the windows that are compared."""
     if changes.since is None:
         return f"{changes.last} compared with {changes.first}"
     return f"since {changes.since}, compared with before"
 
 
 def change_words(change: Change, changes: Changes, *, is_brief: bool = False) -> str:
-    """Return what happened to a figure, when, and by how much.
+    """Return a sentence, without its period, on how much a figure changed, and when.
 
-    A brief form lacks the interval, and the first and the last window.
+    The brief form omits the interval, and the first and the last window.
     """
     group = changes.group_of(change)
     label, unit = group.label(change), unit_of(group)
@@ -508,13 +510,13 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
 
 
 def _turned(change: Change) -> Estimate:
-    """Return a fall as a rise."""
+    """Return a decrease as an increase of the same size."""
     turned = change.times(-1.0)
     return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
 
 
 def shown_moves(estimated: MetricEstimate, positions: Sequence[int]) -> list[Move]:
-    """Return how far fabricated reports could have moved the shown figures."""
+    """Return the possible moves of the shown figures by fabricated reports."""
     moves = () if estimated.fakes is None else estimated.fakes.moves
     hidden = {key for group in estimated.compared if group.about.by_value for key in group.keys}
     shown = {key for group in estimated.compared for key in _keys_at(group, positions)}
@@ -526,7 +528,7 @@ def _keys_at(group: FigureGroup, positions: Sequence[int]) -> set[FigureKey]:
 
 
 def move_label(estimated: MetricEstimate, move: Move) -> str | tuple[str, ...]:
-    """Return the label of what fabricated reports could have moved."""
+    """Return the label of a quantity that fabricated reports could have moved."""
     group = estimated.group(move.statistic)
     return MOVED[move.statistic] if group is None or move.statistic in MOVED else group.about.parts(move.value)
 
@@ -543,7 +545,7 @@ def p_equals(p_value: float) -> str:
 
 
 def made_up_test(test: RangeTest) -> str:
-    """Return the result of the test in words."""
+    """Return a phrase on the result of the test for fabricated reports."""
     if test.impossible:
         return f"hardly any population produces such a tally (p {p_equals(test.p_value)}): do not trust it"
     return f"no sign of fabrication (p {p_equals(test.p_value)}), which does not rule it out"

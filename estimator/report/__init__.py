@@ -1,1 +1,1 @@
-"""Selects the tallies of a report, and compares and pools windows and groups."""
+"""Reports: the selection of tallies, and comparisons and averages of windows and groups."""

@@ -1,16 +1,16 @@
-"""Which alerts fire: where the whole interval of a figure is beyond a bound, or a figure changed.
+"""Alerts, which fire if the whole interval of a figure is beyond a bound, or if the figure changed.
 
-If the figure is not beyond the bound, an alert fires only if the interval misses the figure on one
-side. Its rate of false alarms is therefore at most the rate at which intervals miss.
+If the figure is not beyond the bound, an alert fires only if the interval misses the true figure on
+one side. The rate of false alarms is therefore at most the rate at which intervals miss.
 
 An alert is written ``METRIC.FIGURE OPERATOR NUMBER``, or ``METRIC[STRATUM].FIGURE …``. A figure is
-``mean``, ``sum``, ``share[VALUE]``, of a number by group ``mean[VALUE]``, or a quantile such as
-``p95``; an operator is ``>``, ``>=``, ``<`` or ``<=``. An expression that could never fire, or
-would always fire, is refused.
+``mean``, ``sum``, ``share[VALUE]``, a quantile such as ``p95``, or for a number by group
+``mean[VALUE]``. An operator is ``>``, ``>=``, ``<`` or ``<=``. An expression that could never fire,
+or would always fire, is refused.
 
-``METRIC.FIGURE rises``, ``falls`` or ``changes`` fires by the verdict on the closed windows of a
-report (`estimator.report.changes`). If nothing changes, the rate at which any of a report's alerts
-of this kind fires is at most that of its false verdicts: 5%.
+``METRIC.FIGURE rises``, ``falls`` or ``changes`` fires according to the verdict on the figure over
+the closed windows of a report (`estimator.report.changes`). If nothing changes, the probability
+that any such alert of a report fires is at most 5%, the probability of a false verdict.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from estimator.words import cell_of, is_yes_or_no
 
 
 class Operator(StrEnum):
-    """How a figure is compared with a bound."""
+    """The comparison of a figure with a bound, or the change of a figure."""
 
     ABOVE = ">"
     AT_LEAST = ">="
@@ -53,13 +53,13 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A bound on one figure of a metric, or a change of it.
+    """A condition on one figure of a metric: a bound, or a change.
 
     Attributes:
-        metric: its name.
+        metric: the name of the metric.
         figure: the figure as written, such as ``mean`` or ``share[dark]``.
-        key: the key of that figure in a report.
-        operator: the comparison with the bound, or the change.
+        key: the key of the figure in a report.
+        operator: the comparison with the bound, or the change that is watched.
         bound: the finite number that the figure is compared with. None for a change.
 
     """
@@ -72,38 +72,42 @@ class Alert:
 
 
 class JudgedAlert(Record, frozen=True):
-    """The outcome of an alert in one window: a line of JSON."""
+    """The outcome of an alert in one window, written as a line of JSON."""
 
-    metric: Annotated[str, says("the name.")]
-    window: Annotated[str, says("the name of the window; of a change, the last one.")]
-    figure: Annotated[str, says("as it was written.")]
-    operator: Annotated[str, says("how the figure is compared.")]
-    bound: Annotated[float | None, says("the number that it is compared with. None for a change.")]
+    metric: Annotated[str, says("the name of the metric.")]
+    window: Annotated[str, says("the name of the window; for a change, the last window.")]
+    figure: Annotated[str, says("the figure as written in the alert.")]
+    operator: Annotated[str, says("the comparison, or the change that is watched.")]
+    bound: Annotated[float | None, says("the number that the figure is compared with. None for a change.")]
     estimate: Annotated[
         float | None,
         says(
-            "the unbiased estimate of the figure or its change; for a quantile, the smoothed "
-            "estimate. None without reports."
+            "the unbiased estimate of the figure or of its change; for a quantile, the smoothed estimate. None "
+            "without reports."
         ),
     ]
     low: Annotated[
         float | None,
         says("the lower end of the figure's interval. None for a sum, or the mean of a group, without reports."),
     ]
-    high: Annotated[float | None, says("the upper end, likewise.")]
+    high: Annotated[float | None, says("the upper end of the interval. None if ``low`` is None.")]
     reports: Annotated[int, says("the number of reports in the window.")]
     fired: Annotated[
-        bool, says("whether the whole interval is beyond the bound, by enough reports, or the figure changed.")
+        bool,
+        says(
+            "whether there are enough reports and the whole interval is beyond the bound, or whether the figure "
+            "changed."
+        ),
     ]
 
 
 def judged(
     alerts: Sequence[Alert], estimates: Sequence[MetricEstimate], changes: Iterable[Changes] = ()
 ) -> list[JudgedAlert]:
-    """Judge alerts in every closed window of their metric, in the order of the estimates.
+    """Judge alerts in every closed window of their metrics, in the order of the estimates.
 
-    A window that is still open is left out: it would be judged again and again. Alerts of changes
-    come last, in the order of the changes.
+    Open windows are left out, because they would be judged again after every report. Alerts on
+    changes come last, in the order of the changes.
 
     Args:
         alerts: the alerts, in any order.
@@ -207,17 +211,17 @@ _NAMED: Final = 12
 
 
 def read_alert(registry: Registry, text: str) -> Alert:
-    """Return the alert that an expression names.
+    """Parse the expression of an alert.
 
     Args:
         registry: the definitions.
         text: the expression.
 
     Raises:
-        RequestError: if it cannot be read, names a figure or value that the metric does not have,
-            or its bound is one that every figure, or no figure, is beyond. The message says what to
-            write.
-        UnknownMetricError: if the registry defines no such metric.
+        RequestError: if the expression cannot be parsed, if the metric does not have the figure or
+            value that it names, or if the alert would never or always fire. The message says what
+            to write.
+        UnknownMetricError: if the registry does not define the metric.
 
     """
     match = _EXPRESSION.fullmatch(text)
@@ -228,10 +232,13 @@ def read_alert(registry: Registry, text: str) -> Alert:
     if match["change"] is not None:
         if not STATISTICS[key.statistic].has_changes:
             raise RequestError(
-                f"the alert {text!r} cannot be judged: changes of {match['figure']} are not tested; use a share or mean"
+                f"the alert {text!r} cannot be judged: changes of {match['figure']} are not tested; use a share or a "
+                "mean"
             )
         if key.value is False and is_yes_or_no(analysis_of(metric).labels):
-            raise RequestError(f"the alert {text!r} is the opposite of one of share[yes]; write that")
+            raise RequestError(
+                f"the alert {text!r} repeats an alert on share[yes] with the opposite direction; use share[yes]"
+            )
         return Alert(metric.name, match["figure"], key, Operator(match["change"]), None)
     alert = Alert(metric.name, match["figure"], key, Operator(match["operator"]), float(match["bound"]))
     _check_bound(metric, alert, float(match["bound"]), text)
@@ -239,14 +246,14 @@ def read_alert(registry: Registry, text: str) -> Alert:
 
 
 def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
-    """Return the question with a name, one of its public strata, or a former question."""
+    """Return the question with a name, the question of a public stratum, or a former question."""
     former = [each.metric for (asked, _), each in former_metrics(registry).items() if asked == name]
     if stratum is not None:
         named = [metric for metric in former if metric.name == f"{name}[{stratum}]"]
         if named:
             return named[0]
     if stratum is None and former and name not in registry.metrics:
-        return former[-1]  # no longer asked: until the last reports arrive, an alert judges these
+        return former[-1]  # the question is no longer asked, but its last reports may still arrive
     metric = metric_named(registry, name)
     if stratum is None:
         return metric
@@ -259,7 +266,7 @@ def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text:
 
 
 def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey:
-    """Return the key of a figure, if the metric has it."""
+    """Return the key of a figure. Refuse a figure that the metric does not have."""
     name = figure if value is None else f"{figure.partition('[')[0]}[VALUE]"
     known = analysis_of(metric).alerts
     if name in known:
@@ -274,16 +281,18 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
 
 
 def _label(metric: Metric, value: str, text: str) -> Label:
-    """Return the value with this name.
+    """Return the value of a metric with the given name.
 
-    If two pairs have the same name, it identifies neither.
+    A name is refused if two pairs of answers share it, because it would be ambiguous.
     """
     labels = analysis_of(metric).labels
     named = [label for label in labels if cell_of(label) == value]
     if len(named) == 1:
         return named[0]
     if named:
-        raise RequestError(f"the alert {text!r} names a value that {len(named)} answers are written as; take another")
+        raise RequestError(
+            f"the alert {text!r} is ambiguous: {len(named)} answers are written as this value; choose another value"
+        )
     known = ", ".join(cell_of(label) for label in islice(labels, _NAMED))
     more = ", …" if len(labels) > _NAMED else ""
     like = suggestion(value, map(cell_of, labels))
@@ -291,7 +300,7 @@ def _label(metric: Metric, value: str, text: str) -> Label:
 
 
 def _check_bound(metric: Metric, alert: Alert, bound: float, text: str) -> None:
-    """Refuse a bound if no figure, or every figure, is beyond it."""
+    """Refuse a bound with which the alert would never or always fire."""
     least, greatest = _ends(metric, alert.key.statistic)
     is_open_below = alert.operator in {Operator.AT_LEAST, Operator.BELOW}
     is_inside = least < bound < greatest
@@ -318,6 +327,6 @@ def _ends(metric: Metric, statistic: str) -> tuple[float, float]:
     if STATISTICS[statistic].is_share:
         return SHARES
     least, greatest = analysis_of(metric).ends or SHARES
-    if statistic == "sum":  # the sum of at least one answer, and of any number of them
+    if statistic == "sum":  # a sum of one or more answers has no limit away from 0
         return (least if least >= 0 else -math.inf), (greatest if greatest <= 0 else math.inf)
     return least, greatest

@@ -1,45 +1,50 @@
-"""Changes: what changed over the closed windows of a question, since when, and whether by chance.
+"""Tests for changes over the closed windows of a question: what changed, and since when.
 
-The change is that of the population from which the people of each window are a sample. Every figure
-is tested for three shapes of a change, each a sum over windows whose weights add up to 0:
+The people of each window are a sample from a population, and the tests are about this population.
+Every figure is tested for three shapes of a change. Each shape is a weighted sum over windows, and
+its weights add up to 0:
 
 * the last window minus the first;
 * a trend, the rise of a straight line from the first window to the last. The line is fitted by
-  least squares, and windows weigh as much as their reports. Weights by estimated errors would be
-  correlated with the estimates;
-* a step: the mean over all reports from a window on minus the mean over those before. Every window
-  after the first is tried.
+  least squares, with the numbers of reports as weights. Weights computed from estimated errors
+  would be correlated with the estimates;
+* a step, the mean over all reports from a window on minus the mean over all reports before that
+  window. Every window after the first is tried.
 
 Errors and intervals of these sums are valid for any overlap of people
-(`estimator.report.same_people`). The p-value is the smallest level at which such an interval
-excludes 0, if it grows with the level as a normal one does. Simultaneous intervals
-(``--with simultaneous``) make both conservative. With two windows, the three shapes are the same.
+(`estimator.report.same_people`). The p-value is the smallest significance level at which such an
+interval excludes 0, computed as if the interval widened with the confidence like a normal one.
+Simultaneous intervals (``--with simultaneous``) make both intervals and p-values conservative. With
+two windows, the three shapes are the same.
 
-A report tests every question at once, and chance alone would make many of them appear to change.
-P-values are therefore corrected for all comparisons. Every question has the same weight, regardless
-of its number of values, and divides it among them; each value divides its part equally among the
-three shapes, and a step divides its part among its possible windows (Bonferroni). The probability
-that any unchanged figure has a corrected value of 0.05 or less is at most 5%.
+A report tests many figures together, and by chance alone, some of them would appear to have
+changed. P-values are therefore corrected for all comparisons. All questions have the same weight,
+regardless of their number of values. A question divides its weight equally among its values, a
+value divides its part equally among the three shapes, and a step divides its part among the
+possible windows (Bonferroni). The probability that any unchanged figure has a corrected p-value of
+0.05 or less is at most 5%.
 
-A figure with such a value is rising or falling, or higher or lower since a window, according to the
-shape that fits the windows best among those with such a value: the one that most reduces the sum of
-their squared distances. It merely changed if only the difference between the last window and the
-first has such a value. A verdict is new if the same question without its last window would not have
-had one in the same direction.
+A figure with a corrected p-value of 0.05 or less has changed. If several shapes have such a
+p-value, the verdict follows the shape that fits the windows best, that is, the shape that most
+reduces the sum of squared distances. For a trend, the verdict is "rising" or "falling"; for a step,
+"higher since" or "lower since" a window. If only the difference between the last window and the
+first has such a p-value, the figure merely "changed". A verdict is new if, without the last window,
+the figure would not have had a verdict in the same direction.
 
-If a window is given (``--since``), only the step at that window is tested, corrected for all
-questions.
+If a window is given (``--since``), only the step at that window is tested, and p-values are
+corrected for all questions.
 
-Other figures are not tested. `untested_figures` names them, and no form of a report says that they
-did not change:
+The following figures are not tested. `untested_figures` names them, and no output format claims
+that they did not change:
 
-* Quantiles and all other figures of a smoothed distribution. Smoothing is a bias that depends on
-  the number of reports, and the intervals invert a likelihood ratio at one level: the law of
-  neither's errors is known as far out as the correction needs.
-* Texts that were found. A window lists only the texts that it shows, so their estimates come from
-  windows that overstate them.
-* Shares among those who answered, or within a group: ratios of shares that are tested.
-* Coefficients of models: each window has its own.
+* Quantiles and all other figures of a smoothed distribution. Smoothing causes a bias that depends
+  on the number of reports, and the intervals invert a likelihood ratio at one level. In both cases,
+  the distribution of the errors is not known in the far tails, which the correction needs.
+* Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
+  listed estimates are too large on average.
+* Shares among those who answered, or within a group. They are ratios of shares, and those shares
+  are tested.
+* Coefficients of models, because each window has its own model.
 """
 
 from __future__ import annotations
@@ -69,24 +74,26 @@ ENDS: Final = 0
 """The shape of the last window minus the first."""
 
 Shapes = Mapping[ChangeVerdict, Floats]
-"""The sums tested for each shape of a change, by the verdict on a sum above 0: the weights of the
+"""The sums that are tested for each shape of a change.
+
+A shape is identified by the verdict on a sum above 0. Its value contains the weights of the
 windows, shape (sums, windows).
 """
 
 FELL: Final = {ChangeVerdict.RISING: ChangeVerdict.FALLING, ChangeVerdict.HIGHER_SINCE: ChangeVerdict.LOWER_SINCE}
-"""The verdict on a sum below 0."""
+"""The verdict on a sum below 0, by the verdict on a sum above 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Windows of one question, or two strata, with their sums and uncorrected p-values.
+    """Windows of one question, or two strata, with their weighted sums and uncorrected p-values.
 
     Attributes:
         windows: the tallies that are compared, in order.
         shapes: the shapes of changes that are tested.
-        groups: the tested figures, of the first tally.
-        sums: the sums of each group over the windows: all of the first shape, then of the next.
-        p_values: for all shapes and figures, shape (shapes, figures). NaN with too few reports.
+        groups: the groups of tested figures in the first tally.
+        sums: the weighted sums of each group over the windows, ordered by shape.
+        p_values: the p-values, shape (shapes, figures). NaN with too few reports.
 
     """
 
@@ -98,7 +105,7 @@ class Compared:
 
     @property
     def tests(self) -> int:
-        """The number of figures whose p-values are distinct."""
+        """The number of figures with p-values of their own."""
         return len(self.p_values[ENDS]) - self._is_pair
 
     @property
@@ -107,19 +114,18 @@ class Compared:
 
     @property
     def distinct(self) -> Floats:
-        """The p-values without those of a second share that mirrors the first."""
+        """The p-values. If there are only two shares, the p-values of the second are omitted."""
         return np.delete(self.p_values, 1, axis=1) if self._is_pair else self.p_values
 
     def everywhere(self, of_distinct: Floats) -> Floats:
-        """Expand values for the p-values of `distinct` to all p-values."""
+        """Expand an array that matches `distinct` to one that matches `p_values`."""
         return np.insert(of_distinct, 1, of_distinct[:, 0], axis=1) if self._is_pair else of_distinct
 
     def differences(self, corrected: Floats) -> tuple[FigureGroup, ...]:
-        """Return the first sum of each figure with its p-value.
+        """Return the first sum of each figure, with its p-values.
 
         Args:
-            corrected: the p-values, corrected for everything that is compared.
-
+            corrected: the p-values, corrected for all comparisons.
         """
         return tuple(
             FigureGroup(
@@ -132,7 +138,7 @@ class Compared:
         )
 
     def _placed(self) -> Iterator[tuple[FigureGroup, Sums, slice]]:
-        """Yield each group with its sums and the position of its p-values."""
+        """Yield each group with its sums and the positions of its p-values."""
         start = 0
         for group, sums in zip(self.groups, self.sums, strict=True):
             yield group, sums, slice(start, start + len(group.figures))
@@ -140,7 +146,7 @@ class Compared:
 
     @property
     def weights(self) -> Floats:
-        """The weights of all sums, shape (sums, windows)."""
+        """The weights of the windows in all sums, shape (sums, windows)."""
         return np.concatenate(list(self.shapes.values()))
 
     @property
@@ -149,10 +155,10 @@ class Compared:
         return np.repeat(np.arange(len(self.shapes)), [len(each) for each in self.shapes.values()])
 
     def _fits(self, sums: Sums, figure: int) -> Floats:
-        """Return how well each sum describes the windows, if their errors are independent.
+        """Return how well each sum fits the windows, assuming independent errors, shape (sums,).
 
-        The square is the reduction in the sum of squared distances of the windows from their mean,
-        weighted by reports.
+        The square of the result is the reduction in the sum of the windows' squared distances from
+        their mean, weighted by reports.
         """
         reports = np.array([float(window.reports) for window in self.windows])
         fits: Floats = np.abs(sums.estimates[:, figure]) / np.sqrt((self.weights**2 / reports).sum(axis=1))
@@ -161,7 +167,7 @@ class Compared:
     def _figures(
         self, group: FigureGroup, sums: Sums, chosen: Sequence[int], p_values: tuple[Floats, Floats]
     ) -> Figures:
-        """Return one sum of each figure."""
+        """Return the chosen sum of each figure, with its p-values."""
         least, most = group.ends or SHARES
         reach = (most - least) * np.maximum(self.weights, 0.0).sum(axis=1)[chosen]
         columns = {
@@ -173,10 +179,10 @@ class Compared:
         return sums.figures(group.figures, place, (-reach, reach), **columns)
 
     def found(self, corrected: Floats) -> Iterator[Change]:
-        """Yield the figures that changed, or may have; for yes and no, only yes.
+        """Yield the figures that changed or may have changed; for yes and no, only yes.
 
         Args:
-            corrected: the p-values, corrected for everything that is compared.
+            corrected: the p-values, corrected for all comparisons.
 
         """
         alone = np.fmin.reduce(self.p_values, axis=0) * len(self.p_values) * self.tests
@@ -213,16 +219,16 @@ class Compared:
 def changes_of(
     estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric], since: Window | None = None
 ) -> tuple[Changes, ...]:
-    """Compare the closed windows of every question with reports in two of them or more.
+    """Compare the closed windows of every question that has reports in at least two of them.
 
-    Windows of fewer than `EXACT_BELOW` reports show nothing; they are skipped if two other windows
-    remain.
+    Windows of fewer than `EXACT_BELOW` reports reveal nothing, so they are skipped if two other
+    windows remain.
 
     Args:
         estimates: the estimates in the order of the metrics, then of the windows.
         metrics: the definitions, by name.
-        since: the window from which a single step is tested, or None for all tests. A window that
-            began before it and ended after its beginning is left out.
+        since: the window at which a single step is tested, or None for all tests. Another window is
+            left out if it began before this one and ended after this one began.
 
     """
     closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]
@@ -258,12 +264,12 @@ def _enough(windows: list[MetricEstimate], since: Window | None) -> list[MetricE
 
 
 def _straddles(estimated: MetricEstimate, since: Window | None) -> bool:
-    """Whether a window contains answers from before and after the beginning of another."""
+    """Whether a window contains answers from before and from after the beginning of another one."""
     return since is not None and estimated.span.starts_at < since.starts_at < estimated.span.ends_at
 
 
 def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:
-    """Return the shapes of changes to test. Empty if there is nothing to compare."""
+    """Return the shapes of changes to test. Empty if no windows can be compared."""
     reports = np.array([float(window.reports) for window in windows])
     times = np.array([float(window.span.starts_at) for window in windows])
     if since is not None:
@@ -287,7 +293,7 @@ def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:
 
 
 def _steps(reports: Floats, is_after: NDArray[np.bool_]) -> Floats:
-    """Return the weights of the mean over all reports after each step minus that before it."""
+    """Return the weights of the mean after each step minus that before, shape (steps, windows)."""
     after, before = np.where(is_after, reports, 0.0), np.where(is_after, 0.0, reports)
     weights: Floats = after / after.sum(axis=1, keepdims=True) - before / before.sum(axis=1, keepdims=True)
     return weights
@@ -296,7 +302,7 @@ def _steps(reports: Floats, is_after: NDArray[np.bool_]) -> Floats:
 def _tested(
     every: Sequence[Sequence[MetricEstimate]], metrics: Mapping[str, Metric], since: Window | None
 ) -> Iterator[Changes]:
-    """Yield the changes in each question, corrected for all questions."""
+    """Yield the changes in each question, with p-values corrected for all questions."""
     tested = [compared(windows, metrics[windows[0].metric], since) for windows in every]
     for each, corrected in zip(tested, correct(tested, [1.0] * len(tested)), strict=True):
         first, last = each.windows[0], each.windows[-1]
@@ -319,7 +325,7 @@ def _clearness(change: Change) -> tuple[float, float]:
 
 
 def compared(windows: Sequence[MetricEstimate], metric: Metric, since: Window | None = None) -> Compared:
-    """Test windows of one question, with something to compare, for changes.
+    """Test windows of one question for changes. At least two windows must be comparable.
 
     Args:
         windows: the windows, in order.
@@ -334,21 +340,22 @@ def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None =
     """Compare the shares and means of two tallies of one question.
 
     Args:
-        first: the tally whose figures are subtracted.
-        last: the tally from which they are subtracted.
-        metric: the question, if the same people may have reported in both; None if other people
-            did.
+        first: the tally that is subtracted.
+        last: the tally from which the first is subtracted.
+        metric: the question if the same people may have reported in both tallies; None if the
+            people differ.
 
     """
     return _compared([first, last], first.compared, {ChangeVerdict.CHANGED: np.array([[-1.0, 1.0]])}, metric)
 
 
 def correct(tested: Sequence[Compared], weights: Sequence[float]) -> list[Floats]:
-    """Return the p-values of all shapes and figures, corrected for everything that is compared.
+    """Return the p-values of all shapes and figures, corrected for all comparisons.
 
     Args:
         tested: the comparisons.
-        weights: the part of the error allowed to each, which its p-values divide.
+        weights: the relative part of the significance level that each comparison receives and
+            divides among its p-values.
 
     """
     distinct = [each.distinct for each in tested]
@@ -381,7 +388,7 @@ def _compared(
 
 
 def p_values_of(sums: Sums, shapes: Shapes) -> Floats:
-    """Return the two-sided p-value of each shape, shape (shapes, figures)."""
+    """Return the two-sided p-values of each shape, shape (shapes, figures)."""
     starts = np.cumsum([0, *map(len, shapes.values())])
     clearest = np.maximum.reduceat(_scores(sums), starts[:-1], axis=0)
     tails = np.array([[math.erfc(score / math.sqrt(2)) for score in row] for row in clearest.tolist()])
@@ -390,7 +397,7 @@ def p_values_of(sums: Sums, shapes: Shapes) -> Floats:
 
 
 def _scores(sums: Sums) -> Floats:
-    """Return the distance of each sum from 0 in standard errors of a normal law."""
+    """Return the distance of each sum from 0 in standard errors, as if its errors were normal."""
     reach = np.where(sums.estimates > 0, sums.down, sums.up)
     scores: Floats = np.abs(sums.estimates) / (reach / Z)
     return np.where(np.isfinite(reach), scores, np.nan)
@@ -402,5 +409,5 @@ def _opposite_ends(group: FigureGroup) -> Ends:
 
 
 def untested_figures(estimated: MetricEstimate) -> tuple[str, ...]:
-    """Return the statistics of a window's figures that are not compared with another window's."""
+    """Return the statistics of a window that are not tested for changes between windows."""
     return tuple(group.statistic for group in estimated.groups if group.about.untested)

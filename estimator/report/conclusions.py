@@ -1,10 +1,11 @@
-"""The first things to show: the windows and values, and the conclusions that they allow.
+"""The windows and values to show first, and the conclusions that they allow.
 
-The p-values of differences between groups are corrected for all comparisons in the last windows of
-all questions, those in the windows before for all comparisons in them, and so on. The conclusions
-for a window therefore do not depend on the number of earlier windows shown. Every question has the
-same weight, however many groups and answers it has, and divides it among its differences.
-Differences with too few reports are not counted.
+In the last window of each question, the p-values of differences between groups are corrected for
+all comparisons in the last windows of all questions. The second-last windows are corrected together
+in the same way, and so on. The conclusions for a window therefore do not depend on the number of
+earlier windows shown. All questions have the same weight, regardless of their numbers of groups and
+answers, and each divides its weight among its differences. Differences with too few reports are not
+counted.
 """
 
 from __future__ import annotations
@@ -30,20 +31,22 @@ from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, h
 from estimator.words import is_yes_or_no, shown_of
 
 Estimated = TypeVar("Estimated", bound=MetricEstimate)
-"""The estimates of a report, or of a rehearsal, which has truths beside them."""
+"""The estimates of a report, or the estimates of a rehearsal, which also contain true values."""
 
 STATISTICS: Final = ("difference", "difference_of_means")
 
 REACH: Final = 3.9
-"""How far suggested thresholds lie from the median, in errors of a share: about 2 for the interval,
-and as many again so that it seldom fails. Distances from 3 to 4.2 were tried on uniform, normal and
-exponential populations; those from 3.6 on gave about the same mean bracket."""
+"""The distance of suggested thresholds from the median, in standard errors of a share.
+
+About 2 standard errors are needed for the interval, and about 2 more so that a threshold rarely
+fails. Distances from 3 to 4.2 were tried on uniform, normal and exponential populations. From 3.6
+on, the mean bracket stayed about the same."""
 
 FARTHEST: Final = 0.45
-"""The maximum difference between a suggested threshold's share and a half."""
+"""The maximum distance of a suggested threshold's share from one half."""
 
 ROUND: Final = 3
-"""The digits of suggested thresholds."""
+"""The number of significant digits of suggested thresholds."""
 
 
 def conclusion(difference: Figure) -> Conclusion:
@@ -54,15 +57,15 @@ def conclusion(difference: Figure) -> Conclusion:
 
 
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
-    """Return the comparisons by rising p-value, each from the group with the larger share.
+    """Return the differences by ascending p-value, each as the larger share minus the smaller.
 
-    If there are two answers, the second represents both: for yes and no, it is yes.
+    If there are only two answers, only the second is returned; for yes and no, this is yes.
     """
     return sorted((_from_larger_share(comparison[-1]) for comparison in comparisons(differences)), key=_clearness)
 
 
 def clearest_changes(changes: Tested) -> Sequence[tuple[FigureGroup, Figure]]:
-    """Return the differences of two windows, or of two strata, by rising p-value.
+    """Return the differences between two windows, or between two strata, by ascending p-value.
 
     For yes and no, only yes is returned.
     """
@@ -104,7 +107,7 @@ def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
 
 
 def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
-    """Return differences by comparison. With two outcomes, the second mirrors the first."""
+    """Return differences by comparison. With two answers, each comparison has two differences."""
     of_pairs = groupby(differences.figures, key=lambda difference: _pair(difference)[-PAIR:])
     by_pair = [tuple(figures) for _, figures in of_pairs]
     return (
@@ -115,16 +118,15 @@ def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
 
 
 def _pair(difference: Figure) -> tuple[FigureLabel, ...]:
-    assert isinstance(difference.value, tuple)  # noqa: S101 a difference names its groups
+    assert isinstance(difference.value, tuple)  # noqa: S101 the label of a difference names its groups
     return difference.value
 
 
 def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ...]:
-    """Return estimates with the p-values of their differences corrected.
+    """Return estimates with corrected p-values of their differences between groups.
 
     Args:
-        estimates: in the order of the metrics, then of the windows.
-
+        estimates: the estimates, in the order of the metrics, then of the windows.
     """
     filled: dict[int, Estimated] = {}
     for places in _by_age(estimates):
@@ -136,9 +138,10 @@ def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ..
 
 
 def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
-    """Yield the positions of the windows shown first, one per question, then of those before.
+    """Yield the positions of the last windows of all questions, then of the second-last, and so on.
 
-    Open windows come after all others, because they are shown only if there are no others.
+    Open windows come after all closed ones, because they are shown first only if there are no
+    closed windows.
     """
     of_metrics = groupby(range(len(estimates)), key=lambda place: estimates[place].metric)
     by_age = [
@@ -167,7 +170,7 @@ def _filled(estimated: Estimated, corrected: Iterator[float]) -> Estimated:
 
 
 class Conclusion(StrEnum):
-    """Whether two groups differ."""
+    """A conclusion on whether two groups differ."""
 
     DIFFER = "differ"
     MAY_DIFFER = "may differ"
@@ -178,10 +181,10 @@ class Conclusion(StrEnum):
 def highlights_of(
     estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric], changed: Iterable[Changes]
 ) -> tuple[Highlight, ...]:
-    """Return the highlight of each question, in their order.
+    """Return the highlight of each question, in the order of the questions.
 
     Args:
-        estimates: in the order of the metrics, then of the windows.
+        estimates: the estimates, in the order of the metrics, then of the windows.
         metrics: the definitions, by name.
         changed: the changes over the windows.
 
@@ -209,9 +212,10 @@ def highlights_of(
 def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
     """Return thresholds that would bracket the median more closely with as many reports, if any.
 
-    One lies on each side of the median, as near as possible with a share clearly different from a
-    half. The third lies beyond, toward the farther end of the range, and ends the bracket if that
-    one is uncertain. Answers are assumed uniform between the report's thresholds.
+    One threshold lies on each side of the median, as close to it as possible with a share clearly
+    different from one half. A third threshold lies farther out, toward the farther end of the
+    range, and limits the bracket if the nearer threshold on this side is inconclusive. Answers are
+    assumed to be uniform between the report's thresholds.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:
@@ -228,14 +232,14 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
 
 
 def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
-    """Return the last closed window with reports, else the last with reports, else the last one."""
+    """Return the last closed window with reports, or the last with reports, or the last window."""
     with_reports = [window for window in windows if window.reports]
     closed = [window for window in with_reports if window.closed]
     return [*windows[-1:], *with_reports[-1:], *closed[-1:]][-1]
 
 
 def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
-    """Return the positions of the values or coordinates to show, rising. Empty without either."""
+    """Return the ascending positions of the values or coordinates to show. Empty without either."""
     group = by_value(estimated)
     if group is None:
         return ()
@@ -247,7 +251,7 @@ def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
 
 
 def by_value(estimated: MetricEstimate) -> FigureGroup | None:
-    """Return the group with a figure for each value or coordinate, or None."""
+    """Return the group that has a figure for each value or coordinate. None if there is none."""
     return next((group for group in estimated.groups if group.about.by_value), None)
 
 
@@ -263,7 +267,7 @@ def left_out(estimated: MetricEstimate) -> int:
 
 
 def independence_of(shown: Iterable[MetricEstimate]) -> dict[str, float]:
-    """Return the p-values of shown pairs of questions, corrected for their number, by metric."""
+    """Return, by metric, the p-values of the tests of independence, corrected for their number."""
     tests = {each.metric: each.independence for each in shown if each.independence is not None}
     corrected = holm([test.p_value for test in tests.values()], [1.0] * len(tests))
     return dict(zip(tests, corrected, strict=True))
@@ -283,7 +287,7 @@ def _precision(estimated: MetricEstimate, metric: Metric) -> Precision:
 
 
 def _reach(estimated: MetricEstimate, metric: Metric) -> tuple[float, float]:
-    """Return the largest half-width of a question's intervals, and the length of their range."""
+    """Return the largest half-width of a question's intervals, and the length of the range."""
     leading = estimated.leading
     if leading is None:
         return 0.0, analysis_of(metric).width

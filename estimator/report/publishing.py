@@ -1,17 +1,19 @@
-"""The rules of publication: which questions, from how many reports, and with what precision.
+"""The rules of publication: which questions, from how many reports, and how precisely.
 
-A publication is a function of rounded tallies alone. A tally of fewer than 100 reports is left out.
-Any other is rounded down to a number of reports k of two significant digits, with nearly the same
-frequencies: if c(y) of n reports are of the symbols up to y, then round(c(y)·k/n) of the k reports
-are. Estimates, errors, intervals and p-values are then those of the rounded tally, so that even all
-of their digits reveal no more about n than k does: for each n that is rounded to k, every tally of
-k reports is the rounded form of some tally of n (`tests/exact/test_rounded_tallies.py` enumerates
-both). They describe fewer reports than there were, so intervals cover at least as often.
+A publication is computed from rounded tallies alone. A tally of fewer than 100 reports is left out.
+The number of reports n of any other tally is rounded down to a number k of two significant digits,
+with nearly the same frequencies: if c(y) of the n reports have one of the symbols up to y, then
+round(c(y)·k/n) of the k reports do. Estimates, errors, intervals and p-values are computed from the
+rounded tally. Even all of their digits reveal no more about n than k does, because for each n that
+is rounded to k, every tally of k reports is the rounded form of some tally of n reports
+(`tests/exact/test_rounded_tallies.py` enumerates both). The rounded tally has fewer reports, so
+intervals cover at least as often.
 
-Strata are rounded one by one, and those of fewer than 100 reports are also left out of the whole,
-so that no difference reveals them. For two questions asked together, a figure within a group of
-fewer than 100 devices, by the published estimate, is unknown. Only texts that the registry approves
-are kept.
+Strata are rounded one by one. A stratum of fewer than 100 reports is also left out of the
+question's total, because otherwise the difference between the total and the other strata would
+reveal the stratum. For two questions asked together, a figure within a group is published as
+unknown if the group has fewer than 100 devices by the published estimate. Only texts that the
+registry approves are kept.
 """
 
 from __future__ import annotations
@@ -68,14 +70,14 @@ def rounded_down(count: int) -> int:
 
 
 def rounded_tallies(tallies: Iterable[Tally]) -> Iterator[Tally]:
-    """Yield the closed tallies with enough reports, rounded."""
+    """Yield the rounded form of each closed tally that has enough reports."""
     return (rounded_tally(tally) for tally in tallies if tally.closed and tally.reports >= LEAST_REPORTS)
 
 
 def rounded_tally(tally: Tally) -> Tally:
-    """Return a tally of as many or fewer reports, with nearly the same frequencies.
+    """Round a tally down to a published number of reports, with nearly the same frequencies.
 
-    Each symbol's frequency differs by less than one of the remaining reports.
+    The frequency of each symbol changes by less than the frequency of one remaining report.
     """
     kept = rounded_down(tally.reports)
     ends = [0, *((2 * end * kept + tally.reports) // (2 * tally.reports) for end in accumulate(tally.counts))]
@@ -91,7 +93,7 @@ def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | Non
     """Return the publishable estimates of a rounded tally, or None if there are none.
 
     Args:
-        estimated: the estimates. They may have been published before.
+        estimated: the estimates, which may already have been published.
         metric: the question, as the registry defines it now.
 
     """
@@ -117,7 +119,7 @@ def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | Non
 
 
 FOUND: Final = ("found_text", "approved_text")
-"""The statistics of texts that were found; the second is published."""
+"""The statistics for texts that were found. Only the second is published."""
 
 
 def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
@@ -127,7 +129,7 @@ def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
 
 
 def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
-    """Return figures; those of few devices are unknown."""
+    """Return the figures of a group, with figures of too few devices replaced by unknown ones."""
     within = group.about.within
     if within is None:
         return group

@@ -1,8 +1,9 @@
 """The report: which tallies are estimated, in which order, and why others are skipped.
 
-On request, it states what its published tallies reveal about a device: each alone, and a window's
-together. If a question has public strata, the tallies of the strata are published, and a device is
-in one of them. The question therefore counts once, with the loss of its smallest tally.
+On request, the report states how much its published tallies reveal about a device: each tally
+alone, and all tallies of a window together. If a question has public strata, the tallies of the
+strata are published, and a device is in only one of them. The question therefore counts once, with
+the privacy loss from its smallest tally.
 """
 
 from __future__ import annotations
@@ -46,19 +47,20 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import FEWER, Tally
 
 MOST_CANDIDATES: Final = 10**6
-"""The maximum number: each needs half a kilobyte of memory, and 0.1 ms for each window."""
+"""The maximum number of candidate texts. Each needs 0.5 kB of memory, and 0.1 ms per window."""
 
 NUMBERS_A_SHARE: Final = 8
-"""Estimate, standard error, interval, maximum-likelihood and shrunken share, and their labels."""
+"""The numbers per share: estimate, error, interval, maximum likelihood, shrunken share, labels."""
 
 MOST_NUMBERS: Final = 2**25
-"""The maximum quantity of numbers in a report: some gigabytes as text. One window of every question
-is always estimated.
+"""The maximum quantity of numbers in a report, which is a few gigabytes as text.
+
+One window of every question is always estimated.
 """
 
 
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
-    """Return the registry under which the tallies were counted. It differs in a trial.
+    """Return the registry under which the tallies were counted, which differs in a trial.
 
     Raises:
         TalliesError: if some tallies are from a trial and others are not.
@@ -81,20 +83,19 @@ def make_report(
     request: Request = PLAIN,
     advance: Callable[[int], object] = lambda _: None,
 ) -> EstimateReport:
-    """Estimate every selected tally of the registry's editions; list the others with the reason.
+    """Estimate the selected tallies of the registry's editions. List skipped ones with the reason.
 
     Args:
         registry: the definitions.
-        tallies: in any order.
+        tallies: the tallies, in any order.
         selection: the windows and metrics to cover.
         request: the figures to compute for each tally.
-        advance: called with the number of tallies that are done.
+        advance: a function that is called with the number of tallies completed since the last call.
 
     Raises:
-        RequestError: if a requested range, share of a text, or bound for all installations does not
-            exist.
-        TalliesError: if there are too many to estimate at once.
-        UnknownMetricError: if a range is requested of a metric that the registry does not define.
+        RequestError: if a requested range, text or bound for all installations cannot be estimated.
+        TalliesError: if there are too many tallies to estimate at once.
+        UnknownMetricError: if a range is requested for a metric that the registry does not define.
 
     """
     undivided, registry = registry, apart(registry)
@@ -124,8 +125,8 @@ def make_report(
     if request.since is not None and not every_change:
         raise RequestError(
             f"nothing can be compared since {request.since}: no question has closed windows with reports both before "
-            "it and from it on; choose a window after the first one and not after the last"
-            f"{_named_events(undivided)}"
+            "this window and from it on; choose a window after the first one and not after the "
+            f"last{_named_events(undivided)}"
         )
     changes = _shown(selection, every_change)
     shown = _shown(selection, corrected_differences(estimated))
@@ -156,10 +157,10 @@ def _shown(selection: Selection, of_metrics: Iterable[Shown]) -> tuple[Shown, ..
 
 
 def over_windows(estimates: Iterable[MetricEstimate], registry: Registry) -> EstimateReport:
-    """Return a report of windows that were estimated one by one, with the changes over them.
+    """Return a report on windows that were estimated one by one, with the changes between them.
 
     Args:
-        estimates: of questions that the registry defines, in any order.
+        estimates: the estimates of questions that the registry defines, in any order.
         registry: the definitions.
 
     """
@@ -178,13 +179,13 @@ def over_windows(estimates: Iterable[MetricEstimate], registry: Registry) -> Est
 
 
 def in_order(estimates: Iterable[MetricEstimate], metrics: Iterable[str]) -> list[MetricEstimate]:
-    """Return estimates in the order of some questions, then of the windows."""
+    """Return estimates in the order of the given questions, then of the windows."""
     order = {name: position for position, name in enumerate(metrics)}
     return sorted(estimates, key=lambda each: (order[each.metric], each.span.starts_at))
 
 
 def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -> Iterator[MetricEstimate]:
-    """Yield the estimates whose questions are as the registry defines them."""
+    """Yield the estimates whose edition matches the registry's."""
     editions = {name: metric.edition for name, metric in apart(registry).metrics.items()}
     return (each for each in estimates if editions.get(each.metric) == each.edition)
 
@@ -192,7 +193,7 @@ def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -
 def _sorted_out(
     registry: Registry, tallies: Iterable[Tally], selection: Selection, advance: Callable[[int], object]
 ) -> tuple[dict[str, list[Tally]], list[Skipped]]:
-    """Return the selected tallies that can be estimated, by metric, and the skipped ones."""
+    """Return the selected tallies that can be estimated, by metric, and the skipped tallies."""
     of_metrics: dict[str, list[Tally]] = {}
     skipped: list[Skipped] = []
     for tally in tallies:
@@ -211,16 +212,18 @@ def _sorted_out(
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
     """Refuse tallies whose estimates would exceed the memory limit.
 
-    A short line may lead to many shares.
+    A few short lines of tallies may lead to a large number of shares.
 
     Raises:
-        TalliesError: if they would; the message says what would help.
+        TalliesError: if the estimates would exceed the limit. The message says what would help.
 
     """
     numbers = {name: _numbers(registry.metrics[name], request) for name in of_metrics}
     every = sum(len(tallies) * numbers[name] for name, tallies in of_metrics.items())
     if every > max(MOST_NUMBERS, sum(numbers.values())):
-        raise TalliesError(f"the estimates of these tallies would be {every:,} numbers, too many at once; {FEWER}")
+        raise TalliesError(
+            f"the estimates of these tallies would consist of {every:,} numbers, too many at once; {FEWER}"
+        )
 
 
 def _numbers(metric: Metric, request: Request) -> int:
@@ -230,14 +233,15 @@ def _numbers(metric: Metric, request: Request) -> int:
 
 
 RELEASE: Final = "bring the registry and the history that the collector has"
-"""Instructions for reports of an unknown edition."""
+"""What to do about reports of an unknown edition."""
 
 
 def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
     """Refuse a tally that cannot be estimated.
 
     Raises:
-        UnfitTallyError: saying why, and what would help.
+        UnfitTallyError: if the tally cannot be estimated. The message says why, and what would
+            help.
 
     """
     metric = registry.metrics.get(tally.metric)
@@ -255,7 +259,7 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
 def with_central(
     estimated: Sequence[MetricEstimate], metrics: Mapping[str, Metric], registry: Registry, delta: float
 ) -> list[MetricEstimate]:
-    """Return the estimates with the privacy loss by their tallies at a delta.
+    """Return the estimates with the privacy loss from each tally at a delta.
 
     Args:
         estimated: the estimates of questions and strata.
@@ -272,12 +276,12 @@ def with_central(
 
 
 def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: float) -> tuple[Composed, ...]:
-    """Return the joint privacy loss by the closed tallies of each window.
+    """Return the joint privacy loss from the closed tallies of each window.
 
     Args:
         estimated: the estimates of questions and strata.
         registry: the definitions of the questions alone.
-        delta: the delta of all tallies of a window.
+        delta: the delta of all tallies of a window together.
 
     """
     former = former_metrics(registry).values()
@@ -291,7 +295,7 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
 
 
 def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
-    """Return the reports of each tally; with strata, those of the smallest tally that has any."""
+    """Return the number of reports of each tally, or of its smallest stratum that has any."""
     reports = {(each.metric, each.window): each.reports for each in estimated if each.reports > 0}
 
     def smallest(each: MetricEstimate) -> int:
@@ -303,15 +307,16 @@ def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[i
 
 
 def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]]) -> None:
-    """Check that each metric has a distribution and each range lies within its answers.
+    """Check that each metric has a distribution, and each range lies within possible answers.
 
     Args:
         registry: the definitions.
-        ranges: the metric, the start and the end of each.
+        ranges: the ranges, each with its metric, start and end.
 
     Raises:
-        UnknownMetricError: if the registry defines no such metric.
-        RequestError: if not; the message names the range, and says what to do.
+        UnknownMetricError: if the registry does not define a metric.
+        RequestError: if the share of a range cannot be estimated. The message names the range, and
+            says what to do.
 
     """
     for name, start, end in ranges:
@@ -321,46 +326,49 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
         if metric.kind.statistic in {"", "mean"}:
             raise RequestError(
                 f"{requested} cannot be estimated; "
-                'only numbers and counts of statistic = "distribution" or "quantiles" can'
+                'only numbers and counts with statistic = "distribution" or "quantiles" can'
             )
         if not analysis.has_distribution or analysis.ends is None:
             raise RequestError(
-                f"{requested} cannot be requested: the report already contains all that is known: the share of each "
-                "count, or the share above each threshold"
+                f"{requested} cannot be requested, because the report already contains all that is known: the share "
+                "of each count, or the share above each threshold"
             )
         low, high = analysis.ends
         if not low <= start <= high or not low <= end <= high:
             raise RequestError(
-                f"{requested} leaves its answers, which go from {low:.12g} to {high:.12g}; choose other ends"
+                f"{requested} exceeds the possible answers, {low:.12g} to {high:.12g}; choose other ends"
             )
         if start > end:
-            raise RequestError(f"{requested} ends before it begins; exchange its ends")
+            raise RequestError(f"{requested} ends before it begins; swap its ends")
         if start == end and not analysis.is_whole:
-            raise RequestError(f"{requested} is a single number, which has no share of its own; use a longer range")
+            raise RequestError(f"{requested} is a single number, whose share cannot be estimated; use a longer range")
 
 
 def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
-    """Check that there are not too many texts, and that each consists of some question's letters.
+    """Check the number of candidate texts, and that some question allows the letters of each.
 
     Args:
         registry: the definitions.
         candidates: the texts.
 
     Raises:
-        RequestError: if not; it names the text without a question, or the limit, and what to do.
+        RequestError: if there are too many texts, or if no question allows a text. The message says
+            what to do.
 
     """
     if not candidates:
         return
     if len(candidates) > MOST_CANDIDATES:
         raise RequestError(
-            f"{len(candidates):,} candidates are more than {MOST_CANDIDATES:,}; name some, and others in another report"
+            f"{len(candidates):,} candidates exceed the limit of {MOST_CANDIDATES:,}; divide them among several reports"
         )
     analyses = [each for each in map(analysis_of, registry.metrics.values()) if each.takes_candidates]
     if not analyses:
-        raise RequestError('candidates are for questions of kind = "text", and the registry has none; omit them')
+        raise RequestError(
+            'candidates are only for questions of kind = "text", and the registry has no such question; omit them'
+        )
     possible = {text for analysis in analyses for text in analysis.fitting(candidates)}
     for place, text in enumerate(candidates, 1):
         if text not in possible:
             letters = " or ".join(analysis.kind.alphabet for analysis in analyses)
-            raise RequestError(f"candidate {place}, {text!r}, is no text of {letters}; correct or remove it")
+            raise RequestError(f"candidate {place}, {text!r}, is not a text of {letters}; correct or remove it")

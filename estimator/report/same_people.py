@@ -1,51 +1,58 @@
-"""Sums over windows of one question, in which the same people may have answered.
+"""Sums over several windows of one question, in which the same people may have answered.
 
-It is unknown whether they did. The error of a figure in a window therefore has two parts. The fresh
-part, the noise of the mechanism, is new in each report. The lasting part may be the same in every
-window: it is the choice of people, and the noise of permanent answers.
+It is unknown whether the same people answered. The error of a figure in a window is therefore
+divided into two parts. The fresh part is the noise of the mechanism, which is new in each report.
+The lasting part, which comes from the selection of people and from the noise of permanent answers,
+may be the same in every window.
 
 `Windows.weighted` bounds the error of a sum with any weights c, from the parts of each window:
 
     F²  +  G²  +  P²  +  N²  +  2 min(P N, O)
 
-F² is the sum of c² fresh² over the windows of positive weight, and P the sum of c · lasting; G² and
-N are the same for -c over the others. O is how far answers of the same people can be opposed. With
-one positive and one negative weight this is a difference of two windows, with positive weights
-alone a mean.
+F² is the sum of c² fresh² over the windows with positive weights, and P is the sum of c · lasting
+over these windows. G² and N are the same sums for -c over the windows with negative weights. O
+bounds how strongly answers of the same people can be opposed. With one positive and one negative
+weight, the sum is a difference between two windows; with positive weights alone, it is a mean.
 
-The bound is not below the variance of the sum, except for the error of estimating its parts:
+The bound is at least the variance of the sum, apart from the error of estimating its parts:
 
-* Fresh errors of different windows are independent, of each other and of the lasting ones. Their
-  variances add up.
+* Fresh errors of different windows are independent of each other and of the lasting errors, so
+  their variances add up.
 * The standard deviation of a sum is at most the sum of the standard deviations (Minkowski). The
-  lasting errors of the positive windows therefore add up to at most P, and the others to N.
-* What is left is minus twice the covariance of the two sums. It is at most 2 P N (Cauchy-Schwarz).
-* It is also at most 2 O. Let x and y be one person's answers in two windows, on a scale from 0 to
-  1, with means a and b in the population. x·y and (1 - x)·(1 - y) are never below 0. Their
-  covariance is thus never below -min(a·b, (1 - a)·(1 - b)); people who say yes once and no the next
-  time reach it. If everybody of the smaller window, of m reports, is in the larger, of n, the means
-  of the windows have that covariance divided by n, otherwise one nearer to 0. So it is not below
-  -a·b/n, nor -a·b/m, nor the same for 1 - a and 1 - b. Summed over all pairs of a positive and a
-  negative window, each of these four is a product of two sums. O is the smallest.
-* This is not true for the mean of a group, which people may join or leave. It has no O.
-* For coordinates of vectors, only the choice of people lasts. Each window has its own rotations, so
-  the noise, and the error due to the limited number of rotations, are new.
-* The noise of permanent answers does not contribute to O: it is independent for different answers
-  and the same for equal answers, which makes the error of a difference smaller.
+  lasting errors of the windows with positive weights therefore add up to at most P, and the lasting
+  errors of the other windows to at most N.
+* The remaining term is minus twice the covariance of the two sums. This term is at most 2 P N
+  (Cauchy-Schwarz).
+* The remaining term is also at most 2 O. Let x and y be one person's answers in two windows, on a
+  scale from 0 to 1, with means a and b in the population. Neither x·y nor (1 - x)·(1 - y) is ever
+  below 0. The covariance of x and y is thus never below -min(a·b, (1 - a)·(1 - b)), which is
+  reached if people say yes once and no the next time. Let the smaller window have m reports and the
+  larger one n. If everybody in the smaller window is also in the larger one, the covariance of the
+  windows' means is the covariance of x and y divided by n; otherwise, the covariance of the means
+  is closer to 0. The covariance of the means is therefore not below -a·b/n, nor below -a·b/m, nor
+  below the same terms for 1 - a and 1 - b. Summed over all pairs of a window with a positive weight
+  and one with a negative weight, each of these four terms becomes a product of two sums. O is the
+  smallest of the four.
+* The bound by O is not valid for the mean of a group, because people may join or leave the group.
+* For coordinates of vectors, only the selection of people causes lasting errors. Each window has
+  its own rotations, so the noise and the error due to the limited number of rotations are fresh.
+* The noise of permanent answers does not contribute to O. It is independent for different answers
+  and identical for equal answers, which only reduces the error of a difference.
 
-Each window's error is widened as far as its interval is wider than that of a normal estimate (Zou &
-Donner 2008, "Construction of confidence limits about effect measures: a general approach", section
-2).
+The error of each window is multiplied by the ratio of its interval's width to that of a normal
+interval (Zou & Donner 2008, "Construction of confidence limits about effect measures: a general
+approach", section 2).
 
-If the same people answer in many windows, the noise in their mean may be too small for a normal
-interval (see `LEAST_NOISE`): a few people at an end of the range remain a few in every window. The
-mean is treated as no more exact than one over the most windows with enough noise. Because it is a
-mean of such means, this bounds its error, too (Minkowski). F² and G² are therefore at least the
-square of the sum of c · least, where the least error of a window is that of the least noise. More
-windows never make the bound larger. The whole error of a window with less noise counts as lasting.
+If the same people answer in many windows, the noise in the mean of the windows may be too small for
+a normal interval (see `LEAST_NOISE`): a few people at an end of the range remain few in every
+window. The mean is therefore treated as no more precise than a mean over the largest number of
+windows that still has enough noise. The mean over all windows is a mean of such means, so the same
+bound applies to its error (Minkowski). F² and G² are therefore at least the square of the sum of c
+· least, where `least` is the error of a window that has exactly the least noise. More windows never
+increase the bound. If a window has less noise, its whole error counts as lasting.
 
-The estimate over all reports of several windows is a sum over windows, weighted by their reports.
-For any number of windows, its error is at least the error due to the choice of people.
+The estimate over all reports of several windows is a sum over windows, weighted by their numbers of
+reports. For any number of windows, its error is at least the error due to the selection of people.
 """
 
 from __future__ import annotations
@@ -73,26 +80,28 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z, student_of
 
 FARTHEST: Final = 5.0
-"""Standard errors, more than any corrected p-value needs (6 in 10 million). Fieller's interval of a
-ratio grows faster than in proportion to z. Intervals of ratios are widened to its width here.
+"""A number of standard errors that exceeds the needs of any corrected p-value (6 in 10 million).
+
+The width of Fieller's interval of a ratio grows faster than in proportion to z. Intervals of ratios
+are therefore widened according to Fieller's interval at this distance.
 """
 
 
 FARTHEST_FAMILY: Final = 87_000
-"""The number of simultaneous intervals that each reach `FARTHEST` standard errors, if normal."""
+"""The number of simultaneous normal intervals that each extend `FARTHEST` standard errors."""
 
 Places = Sequence[int] | NDArray[np.intp]
 """Positions of sums, or of figures."""
 
 
 class Sums(NamedTuple):
-    """Weighted sums over windows, each of shape (sums, figures). NaN where a window has none.
+    """Weighted sums over windows, each of shape (sums, figures). NaN if a window lacks the figure.
 
     Attributes:
         estimates: the sums.
-        errors: their standard errors.
-        down: the distances from the estimates down to the ends of their 95% intervals.
-        up: the distances up to the other ends.
+        errors: the standard errors of the sums.
+        down: the distances from the estimates to the lower ends of their 95% intervals.
+        up: the distances from the estimates to the upper ends.
 
     """
 
@@ -108,11 +117,12 @@ class Sums(NamedTuple):
         ends: tuple[Floats | float, Floats | float],
         **more: Floats,
     ) -> Figures:
-        """Return one of the sums as figures.
+        """Return one sum of each figure as figures.
 
         Args:
             like: figures with the same labels.
-            place: the position of the sum, or the positions for each figure.
+            place: the position of the sum, or the positions of the sum and the figure, for each
+                figure.
             ends: the smallest and the largest possible figure.
             more: further columns.
 
@@ -126,7 +136,7 @@ class Sums(NamedTuple):
         return Figures(like.labels, low, high, estimate, error, **more)
 
     def unbounded(self) -> Sums:
-        """Return the same sums with unbounded intervals, because there are too few reports."""
+        """Return the sums with unbounded intervals, for use with too few reports."""
         everything = np.full_like(self.down, np.inf)
         return self._replace(down=everything, up=everything)
 
@@ -135,18 +145,19 @@ class Sums(NamedTuple):
 class Windows:
     """The figures of a statistic in several windows, with both parts of their errors.
 
-    All have the shape (windows, figures), except for the reports.
+    Arrays have the shape (windows, figures) unless stated otherwise.
 
     Attributes:
         reports: the number of reports in each window, shape (windows, 1).
         estimates: the unbiased estimates.
         fresh: the part of the error that is new in each report.
-        least: the part of the fresh error that is not averaged over windows.
+        least: the fresh error of a window that has exactly the least noise.
         lasting: the part that may be the same in every window.
-        down: the intervals' reach downwards, relative to a normal interval; at least 1.
-        up: likewise up.
-        places: the positions of the figures on a scale from 0 to 1, and their distances to 1. Empty
-            where O is unknown.
+        down: the distances from the estimates to the lower ends of the intervals, divided by the
+            half-widths of normal intervals; at least 1.
+        up: the same ratios for the upper ends.
+        places: the positions of the figures on a scale from 0 to 1, and their distances from 1.
+            Empty if O is unknown.
         width: the width of the figures' range.
 
     """
@@ -162,7 +173,7 @@ class Windows:
     width: float
 
     def weighted(self, weights: Floats) -> Sums:
-        """Return sums over the windows with weights, shape (sums, windows)."""
+        """Return sums over the windows. The weights have the shape (sums, windows)."""
         more, less = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
         return Sums(
             weights @ self.estimates,
@@ -172,13 +183,13 @@ class Windows:
         )
 
     def _error(self, more: Floats, less: Floats, widening: Floats, widening_of_less: Floats) -> Floats:
-        """Return the bound of the errors, with widened errors of windows.
+        """Return the bound on the standard errors of sums, with the errors of windows widened.
 
         Args:
             more: the positive weights.
-            less: the negative weights, without their sign.
+            less: the absolute values of the negative weights.
             widening: the factors for the windows with positive weights.
-            widening_of_less: the factors for the others.
+            widening_of_less: the factors for the windows with negative weights.
 
         """
         of_more, of_less = self._fresh(more, widening), self._fresh(less, widening_of_less)
@@ -192,20 +203,21 @@ class Windows:
         return error
 
     def _fresh(self, weights: Floats, widening: Floats) -> Floats:
-        """Return F², the bound of the fresh variance of a sum with weights that are not below 0."""
+        """Return F², the bound on the fresh variance of a sum with weights of at least 0."""
         fresh: Floats = np.maximum(weights**2 @ (widening * self.fresh) ** 2, (weights @ (widening * self.least)) ** 2)
         return fresh
 
 
 def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
-    """Return the figures of a statistic in windows that have it, such as geometric means.
+    """Return the figures of a statistic, such as geometric means, in windows that all have it.
 
-    To first order, errors are those of the means behind the figures, times the slopes.
+    To first order, the error of a figure is the error of the underlying mean times the slope of the
+    scale.
 
     Args:
         windows: windows of one question, each with reports.
         statistic: the statistic of the figures.
-        metric: the question; None if other people answered in each window.
+        metric: the question; None if different people answered in each window.
 
     """
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
@@ -228,7 +240,7 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
 
 
 def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
-    """Return the means behind the figures of a statistic, such as means of logarithms."""
+    """Return the means that underlie the figures of a statistic, such as means of logarithms."""
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
     about = groups[0].about
     least, most = about.scale.inner_ends(groups[0].ends or SHARES)
@@ -283,14 +295,14 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
 
 
 def _columns(group: FigureGroup) -> tuple[Floats, ...]:
-    """Return the estimates of figures, NaN if there are none, their errors, and the intervals."""
+    """Return the estimates, errors and interval ends of figures; NaN if there are no estimates."""
     figures = group.figures
     columns = (figures.unbiased, figures.standard_errors, figures.lows, figures.highs)
     return tuple(column if column.size else np.full(len(figures), np.nan) for column in columns)
 
 
 def _normal(errors: Floats) -> Floats:
-    """Return the half-widths of normal intervals, above 0."""
+    """Return the half-widths of normal intervals, which are above 0."""
     reach: Floats = np.maximum(Z * errors, sys.float_info.min)
     return reach
 
@@ -298,7 +310,7 @@ def _normal(errors: Floats) -> Floats:
 def mean_over(reports: Floats, estimates: Floats) -> Floats:
     """Return the mean of each figure over all reports, shape (figures,).
 
-    With each window's own estimate, the lasting part would be too small.
+    If each window used its own estimate, the lasting part of the error would be underestimated.
     """
     mean: Floats = (reports * estimates).sum(axis=0) / reports.sum(axis=0)
     return mean
@@ -307,14 +319,14 @@ def mean_over(reports: Floats, estimates: Floats) -> Floats:
 def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
     """Return the maximum variance of people's vectors in each coordinate, shape (d,).
 
-    It is at most the variance beyond the mechanism's least noise, and at most the squared norm
-    minus the squared length of the mean, which bounds all coordinates together. The first bound is
-    sharp if there are few reports, the second if the rotations matter. Both use all windows,
-    because those of a single window are uncertain.
+    This variance is at most the total variance minus the mechanism's least noise. Summed over all
+    coordinates, this variance is also at most the squared norm minus the squared length of the
+    mean. The first bound is sharper with few reports, the second if the rotations matter. Both
+    bounds are computed from all windows, because estimates from a single window are uncertain.
     """
     total, norm = windows.reports.sum(), windows.width / 2
     mean, errors = mean_over(windows.reports, windows.estimates), windows.fresh
-    of_report = (windows.reports**2 * errors**2).sum(axis=0) / total  # the whole variance, as if of one report
+    of_report = (windows.reports**2 * errors**2).sum(axis=0) / total  # the total variance of one report
     uncertain = (mean_over(windows.reports, errors) ** 2).sum()
     most = norm**2 - max(0.0, float((mean**2).sum() - uncertain))
     varying: Floats = np.clip(of_report - least_noise, 0.0, max(0.0, most))
@@ -322,11 +334,12 @@ def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
 
 
 def _greatest_widening(windows: Windows) -> float:
-    """Return the factor by which intervals of coordinates are wider than normal ones.
+    """Return the factor by which intervals of coordinates are wider than normal intervals.
 
-    Errors are estimated from blocks of rotations, so intervals are Student's. The widest shows the
-    factor, because ends may be cut off; intervals of few reports cover everything, and count only
-    if there are no others. Tests look farther out, where Student's law is wider still.
+    Errors are estimated from blocks of rotations, so the intervals follow Student's distribution.
+    The factor is taken from the widest interval, because other intervals may be cut off at the end
+    of the range. Intervals from few reports cover the whole range, and are used only if there are
+    no others. Tests need quantiles farther out, where Student's distribution is even wider.
     """
     enough = windows.reports[:, 0] >= EXACT_BELOW
     told = enough if enough.any() else np.full_like(enough, fill_value=True)
@@ -335,10 +348,10 @@ def _greatest_widening(windows: Windows) -> float:
 
 
 def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:
-    """Pool the windows of every metric with reports in more than one, in the order of the metrics.
+    """Estimate all windows together, for each metric that has reports in several windows.
 
     Args:
-        estimates: in the order of the metrics, then of the windows.
+        estimates: the estimates, in the order of the metrics, then of the windows.
         metrics: the definitions, by name.
 
     """
@@ -348,7 +361,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
 
 
 def _can_be_pooled(estimated: MetricEstimate) -> bool:
-    """Whether figures add up over windows. Each window of a model has its own model."""
+    """Whether figures can be averaged over windows. Each window of a model has its own model."""
     return all(group.about.pooled or not group.about.by_value for group in estimated.groups)
 
 

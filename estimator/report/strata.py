@@ -1,28 +1,32 @@
-"""Which devices answered: each public stratum as its own question, and how many participate.
+"""Public strata and former questions as separate questions, and the number of devices.
 
-Each former question is separate, too: apps of earlier releases answer it (`registry.history`).
+Former questions are those that only apps of earlier releases answer (`registry.history`).
 
-The question itself represents all strata together. Their tallies add up, because every stratum has
-the same channel. An open window has one tally of all strata (`collector.store.strata`), which is
-the question's.
+The question itself represents all strata together. The tallies of its strata can be added, because
+every stratum has the same channel. An open window has a single tally for all strata
+(`collector.store.strata`), which is the tally of the question.
 
 Two strata contain the reports of different devices, so their errors are independent. A difference
-has the interval and the p-value of a difference of two windows in which different people answered
-(`estimator.report.changes`). Every question in every window has the same weight in the correction,
-regardless of its number of strata.
+between strata is therefore treated like a difference between two windows in which different people
+answered (`estimator.report.changes`). Every question in every window has the same weight in the
+correction, regardless of its number of strata.
 
-A device participates if its user has agreed; it then answers by the schedule of the registry. All
-tallies and figures are from such devices, and do not show how the others would answer.
+A device participates if its user has agreed. It then answers according to the registry's schedule.
+All tallies and figures come from participating devices, and do not show how other devices would
+answer.
 
-The schedule asks each participating device with probability s, independently: under ``split`` s =
-1, under ``sample`` s is the number of answers divided by the number of questions of the window. The
-number R of reports from D devices is therefore binomial, which bounds D. Reports that devices
-without budget or without an answer do not send make R smaller, and D with it.
+The schedule asks each participating device independently with probability s. Under ``split``, s is
+1. Under ``sample``, s is the number of answers divided by the number of questions in the window.
+The number R of reports from D devices is therefore binomially distributed, which determines an
+interval for D. Devices without budget or without an answer send no report, which lowers R and the
+estimate of D.
 
-Let a share p of all N installations participate, and let x be a figure of theirs, between m and M.
-The figure of all is then between p·x + (1 - p)·m and p·x + (1 - p)·M. Both grow apart as p falls.
-The bounds therefore use the smallest p and the ends of the interval of x. They miss if that
-interval does, or in one of a thousand tallies if D is below its own interval.
+Let a share p of all N installations participate, and let x be a figure of the participating ones,
+with possible values between m and M. The figure of all installations is then between p·x + (1 -
+p)·m and p·x + (1 - p)·M. The distance between these limits grows as p falls, so the bounds use the
+lower end of the interval of p, and the ends of the interval of x. The bounds can miss only if the
+interval of x misses or if D is below its interval, which happens in at most one of a thousand
+tallies.
 """
 
 from __future__ import annotations
@@ -53,19 +57,21 @@ from estimator.statistics.confidence import trials_interval
 from estimator.tallies import INT64, Tally
 
 OTHERS: Final = "others"
-"""The stratum of devices whose values the registry does not list, and of the strata that the
-collector folds into it.
+"""The stratum of devices whose values the registry does not list.
+
+It also contains the strata that the collector merges into it.
 """
 
 
 MOST_EFFECTS: Final = 6
-"""The number of pairs of a question's strata in a table and on a page; JSON and CSV have all."""
+"""The maximum number of a question's pairs of strata in tables and pages. JSON and CSV have all."""
 
 
 def apart(registry: Registry) -> Registry:
-    """Return the registry with a question for each stratum, after the question that it belongs to.
+    """Return the registry with each stratum and each former question as a separate question.
 
-    They are followed by the former questions, and at the end by those no longer asked.
+    Each question is followed by its strata and its former versions. Questions that are no longer
+    asked come last.
     """
     former = former_metrics(registry)
     metrics: dict[str, Metric] = {}
@@ -82,10 +88,10 @@ class FormerMetric(NamedTuple):
     """A former question as a separate question.
 
     Attributes:
-        metric: its definition. The name contains its edition, such as
-            ``theme[edition=3594a67b84d8]``, and the purpose states its relation to its successor.
-            Its strata are counted together.
-        relation: a sentence about this relation.
+        metric: the definition. Its name contains the edition, such as
+            ``theme[edition=3594a67b84d8]``, and its purpose states the relation to the successor.
+            All strata are counted together.
+        relation: a sentence about the relation to the successor.
 
     """
 
@@ -94,9 +100,10 @@ class FormerMetric(NamedTuple):
 
 
 def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
-    """Return the former questions by their names and all of their editions.
+    """Return the former questions by name and edition.
 
-    A stratum that is no longer listed belongs to today's question; see `counted_apart`.
+    A stratum that is no longer listed does not make a former question. `counted_apart` adds it to
+    the present one.
     """
     former: dict[tuple[str, str], FormerMetric] = {}
     for metric, since, until, then in registry.former:
@@ -126,7 +133,7 @@ def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
 
 
 def names_of_strata(metric: Metric) -> tuple[str, ...]:
-    """Return the names of a question's strata, its others first; () if it has none."""
+    """Return the names of a question's strata, with unlisted devices first; () without strata."""
     return tuple(stratum_name(metric.name, stratum) for stratum in ("", *metric.strata)) if metric.strata else ()
 
 
@@ -136,7 +143,7 @@ def stratum_name(metric: str, stratum: str) -> str:
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
-    """Yield the tallies under the names of `apart`, and the sums of strata under the question's."""
+    """Yield each tally under its name in `apart`, and the sum of strata under the question's."""
     tallies_of: dict[tuple[str, str], list[Tally]] = {}
     former = former_metrics(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))
@@ -167,7 +174,8 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
 def _added(first: Tally, second: Tally) -> Tally:
     """Return the sum of two tallies of one question and window.
 
-    The sum has a count for every symbol if both have; otherwise only for reported symbols.
+    The sum has a count for every symbol if both tallies do; otherwise, only reported symbols have
+    counts.
     """
     closed, reports = first.closed and second.closed, first.reports + second.reports
     if first.symbols is None and second.symbols is None and len(first.counts) == len(second.counts):
@@ -186,13 +194,13 @@ def _added(first: Tally, second: Tally) -> Tally:
 
 
 def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple[Effect, ...]:
-    """Compare every two listed strata of each question in each closed window.
+    """Compare every pair of listed strata of each question in each closed window.
 
     Questions about vectors and models are left out.
 
     Args:
         estimates: the estimates of the registry's questions and strata.
-        registry: the registry before `apart`.
+        registry: the registry to which `apart` has not been applied.
 
     """
     compared = list(_compared(estimates, registry))
@@ -212,7 +220,7 @@ def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple
 
 
 def clearest_effects(effects: Sequence[Effect]) -> list[Effect]:
-    """Return at most `MOST_EFFECTS` effects of each question's last window, the clearest first."""
+    """Return at most `MOST_EFFECTS` effects in each question's last window, the clearest first."""
     shown: list[Effect] = []
     for _, of_metric in groupby(effects, key=lambda effect: effect.metric):
         every = list(of_metric)
@@ -230,7 +238,7 @@ _Place = tuple[str, str]
 """A question and a window."""
 
 _Pair = tuple[_Place, tuple[str, str], Compared]
-"""Two strata of a place, compared."""
+"""A comparison of two strata: the question and window, the names of the strata, and the result."""
 
 
 def _place(pair: _Pair) -> _Place:
@@ -254,11 +262,13 @@ MISS: Final = (1 - PARTICIPATION_CONFIDENCE) / 2
 
 
 def unknown_because(registry: Registry) -> str | None:
-    """Return why the schedule does not determine the share of asked devices; None if it does."""
+    """Return why the share of devices that are asked does not follow from the schedule, or None."""
     if registry.budget.strategy is Strategy.PACE:
-        return '[budget] strategy = "pace" asks each device in windows that depend on the day of its installation'
+        return (
+            'with [budget] strategy = "pace", a device is asked in windows that depend on the day of its installation'
+        )
     if registry.budget.may_be_wiped:
-        return "[budget] web_year applies to browsers, which report again as another device after wiping their storage"
+        return "[budget] web_year is set: a browser whose storage was wiped reports again as another device"
     return None
 
 
@@ -266,19 +276,19 @@ def check_installs(registry: Registry, request: Request) -> None:
     """Refuse the number of installations if the share of asked devices is unknown.
 
     Raises:
-        RequestError: if it is refused; the message says why, and what to provide.
+        RequestError: if the number is refused. The message says why, and what to provide.
 
     """
     reason = unknown_because(registry)
     if request.installs is not None and request.asked is None and reason is not None:
         raise RequestError(
-            f"the share of devices that were asked is unknown: {reason}; add that share, as --with asked=SHARE, "
-            f"or leave out installs"
+            f"the share of devices that were asked is unknown: {reason}; provide this share as --with asked=SHARE, or "
+            "leave out installs"
         )
 
 
 def asked_share(registry: Registry, window: Window) -> float | None:
-    """Return the share of devices that are asked a window's question; None if unknown."""
+    """Return the share of devices that are asked a question in a window. None if unknown."""
     if unknown_because(registry) is not None:
         return None
     if registry.budget.strategy is Strategy.SPLIT:
@@ -290,13 +300,14 @@ def asked_share(registry: Registry, window: Window) -> float | None:
 def with_participation(
     estimates: Iterable[MetricEstimate], registry: Registry, request: Request
 ) -> list[MetricEstimate]:
-    """Return estimates with the number of participating devices, and the bounds on request.
+    """Return estimates with the number of participating devices and, on request, with bounds.
 
     Args:
-        estimates: the estimates of the registry's questions and of their strata, which have no
-            bounds: a stratum's number of installations is unknown. If apps of several releases
-            answered, only a question that all of them ask alike reveals the number of devices.
-        registry: the registry before its strata are taken apart.
+        estimates: the estimates of the registry's questions and of their strata. Strata get no
+            bounds, because the number of installations in a stratum is unknown. If several releases
+            of the app answered, the number of devices follows only from questions that all of them
+            ask unchanged.
+        registry: the registry to which `apart` has not been applied.
         request: the number of installations, and the share of asked devices if known.
 
     Raises:
@@ -314,10 +325,12 @@ def with_participation(
 
 
 def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, request: Request) -> None:
-    """Refuse fewer installations than reports. A browser whose data was deleted reports again.
+    """Refuse a number of installations below the number of reports in a window.
+
+    A browser whose storage was wiped reports again.
 
     Raises:
-        RequestError: if there are fewer; the message states the minimum.
+        RequestError: if there are fewer installations than reports. The message states the minimum.
 
     """
     whole = [each for each in estimates if each.metric in registry.metrics]
@@ -326,7 +339,7 @@ def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, reque
         return
     raise RequestError(
         f"--with installs={request.installs}: {most.reports:,} devices sent a report of {most.metric} in "
-        f"{most.window}; name all installations, {most.reports:,} or more"
+        f"{most.window}; give the number of all installations, at least {most.reports:,}"
     )
 
 
@@ -347,7 +360,7 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
 
     Args:
         estimated: the figures of the participating devices.
-        taking_part: the number of these devices.
+        taking_part: the number of participating devices.
         installs: the number of all installations.
 
     """
@@ -364,7 +377,7 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
 
 
 def _bounds(figures: Figures, share: float, possible: Ends, scale: Scale) -> Figures:
-    """Return the bounds on figures if at least a share of all installations participates."""
+    """Return bounds on figures of all installations, given the minimum share that participates."""
     least, greatest = scale.inner_ends(possible)
     lows = least + share * (scale.inner(figures.lows) - least)
     highs = greatest - share * (greatest - scale.inner(figures.highs))

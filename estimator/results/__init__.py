@@ -1,1 +1,1 @@
-"""The results of estimation, as frozen data. Nothing here computes or formats."""
+"""The results of estimation, as frozen data. This package neither computes nor formats."""

@@ -1,4 +1,4 @@
-"""An estimated number, many of them side by side, and the scale on which answers are averaged."""
+"""Estimated numbers, single or as columns, and the scales on which answers are averaged."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from estimator.statistics.arrays import Floats
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A frozen record.
 
-    The names of its fields are the names in JSON, unless a field says otherwise. JSON leaves out
-    fields that have their default.
+    JSON uses the names of the fields, unless a field says otherwise, and omits fields that have
+    their default value.
 
     Attributes:
-        schema_number: the first field of its JSON. None if its schema has no number.
-        unwritten: the names of fields that JSON leaves out.
+        schema_number: the number of the record's schema, written as the first field of its JSON.
+            None if the schema has no number.
+        unwritten: the names of fields that JSON always omits.
 
     """
 
@@ -38,18 +39,18 @@ def says(description: str) -> msgspec.Meta:
 Plain = bool | int | float | str | None
 
 FigureLabel = Plain | tuple[Plain | tuple[Plain, ...], ...] | UnsetType
-"""The label of a figure: an answer, a number, the ends of a range, or a group and an answer in it.
-The only figure of a statistic has no label.
+"""The label of a figure: an answer, a number, the ends of a range, or a group and an answer within
+the group. The only figure of a statistic has no label.
 """
 
 NO_LABEL: Final = UNSET
-"""The value of the only figure of a statistic."""
+"""The label of a figure that is the only one of its statistic."""
 
 NOTHING: Final = np.zeros(0)
-"""A column that no figure has."""
+"""The empty column, for a quantity that no figure has."""
 
 SHOWN: Final = 6
-"""The number of figures that are shown when they are printed as an object."""
+"""The number of figures that `Figures.__repr__` shows."""
 
 COLUMN_OF: Final = {
     "low": "lows",
@@ -61,7 +62,7 @@ COLUMN_OF: Final = {
     "p_value": "p_values",
     "p_value_corrected": "p_values_corrected",
 }
-"""The column of `Figures` for each number of a `Figure`, in the order of its arguments."""
+"""The column of `Figures` for each field of a `Figure`, in the order of `Figures`'s arguments."""
 
 
 Ends = tuple[float, float]
@@ -69,7 +70,7 @@ Ends = tuple[float, float]
 
 
 class Estimate(Record, frozen=True):
-    """One estimated number. Without reports the interval covers every possible value."""
+    """One estimated number. Without reports, the interval covers every possible value."""
 
     estimate: Annotated[
         float | None,
@@ -86,37 +87,40 @@ class Estimate(Record, frozen=True):
         ),
     ]
     low: Annotated[float, says("the lower end of the confidence interval, within the possible range.")]
-    high: Annotated[float, says("the upper end, not below ``low``.")]
+    high: Annotated[float, says("the upper end of the interval, at least ``low``.")]
     maximum_likelihood: Annotated[
         float | None,
-        says("the likeliest possible value; biased near the ends of the range. None if it is not computed."),
+        says(
+            "the maximum-likelihood estimate within the possible range; biased near its ends. None if it is not "
+            "computed."
+        ),
     ] = None
     shrunken: Annotated[
         float | None,
         says(
-            "the estimate with the smallest expected squared error, biased towards the usual "
-            "size. None if it is not computed."
+            "the estimate with the smallest expected squared error, biased towards the typical figure. None if it is "
+            "not computed."
         ),
     ] = None
 
     @classmethod
     def within(cls, interval: tuple[float, float], estimate: float, **rest: Any) -> Self:  # noqa: ANN401 each its own
-        """Return the figure of an interval; an estimate outside moves to the nearer end."""
+        """Return an estimate with its interval, moved to the nearer end if it lies outside."""
         low, high = interval
         return cls(min(high, max(low, estimate)), None, low, high, **rest)
 
     @property
     def is_a_point(self) -> bool:
-        """Whether the interval is a single point, because hardly any answers make such a tally."""
+        """Whether the interval is a point, because hardly any answers could lead to the tally."""
         return self.low == self.high
 
     def times(self, factor: float) -> Estimate:
-        """Return the estimate in another unit: everything multiplied by a factor."""
+        """Return the estimate in another unit, with all its numbers multiplied by a factor."""
         numbers = (self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood)
         return Estimate(*(None if number is None else factor * number for number in numbers))  # type: ignore[arg-type]
 
     def between(self, least: float, greatest: float) -> Estimate:
-        """Return the estimate on a scale with share 0 at ``least`` and share 1 at ``greatest``."""
+        """Convert a share to a scale on which 0 is ``least`` and 1 is ``greatest``."""
         width = greatest - least
 
         def possible(share: float) -> float:
@@ -131,14 +135,14 @@ class Estimate(Record, frozen=True):
         )
 
     def labeled(self, value: FigureLabel = NO_LABEL) -> Figure:
-        """Return the estimate as the figure of a value, or as the only figure of its statistic."""
+        """Return the estimate as a figure; without a label, as the only figure of its statistic."""
         return Figure(
             self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood, self.shrunken, value=value
         )
 
 
 class Figure(Estimate, frozen=True, kw_only=True):
-    """One figure of a group: the share of a value, for example, or a difference of two."""
+    """One figure of a group, such as the share of a value or the difference between two shares."""
 
     value: Annotated[
         FigureLabel,
@@ -150,7 +154,7 @@ class Figure(Estimate, frozen=True, kw_only=True):
     p_value: Annotated[
         float | None,
         says(
-            "for a difference, the probability that chance alone makes it this large. Omitted "
+            "for a difference, the probability that chance alone causes a difference at least this large. Omitted "
             "for other figures, and with too few reports."
         ),
     ] = None
@@ -158,10 +162,10 @@ class Figure(Estimate, frozen=True, kw_only=True):
 
 
 class Figures:
-    """Figures side by side, stored as columns; a list in JSON.
+    """Several figures, stored as columns. In JSON, they are a list.
 
-    A `Figure` is created on access, because there may be a million of them. A column is empty if no
-    figure has it; otherwise NaN marks a figure without it.
+    There may be a million figures, so a `Figure` object is created only on access. A column is
+    empty if no figure has a number for it. Otherwise, NaN marks the figures that have none.
 
     Attributes:
         labels: the label of each figure.
@@ -172,7 +176,8 @@ class Figures:
         maximum_likelihood: the maximum-likelihood estimates.
         shrunken: the estimates with the smallest expected squared error.
         p_values: the p-values of differences.
-        p_values_corrected: the same, corrected for everything the report compares.
+        p_values_corrected: the p-values of differences, corrected for all comparisons in the
+            report.
 
     """
 
@@ -190,7 +195,7 @@ class Figures:
         p_values: Floats = NOTHING,
         p_values_corrected: Floats = NOTHING,
     ) -> None:
-        """Take the columns."""
+        """Store the columns."""
         self.labels = labels
         self.lows = lows
         self.highs = highs
@@ -203,12 +208,12 @@ class Figures:
 
     @classmethod
     def unknown(cls, labels: Sequence[FigureLabel], least: float = 0.0, greatest: float = 1.0) -> Figures:
-        """Return the figures of a tally without reports: everything is possible."""
+        """Return the figures of a tally without reports, whose intervals cover the whole range."""
         return cls(labels, np.full(len(labels), least), np.full(len(labels), greatest))
 
     @classmethod
     def from_rows(cls, figures: Iterable[Figure]) -> Figures:
-        """Return figures as columns."""
+        """Return the columns of a sequence of figures."""
         rows = tuple(figures)
 
         def column(name: str) -> Floats:
@@ -224,7 +229,7 @@ class Figures:
     __hash__ = None  # type: ignore[assignment] # arrays can change
 
     def __repr__(self) -> str:
-        """Name the first figures, with their intervals."""
+        """Return the labels and intervals of the first figures."""
         named = [f"{figure.value} {figure.low:.3g} to {figure.high:.3g}" for figure in islice(self, SHOWN)]
         return f"Figures({', '.join(named)}{', …' if len(self) > SHOWN else ''})"
 
@@ -248,18 +253,20 @@ class Figures:
         return next(iter(self.part(self.labels[at_position], at_position)))
 
     def part(self, labels: Sequence[FigureLabel], positions: slice | list[int]) -> Figures:
-        """Return the figures at some positions, with their labels."""
+        """Return the figures at the given positions, with other labels."""
         columns = (getattr(self, name) for name in COLUMN_OF.values())
         return Figures(labels, *(column[positions] if column.size else column for column in columns))
 
     def at(self, positions: Sequence[int]) -> Figures:
-        """Return the figures at some positions."""
+        """Return the figures at the given positions."""
         return self.part([self.labels[position] for position in positions], list(positions))
 
     def of_members(self, labels: Sequence[FigureLabel], most: int) -> Figures:
-        """Return each value's share in sets of which one of ``most`` places is drawn.
+        """Return the share of the sets that contain each value.
 
-        ``most`` is 1 if each value has its own share.
+        A device reports one of the ``most`` places of its set, chosen at random, so each share is
+        ``most`` times the share of the drawn members. ``most`` is 1 if every value is reported
+        separately.
         """
         drawn = self.part(labels, slice(len(labels)))
         return Figures(
@@ -268,7 +275,7 @@ class Figures:
             np.minimum(most * drawn.highs, 1.0),
             most * drawn.unbiased,
             most * drawn.standard_errors,
-            maximum_likelihood=NOTHING,  # that of the drawn members is not that of the sets
+            maximum_likelihood=NOTHING,  # the estimate for drawn members is not the one for sets
             shrunken=np.minimum(most * drawn.shrunken, 1.0),
         )
 
@@ -279,7 +286,7 @@ class Figures:
 
 
 def _cells(column: Floats, figures: int) -> list[float | None]:
-    """Return a column as numbers, with None for missing ones."""
+    """Return a column as a list with one entry per figure, where None marks a missing number."""
     if not column.size:
         return [None] * figures
     cells: list[float | None] = column.tolist()
@@ -287,34 +294,34 @@ def _cells(column: Floats, figures: int) -> list[float | None]:
 
 
 class Scale:
-    """Answers are averaged as they are.
+    """A scale on which answers are averaged without a transformation.
 
     Attributes:
-        is_relative: whether errors on the scale are parts of 1 + the figure.
+        is_relative: whether an error on the scale is a fraction of 1 + the figure.
 
     """
 
     is_relative: ClassVar[bool] = False
 
     def inner(self, figures: Floats) -> Floats:
-        """Return the means from which figures are derived."""
+        """Return the means on the scale that belong to figures."""
         return figures
 
     def outer(self, means: Floats) -> Floats:
-        """Return the figures shown for means."""
+        """Return the figures that belong to means on the scale."""
         return means
 
     def inner_ends(self, ends: Ends) -> Ends:
-        """Return the means from which the ends of a range of figures are derived."""
+        """Return the range of means that belongs to a range of figures."""
         low, high = self.inner(np.array(ends)).tolist()
         return low, high
 
     def slopes(self, figures: Floats) -> Floats:
-        """Return the derivatives of figures by the means from which they are derived."""
+        """Return the derivatives of figures with respect to their means on the scale."""
         return np.ones_like(figures)
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:  # noqa: ARG002 of logarithms
-        """Return the figure shown for a mean."""
+        """Return the estimated figure that belongs to an estimated mean on the scale."""
         return mean
 
     def moves(self, figures: Floats, downs: Floats, ups: Floats, ends: Ends) -> tuple[Floats, Floats]:  # noqa: ARG002 of logarithms
@@ -323,11 +330,12 @@ class Scale:
 
 
 class LogScale(Scale):
-    """The logarithms of 1 + x are averaged; the figure is the geometric mean of 1 + x, minus 1.
+    """A scale that averages logarithms of 1 + x. A figure is the geometric mean of 1 + x, minus 1.
 
-    The mean of logarithms has an unbiased estimate and an interval like any other mean. Both ends
-    of the interval are mapped, so it contains the geometric mean equally often. A figure beyond its
-    range is shown as the end, because the exponential of a distant one would overflow.
+    The mean of the logarithms has an unbiased estimate and an interval, like any other mean. Both
+    ends of this interval are transformed, so the new interval contains the geometric mean equally
+    often. A figure beyond its range is replaced by the end of the range, because the exponential of
+    a distant logarithm would overflow.
     """
 
     is_relative = True
@@ -338,7 +346,7 @@ class LogScale(Scale):
         return logarithms
 
     def outer(self, means: Floats) -> Floats:
-        """Return the exponentials, minus 1."""
+        """Return the exponentials of the means, minus 1."""
         exponentials: Floats = np.expm1(means)
         return exponentials
 
@@ -347,7 +355,7 @@ class LogScale(Scale):
         return 1 + figures
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:
-        """Return the geometric mean; its standard error is of first order."""
+        """Return the geometric mean, minus 1. Its standard error is a first-order approximation."""
         least, greatest = self.inner_ends(ends)
 
         def geometric(logarithm: float) -> float:
@@ -361,7 +369,7 @@ class LogScale(Scale):
         return replace(mean, estimate=estimate, standard_error=error, low=low, high=high)
 
     def moves(self, figures: Floats, downs: Floats, ups: Floats, ends: Ends) -> tuple[Floats, Floats]:
-        """Return the distances to the geometric means of moved logarithms, within the range."""
+        """Return how far geometric means move within the range if their logarithms move."""
         (least, greatest), logarithms = self.inner_ends(ends), self.inner(figures)
         highest, lowest = np.minimum(logarithms + downs, greatest), np.maximum(logarithms - ups, least)
         return np.maximum(self.outer(highest) - figures, 0.0), np.maximum(figures - self.outer(lowest), 0.0)

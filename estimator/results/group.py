@@ -15,7 +15,7 @@ SHARES: Final[Ends] = (0.0, 1.0)
 
 
 class FigureKey(NamedTuple):
-    """The key of one figure of a tally, which links estimates, truths and alerts."""
+    """The key of one figure of a tally, which estimates, true values and alerts have in common."""
 
     statistic: str
     value: FigureLabel = NO_LABEL
@@ -24,13 +24,13 @@ class FigureKey(NamedTuple):
 class FigureGroup(Record, frozen=True):
     """All figures of one statistic."""
 
-    statistic: Annotated[str, says("its name, a key of `STATISTICS`.")]
-    figures: Annotated[Figures, says("one or more figures.")]
+    statistic: Annotated[str, says("the name of the statistic, a key of `STATISTICS`.")]
+    figures: Annotated[Figures, says("the figures of the statistic, at least one.")]
     unit: Annotated[
         str,
         says(
-            "the unit of the figures, such as ms; for a variance, its square. Empty for shares,"
-            " and if the registry names no unit."
+            "the unit of the figures, such as ms; for a variance, the square of the answers' unit. Empty for shares, "
+            "and if the registry names no unit."
         ),
     ] = ""
     ends: Annotated[Ends | None, says("the smallest and the largest possible figure. None if they are unbounded.")] = (
@@ -39,20 +39,20 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def about(self) -> Statistic:
-        """Return the statistic, which describes the figures and where they appear."""
+        """Return the entry in `STATISTICS` that describes the figures."""
         return STATISTICS[self.statistic]
 
     def label(self, figure: Figure) -> str:
-        """Return the name of one of the figures, for people."""
+        """Return the name under which people read one of the figures."""
         return self.about.label(figure.value)
 
     def more(self, number: int) -> str:
-        """Return in words how many of the figures are not shown."""
+        """Return a phrase for a number of figures that are not shown, such as ``3 more values``."""
         return plural(number, f"more {self.about.noun}")
 
     @property
     def lead(self) -> int:
-        """The position of the figure that answers the question, if any of them does."""
+        """The position of the figure that answers the question, if this statistic answers it."""
         return self.about.lead(self.figures)
 
     @property
@@ -68,18 +68,18 @@ def in_order(groups: Iterable[FigureGroup]) -> tuple[FigureGroup, ...]:
 
 
 class Figured:
-    """The methods of a record with groups of figures in the order of `STATISTICS`."""
+    """The methods of a record that contains groups of figures, in the order of `STATISTICS`."""
 
     __slots__ = ()
 
     groups: tuple[FigureGroup, ...]
 
     def group(self, statistic: str) -> FigureGroup | None:
-        """Return the figures of a statistic. None if there are none."""
+        """Return the group of a statistic. None if the record has no such group."""
         return next((group for group in self.groups if group.statistic == statistic), None)
 
     def figures(self, statistic: str) -> Figures:
-        """Return the figures of a statistic, or no figures if the record does not have it."""
+        """Return the figures of a statistic. Empty if the record does not have the statistic."""
         group = self.group(statistic)
         return Figures.from_rows(()) if group is None else group.figures
 
@@ -90,12 +90,12 @@ class Figured:
 
     @property
     def estimates(self) -> Figures | None:
-        """The shares of the values. None if answers have no shares."""
+        """The shares of the values. None if the record has no shares."""
         return self.figures("share") or None
 
     @property
     def mean(self) -> Figure | None:
-        """The mean of the answers. None if they have none."""
+        """The mean of the answers. None if the record has no mean."""
         means = (group for group in self.groups if group.about.is_mean)
         return next((group.figures[0] for group in means), None)
 
@@ -106,28 +106,28 @@ class Figured:
 
     @property
     def is_pair(self) -> bool:
-        """Whether the first figures are two shares, the second of which mirrors the first."""
+        """Whether the record has exactly two shares, which add up to 1."""
         shares = self.estimates
         return shares is not None and len(shares) == PAIR and not self.are_sets
 
     @property
     def leading(self) -> FigureGroup | None:
-        """The group with the figure that answers the question. None if there is none."""
+        """The group with the figure that answers the question. None if no figure does."""
         led = [group for group in self.groups if group.about.headline and len(group.figures)]
         return max(led, key=lambda group: group.about.headline, default=None)
 
     @property
     def headline(self) -> FigureKey | None:
-        """The key of the figure that answers the question: yes, or the mean, for example."""
+        """The key of the figure that answers the question, such as the share of yes or the mean."""
         group = self.leading
         return None if group is None else FigureKey(group.statistic, group.figures.labels[group.lead])
 
     @property
     def compared(self) -> tuple[FigureGroup, ...]:
-        """The groups that are compared between strata, and that false reports could move."""
+        """The groups that are compared between strata, and that fabricated reports could move."""
         return tuple(group for group in self.groups if group.about.is_compared)
 
     @property
     def followed(self) -> tuple[FigureGroup, ...]:
-        """The groups whose changes are tested."""
+        """The groups whose figures are tested for changes between windows."""
         return tuple(group for group in self.groups if group.about.has_changes)

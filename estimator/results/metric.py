@@ -1,8 +1,8 @@
-"""All figures of one metric in one window, or in several windows together, and what goes with them.
+"""All results for one metric, in one window or in several windows together.
 
-The figures may come with a learned model, clusters of answers, texts that nobody listed, the number
-of participating devices, the privacy loss by a published tally, and the possible effect of
-fabricated reports.
+Besides the figures, the results may contain a learned model, clusters of answers, discovered texts,
+the number of participating devices, the privacy loss from a published tally, and the possible
+effect of fabricated reports.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from estimator.results.group import Figured, FigureGroup
 
 
 class ModelInput(Record, frozen=True, kw_only=True):
-    """One feature, and what it adds to a prediction."""
+    """One feature of a model, with its weights."""
 
-    name: Annotated[str, says("its key in an answer.")]
+    name: Annotated[str, says("the key of the feature in an answer.")]
     low: Annotated[
-        float | None, says("for a number, the end of its range that is scaled to -1. None for a category.")
+        float | None, says("for a number, the lower end of its range, which is scaled to -1. None for a category.")
     ] = None
-    high: Annotated[float | None, says("for a number, the end that is scaled to 1. None for a category.")] = None
-    values: Annotated[tuple[str, ...], says("for a category, its values. Empty for a number.")] = ()
+    high: Annotated[
+        float | None, says("for a number, the upper end of its range, which is scaled to 1. None for a category.")
+    ] = None
+    values: Annotated[tuple[str, ...], says("for a category, the values. Empty for a number.")] = ()
     weights: Annotated[
         tuple[float, ...],
         says(
-            "with products: one weight for a number or for two values, which are -1 and 1; "
-            "otherwise one for each value but the first. With crosses: one for each value or "
-            "each equal part of the range."
+            "the weights of the feature. With products, a number has one weight; a category of two values, scaled to "
+            "-1 and 1, also has one; any other category has one for each value but the first. With crosses, a "
+            "feature has one for each value or each equal part of the range."
         ),
     ] = ()
 
@@ -39,33 +41,37 @@ class ModelInput(Record, frozen=True, kw_only=True):
 class LearnedModel(Record, frozen=True, kw_only=True):
     """The intercept and the feature weights that predict the label.
 
-    For a label of yes or no the sum is the log-odds of yes. For a number it is the prediction.
+    For a yes-or-no label, the sum of the intercept and the weighted features is the log-odds of
+    yes. For a number, the sum is the prediction.
     """
 
     mechanism: Annotated[str, says("``rotated-axes``: weights of scaled features; ``crosses``: weights of cells.")]
     norm: Annotated[
-        float | None, says("the maximum length of scaled features; longer ones are shortened to it. None for crosses.")
+        float | None,
+        says(
+            "the maximum length of a vector of scaled features; a longer vector is shortened to it. None for crosses."
+        ),
     ]
     penalty: Annotated[
-        float | None, says("lambda of the ridge regression, computed from the known noise. None for crosses.")
+        float | None,
+        says("the parameter lambda of the ridge regression, computed from the known noise. None for crosses."),
     ]
     intercept: Annotated[float, says("the intercept of the weighted sum; 0 without reports.")]
     inputs: Annotated[tuple[ModelInput, ...], says("the features, in the registry's order.")]
     auc: Annotated[
         Estimate | None,
         says(
-            "for a yes-or-no label, how often the model ranks a yes above a no, if scores are "
-            "normal. None if unknown: for a number, and for crosses, which do not show how "
-            "features are associated."
+            "for a yes-or-no label, the probability that the model ranks a yes above a no, if scores are normally "
+            "distributed. None for a number, and for crosses, which do not show how features are associated."
         ),
     ] = None
     correlation: Annotated[
-        Estimate | None, says("the correlation of the prediction and the label. None for crosses.")
+        Estimate | None, says("the correlation between the prediction and the label. None for crosses.")
     ] = None
 
 
 MODEL_SCHEMA: Final = 1
-"""The schema number of a model's file."""
+"""The schema number of a model file."""
 
 
 class ModelFile(Record, frozen=True, kw_only=True):
@@ -76,32 +82,42 @@ class ModelFile(Record, frozen=True, kw_only=True):
     edition: Annotated[str, says("the edition of the question, as hexadecimal digits.")]
     window: Annotated[str, says("the window of the reports.")]
     reports: Annotated[int, says("the number of reports that the model was learned from.")]
-    label: Annotated[dict[str, str], says("its kind: ``boolean``, or ``number`` with its ends ``low`` and ``high``.")]
-    learned: Annotated[LearnedModel, says("what is needed to predict.")]
+    label: Annotated[
+        dict[str, str],
+        says("the kind of the label: ``boolean``, or ``number`` with the ends ``low`` and ``high`` of its range."),
+    ]
+    learned: Annotated[LearnedModel, says("the intercept and the weights, from which an app computes predictions.")]
 
 
 PARTICIPATION_CONFIDENCE: Final = 0.998
-"""The confidence of the number of participating devices. Bounds use only its lower end, so they
-miss in one of a thousand tallies more than the interval that they are derived from.
+"""The confidence of the interval of the number of participating devices.
+
+Bounds on the figures of all installations use only the lower end of this interval. This end is
+above the true number in at most one of a thousand tallies, which adds 0.1% to the miss rate of the
+bounds.
 """
 
 ASSUMPTION: Final = "shuffled tally of honest reports"
-"""Published with the privacy loss by a tally, which is false without this assumption."""
+"""The assumption behind the privacy loss from a tally, which is published with the loss."""
 
 
 class Cluster(Record, frozen=True, kw_only=True):
-    """Answers that lie close together."""
+    """One cluster: answers that lie close together."""
 
     share: Annotated[Estimate, says("the share of devices that gave one of these answers.")]
     stability: Annotated[float, says("how well resampled tallies reproduce the cluster, from 0 to 1.")]
-    values: Annotated[tuple[Label, ...], says("its answers, in the domain's order; empty for a number.")] = ()
+    values: Annotated[
+        tuple[Label, ...], says("the answers in the cluster, in the domain's order; empty for a number.")
+    ] = ()
     start: Annotated[
-        float | None, says("for a number, the lower end of its answers; otherwise None. ``from`` in JSON.")
+        float | None, says("for a number, the lower end of the cluster; otherwise None. ``from`` in JSON.")
     ] = msgspec.field(name="from", default=None)
     end: Annotated[
-        float | None, says("for a number, the upper end of its answers; otherwise None. ``to`` in JSON.")
+        float | None, says("for a number, the upper end of the cluster; otherwise None. ``to`` in JSON.")
     ] = msgspec.field(name="to", default=None)
-    mean: Annotated[Estimate | None, says("the mean of the answers. None if they are not on one axis.")] = None
+    mean: Annotated[
+        Estimate | None, says("the mean of the answers in the cluster. None if answers do not lie on one axis.")
+    ] = None
 
 
 class Clusters(Record, frozen=True):
@@ -110,7 +126,7 @@ class Clusters(Record, frozen=True):
     clusters: Annotated[tuple[Cluster, ...], says("the clusters, ordered by their first answer.")]
     numbers: Annotated[
         tuple[float, ...],
-        says("for each number of clusters, from 1, the fraction of resampled tallies with that number."),
+        says("the fractions of resampled tallies that have 1 cluster, 2 clusters and so on."),
     ]
 
 
@@ -123,8 +139,8 @@ class Move(Record, frozen=True):
     value: Annotated[
         FigureLabel,
         says(
-            "the label of the figure. Omitted for the only figure of a statistic, and for "
-            "coordinates and coefficients, which can all move equally far."
+            "the label of the figure. Omitted for the only figure of a statistic. Also omitted for coordinates and "
+            "coefficients, because all of them can move equally far."
         ),
     ] = NO_LABEL
 
@@ -132,42 +148,44 @@ class Move(Record, frozen=True):
 class RangeTest(Record, frozen=True):
     """A test of whether some population could have produced a tally."""
 
-    statistic: Annotated[float, says("twice the log-likelihood ratio of the tally's frequencies to the likeliest law.")]
+    statistic: Annotated[
+        float, says("twice the log-likelihood ratio between the tally's own frequencies and the likeliest law.")
+    ]
     p_value: Annotated[
-        float, says("the probability that a tally of the likeliest law is at least as far from the range.")
+        float, says("the probability that a tally drawn from the likeliest law is at least as far from the range.")
     ]
     drawn: Annotated[
         int,
         says(
-            "the number of simulated tallies; 0 if the tally is within the range, or farther "
-            "from it than any simulation would be."
+            "the number of simulated tallies; 0 if the tally lies within the range, or farther from the range than "
+            "any simulated tally would."
         ),
     ]
-    impossible: Annotated[bool, says("whether no simulated tally is, or would be, as far from the range.")]
+    impossible: Annotated[bool, says("whether no simulated tally lies, or would lie, as far from the range.")]
 
 
 class Fakes(Record, frozen=True, kw_only=True):
     """The possible effect of fabricated reports on the estimates of a tally."""
 
     fraction: Annotated[float, says("beta, the assumed fraction of fabricated reports.")]
-    moves: Annotated[tuple[Move, ...], says("the possible move of each figure, in their order.")] = ()
-    test: Annotated[RangeTest, says("the test of the tally.")]
+    moves: Annotated[tuple[Move, ...], says("the possible move of each figure, in the order of the figures.")] = ()
+    test: Annotated[RangeTest, says("the test of whether some population could have produced the tally.")]
 
 
 class TakingPart(Figure, frozen=True, kw_only=True):
-    """The number of participating devices in a window; its interval has 99.8% confidence.
+    """The number of participating devices in a window, with an interval of 99.8% confidence.
 
-    It assumes that each device that is asked has budget left and sends one report. Devices that
-    recorded nothing for the question are not among them.
+    The estimate assumes that each device that is asked has budget left and sends one report. It
+    does not include devices that recorded nothing for the question.
     """
 
     asked: Annotated[float, says("the share of devices that the schedule asks in the window.")]
 
 
 class AmongAll(Record, Figured, frozen=True, kw_only=True):
-    """Bounds on figures of all installations, whatever those that do not participate would answer.
+    """Bounds on figures of all installations, for any answers of those that do not participate.
 
-    No bound has an estimate. Other figures of the question have no bounds.
+    A bound is an interval without an estimate. Only some of the question's figures have bounds.
     """
 
     installs: Annotated[int, says("the number of all installations.")]
@@ -181,64 +199,70 @@ class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):
     """The privacy loss of a device from published tallies."""
 
     delta: Annotated[
-        float, says("the amount by which a probability may exceed e^epsilon times the probability for another answer.")
+        float,
+        says(
+            "the amount by which the probability of an outcome may exceed e^epsilon times its probability under "
+            "another answer."
+        ),
     ]
-    epsilon: Annotated[float, says("the value, rounded up.")]
+    epsilon: Annotated[float, says("the epsilon of the published tallies at this delta, rounded up.")]
 
 
 class Composed(Record, frozen=True):
-    """The joint privacy loss from the closed tallies of one window."""
+    """The joint privacy loss from all closed tallies of one window."""
 
-    window: Annotated[str, says("the name.")]
+    window: Annotated[str, says("the name of the window.")]
     tallies: Annotated[
         int,
         says(
-            "the number of this report's tallies that have reports. Those of a question's public "
-            "strata count once, because a device is in one of them."
+            "the number of tallies of the window that have reports. The tallies of a question's public strata count "
+            "as one, because a device is in only one of them."
         ),
     ]
     central: Annotated[
         Central | None,
         says(
-            "the privacy loss of a device that is in all tallies. None if their own deltas exceed the requested delta."
+            "the privacy loss of a device that is in all of these tallies. None if the sum of the mechanisms' own "
+            "deltas exceeds the requested delta."
         ),
     ]
 
 
 class LeastShare(Record, frozen=True):
-    """The share from which a text is found in 9 of 10 draws."""
+    """The smallest share of a text that is found in 9 of 10 draws."""
 
     letters: Annotated[int, says("the number of letters in the text.")]
-    share: Annotated[float | None, says("the share. None if no share is found so often.")]
+    share: Annotated[float | None, says("the smallest share. None if no share is found in 9 of 10 draws.")]
 
 
 class TextFindings(Record, frozen=True, kw_only=True):
-    """The discovery of texts from a tally: what is certain, and what the list lacks."""
+    """Details of the discovery of texts: which texts are certain, and which the list may lack."""
 
     candidates: Annotated[int, says("the number of texts tested for the statistic ``found_text``.")] = 0
     certain: Annotated[
-        int, says("the number of texts named by the analyst that certainly occur: with 95% confidence, all of them do.")
+        int,
+        says("the number of texts named by the analyst that certainly occur: with 95% confidence, all of them occur."),
     ] = 0
     unclear: Annotated[
         tuple[str, ...],
         says(
-            "the found or named texts on which groups of devices contradict each other. Those "
-            "that were not named have no share."
+            "the found or named texts on which groups of devices contradict each other. A text that was not named "
+            "has no share."
         ),
     ] = ()
     least: Annotated[
         tuple[LeastShare, ...],
         says(
-            "the share from which a short text, and a text of maximum length, is found. Empty "
-            "without reports, and if the question finds no texts."
+            "the smallest share at which a short text is found, and the smallest share at which a text of maximum "
+            "length is found. Empty without reports, and if the question does not discover texts."
         ),
     ] = ()
-    max_length: Annotated[int, says("the number of letters that can be reported.")]
+    max_length: Annotated[int, says("the maximum number of letters of a reported text.")]
     made_up: Annotated[
         int | None,
         says(
-            "on request, the number of fabricated reports that would put a text on the list "
-            "that no device has; otherwise None."
+            "on request, the number of fabricated reports that would add a text that no device has to the list; "
+            "otherwise None."
         ),
     ] = None
 
@@ -246,21 +270,23 @@ class TextFindings(Record, frozen=True, kw_only=True):
 class MetricFacts(Record, frozen=True, kw_only=True):
     """The parts of a metric's definition on which its estimates depend."""
 
-    metric: Annotated[str, says("the name.")]
-    title: Annotated[str, says("the title that people read instead of the name. By default, the name.")]
-    edition: Annotated[str, says("12 hex digits that identify the meaning of its reports.")]
-    kind: Annotated[str, says("``boolean``, ``category`` …")]
-    mechanism: Annotated[str, says("the name.")]
+    metric: Annotated[str, says("the name of the metric.")]
+    title: Annotated[str, says("the title of the metric, which people read; by default, the name.")]
+    edition: Annotated[str, says("12 hex digits that identify the meaning of the metric's reports.")]
+    kind: Annotated[str, says("the kind of the metric, such as ``boolean`` or ``category``.")]
+    mechanism: Annotated[str, says("the name of the mechanism.")]
     epsilon: Annotated[float, says("the epsilon of one report, rounded up from the channel's integers.")]
-    delta: Annotated[float, says("the delta of one report, rounded up likewise.")]
-    unit: Annotated[str, says("the unit of its numbers, such as ms; empty if the registry names no unit.")] = ""
+    delta: Annotated[float, says("the delta of one report, rounded up from the channel's integers.")]
+    unit: Annotated[str, says("the unit of the metric's numbers, such as ms; empty if the registry names no unit.")] = (
+        ""
+    )
     counted: Annotated[
-        str, says("the treatment of numbers beyond its range, such as “counted up to 15”; empty if it has no range.")
+        str, says("the treatment of numbers beyond the range, such as “counted up to 15”; empty if there is no range.")
     ] = ""
 
     @property
     def target(self) -> str:
-        """The title, with how numbers beyond the range count: figures are of such numbers."""
+        """The title and the treatment of numbers beyond the range, which affects all figures."""
         return f"{self.title}, {self.counted}" if self.counted else self.title
 
 
@@ -270,36 +296,41 @@ class Independence(Record, frozen=True):
     statistic: Annotated[
         float, says("Wald's statistic; approximately chi-square distributed if the answers are independent.")
     ]
-    degrees_of_freedom: Annotated[int, says("the degrees of freedom of that distribution.")]
+    degrees_of_freedom: Annotated[int, says("the degrees of freedom of the chi-square distribution.")]
     p_value: Annotated[
         float,
         says(
-            "the probability of a statistic this large if the answers are independent. If it "
-            "depends on few people, at least the smallest p-value of a difference, corrected "
-            "for the number of differences."
+            "the probability of a statistic at least this large if the answers are independent. If only few people "
+            "decide the statistic, this is no smaller than the smallest p-value of a difference, corrected for the "
+            "number of differences."
         ),
     ]
 
 
 class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
-    """The figures of one tally. They describe the participating devices."""
+    """The figures of one tally, which describe the participating devices."""
 
     window: Annotated[str, says("the name of the day, week or month of the answers.")]
-    closed: Annotated[bool, says("whether the tally can no longer change; if not, all figures are preliminary.")]
-    reports: Annotated[int, msgspec.Meta(ge=0, description="n.")]
+    closed: Annotated[
+        bool,
+        says(
+            "whether the window is closed, so that the tally can no longer change; if not, all figures are preliminary."
+        ),
+    ]
+    reports: Annotated[int, msgspec.Meta(ge=0, description="n, the number of reports in the tally.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the figures, by statistic.")] = ()
     relation: Annotated[
         str,
         says(
-            "for a question that only earlier releases ask, a sentence on its relation to the "
-            "current question; otherwise empty."
+            "for a question that only earlier releases ask, a sentence on how it relates to the current question; "
+            "otherwise empty."
         ),
     ] = ""
     names: Annotated[
         tuple[str, str] | None,
         says(
-            "the names of the question that defines groups and of the question that is compared"
-            " between them. None for other questions."
+            "for a pair of questions, the name of the question whose answers define groups, and the name of the "
+            "question that is compared between these groups. None for other questions."
         ),
     ] = None
     independence: Annotated[
@@ -314,19 +345,19 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
     ] = None
     learned: Annotated[
         LearnedModel | None,
-        says("for a model, the data that an app needs for predictions. None for other kinds, and without reports."),
+        says("for a model, the intercept and the weights. None for other kinds, and without reports."),
     ] = None
     covariance: Annotated[
         tuple[tuple[float, ...], ...] | None,
         says(
-            "on request, the covariance matrix of up to `MOST_VALUES` shares of the channel's "
-            "inputs, as rows. For a set, the inputs are the drawn members, with the dummy last."
-            " Otherwise None."
+            "on request, the covariance matrix of the shares of the channel's inputs, as rows, if there are at most "
+            "`MOST_VALUES` of them. For a set, the inputs are the drawn members, and the dummy comes last. Otherwise "
+            "None."
         ),
     ] = None
     central: Annotated[
         Central | None,
-        says("on request, the privacy loss from the tally if nothing else is published. Otherwise None."),
+        says("on request, the privacy loss from the tally if no other data is published. Otherwise None."),
     ] = None
     fakes: Annotated[Fakes | None, says("on request, the possible effect of fabricated reports. Otherwise None.")] = (
         None
@@ -337,24 +368,24 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
     taking_part: Annotated[
         TakingPart | None,
         says(
-            "the number of participating devices. None if the schedule does not determine the "
-            "share of devices that it asks."
+            "the number of participating devices. None if the schedule does not determine the share of devices that "
+            "are asked."
         ),
     ] = None
     among_all: Annotated[
         AmongAll | None,
-        says("on request, bounds on the figures of all installations. Otherwise None, and without reports."),
+        says("on request, bounds on the figures of all installations. None if not requested or without reports."),
     ] = None
 
     @property
     def span(self) -> Window:
-        """The window that ``window`` names."""
+        """The window whose name is in ``window``."""
         return Window.parse(self.window)
 
 
 class Pooled(MetricFacts, Figured, frozen=True, kw_only=True):
-    """The pooled figures of several windows of one question."""
+    """The figures of several windows of one question together."""
 
     windows: Annotated[tuple[str, ...], says("the names of the windows, in chronological order.")]
-    reports: Annotated[int, says("the number of reports in all of them.")]
+    reports: Annotated[int, says("the total number of reports in these windows.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the figures over all reports.")] = ()

@@ -14,45 +14,53 @@ from estimator.results.group import Figured, FigureGroup
 from estimator.results.metric import Composed, MetricEstimate, Pooled
 
 SHOWN_VALUES: Final = 50
-"""The maximum number of values of a large category that are shown, by largest share."""
+"""The maximum number of values of a category that are shown, which have the largest shares."""
 
 TOO_FAR: Final = 0.1
-"""A fraction of the range. An interval that reaches farther to one side hardly separates one half
-from one third.
+"""The largest half-width of an interval that allows conclusions, as a fraction of the range.
+
+A wider interval hardly distinguishes one half from one third.
 """
 
 SCHEMA: Final = 1
 """The number of the schema that JSON, CSV and Parquet follow.
 
-Adding or removing a field, or changing its meaning, takes a new number: readers refuse unknown
-schemas.
+The number must be raised whenever a field is added, removed or changes its meaning, because readers
+refuse unknown schemas.
 """
 
 POPULATION: Final = "taking-part"
-"""All figures describe the participating devices: those whose users decline are in no tally.
-Standard errors and intervals describe the population from which these devices are a random sample.
+"""All figures describe the participating devices. Devices whose users decline are in no tally.
+
+Standard errors and intervals refer to the population from which the participating devices are a
+random sample.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The figures to compute for a tally beside the estimates.
+    """The figures to compute for a tally in addition to the estimates.
 
     Attributes:
-        simultaneous: simultaneous intervals for all figures of a tally, instead of separate ones.
-        covariance: the covariance of the shares.
-        central_delta: the delta of each closed tally's central epsilon, or None to leave it out.
-        pool: also all windows of a metric together.
-        joint: the figures that follow from the shares of two questions asked together.
-        fakes: the assumed fraction of made-up reports, or None to leave it out.
-        clusters: clusters of answers that are numbers, counts, pairs, or on a scale.
-        ranges: ranges of numbers whose shares are requested: the metric, the start and the end.
-        candidates: texts whose shares are requested, for questions about texts.
-        highlights: the figures that a table or a page shows first.
-        installs: the number of all installations, to bound figures of all; or None.
-        asked: the share of devices that are asked, or None to take it from the schedule.
-        since: compare the windows from this one on with those before it, in place of every other
-            test of changes; or None.
+        simultaneous: whether the intervals of all figures of a tally are simultaneous.
+        covariance: whether to compute the covariance of the shares.
+        central_delta: the delta at which to compute the central epsilon of each closed tally. None
+            for no central epsilons.
+        pool: whether to also estimate all windows of a metric together.
+        joint: whether to compute the figures that follow from the shares of two questions asked
+            together.
+        fakes: the assumed fraction of fabricated reports. None to ignore fabricated reports.
+        clusters: whether to find clusters of answers that are numbers, counts, pairs, or on a
+            scale.
+        ranges: the ranges of numbers whose shares are requested, each with its metric, start and
+            end.
+        candidates: the texts whose shares are requested, for questions about texts.
+        highlights: whether to select the figures that a table or a page shows first.
+        installs: the number of all installations, from which bounds on their figures are computed;
+            or None.
+        asked: the share of devices that are asked. None to compute this share from the schedule.
+        since: a window. Changes are tested only by comparing this window and later ones with the
+            windows before it. None for all tests of changes.
 
     """
 
@@ -76,14 +84,16 @@ PLAIN = Request()
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which windows and metrics a report covers.
+    """The windows and metrics that a report covers.
 
     Attributes:
-        names: the names of the metrics; () for all. P-values are corrected for all metrics with
-            tallies: conclusions on one do not depend on the others shown.
-        first: leave out windows that end before this one begins; or None.
-        last: leave out windows that begin after this one has ended; or None.
-        preliminary: whether to include windows that can still change.
+        names: the names of the metrics; () for all. P-values are always corrected for all metrics
+            that have tallies, so the conclusions on a metric do not depend on which other metrics
+            are shown.
+        first: the first window. Windows that end before its beginning are left out. None for no
+            limit.
+        last: the last window. Windows that begin after its end are left out. None for no limit.
+        preliminary: whether to include windows that are still open.
 
     """
 
@@ -93,13 +103,13 @@ class Selection:
     names: tuple[str, ...] = ()
 
     def shows(self, metric: str) -> bool:
-        """Whether a metric is covered, or the metric of a stratum or former question."""
+        """Whether a metric is covered. A stratum or former question is covered if its metric is."""
         return not self.names or metric.partition("[")[0] in self.names
 
     def spans(self, window: Window) -> bool:
         """Whether a window lies between the first and the last one, or overlaps one of them.
 
-        A day may lie in a month, for example.
+        Windows of different kinds can overlap; a day, for example, may lie in a month.
         """
         not_before = self.first is None or window.ends_at > self.first.starts_at
         return not_before and (self.last is None or window.starts_at < self.last.ends_at)
@@ -109,7 +119,7 @@ EVERYTHING_CLOSED = Selection()
 
 
 class Tested(Record, Figured, frozen=True, kw_only=True):
-    """Differences of figures, each with its p-values."""
+    """Differences between figures, each with its p-values."""
 
     tests: Annotated[int, says("the number of independent comparisons among the differences.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the differences, by statistic.")] = ()
@@ -139,30 +149,31 @@ class ChangeVerdict(StrEnum):
 
     @property
     def is_change(self) -> bool:
-        """Whether chance is an unlikely explanation."""
+        """Whether the figure changed, that is, whether chance is an unlikely explanation."""
         return self not in {ChangeVerdict.MAY_HAVE_CHANGED, ChangeVerdict.NO_CHANGE, ChangeVerdict.TOO_FEW}
 
 
 class Change(Figure, frozen=True, kw_only=True):
-    """A figure that changed, or may have.
+    """A figure that changed or may have changed, and the size of the change.
 
-    The figure of a trend is the rise of a straight line from the first window to the last; that of
-    a step, the mean over the windows from it on minus the mean over those before; otherwise the
-    last window minus the first.
+    For a trend, the estimate is the rise of a straight line from the first window to the last. For
+    a step, the estimate is the mean over the windows after the step minus the mean over the windows
+    before it. Otherwise, the estimate is the figure in the last window minus the figure in the
+    first.
     """
 
     statistic: Annotated[str, says("the statistic of the figure.")]
     verdict: Annotated[ChangeVerdict, says("the kind of change.")]
-    since: Annotated[str | None, says("the first window after a step. None if the verdict is not a step.")] = None
+    since: Annotated[str | None, says("the first window after a step. None if the change is not a step.")] = None
     is_new: Annotated[
-        bool, says("whether only the last window shows the change. The next window may not confirm it.")
+        bool, says("whether only the last window shows the change. The next window may not confirm the change.")
     ] = False
 
 
 class Changes(Tested, frozen=True, kw_only=True):
-    """The changes in the answers to one question: the last window minus the first, and more."""
+    """The changes in the answers to one question over its closed windows."""
 
-    metric: Annotated[str, says("the name.")]
+    metric: Annotated[str, says("the name of the metric.")]
     edition: Annotated[str, says("12 hex digits that identify the meaning of the reports.")]
     first: Annotated[
         str,
@@ -171,13 +182,18 @@ class Changes(Tested, frozen=True, kw_only=True):
             " have enough, the first window with any reports."
         ),
     ]
-    last: Annotated[str, says("the name of the last such window.")]
-    windows: Annotated[int, says("the number of such windows.")]
+    last: Annotated[
+        str,
+        says(
+            "the name of the last closed window with enough reports, or with any reports if fewer than two have enough."
+        ),
+    ]
+    windows: Annotated[int, says("the number of compared windows, from the first to the last.")]
     since: Annotated[
         str | None,
         says(
-            "the window given with `--since`: differences compare it and later windows with the"
-            " windows before it. None if they compare the last window with the first."
+            "the window given with `--since`. Differences then compare this window and later ones with the windows "
+            "before it. If None, differences compare the last window with the first."
         ),
     ] = None
     left_out: Annotated[
@@ -186,46 +202,49 @@ class Changes(Tested, frozen=True, kw_only=True):
     ] = ()
     found: Annotated[
         tuple[Change, ...],
-        says("the figures that changed or may have changed, each with its clearest test; the clearest first."),
+        says(
+            "the figures that changed or may have changed, each with its clearest test. The clearest changes come "
+            "first."
+        ),
     ] = ()
     untested: Annotated[
         tuple[str, ...], says("the statistics of the question's untested figures, whose changes are unknown.")
     ] = ()
 
     def group_of(self, change: Change) -> FigureGroup:
-        """Return the differences of a change's statistic."""
+        """Return the group of differences that a change belongs to."""
         return next(group for group in self.groups if group.statistic == change.statistic)
 
     @property
     def verdict(self) -> ChangeVerdict:
-        """The verdict on the clearest figure."""
+        """The verdict on the figure with the clearest change."""
         if self.found:
             return self.found[0].verdict
         return ChangeVerdict.TOO_FEW if self.p_value_corrected is None else ChangeVerdict.NO_CHANGE
 
 
 class Effect(Tested, frozen=True, kw_only=True):
-    """How the answers to one question differ between two public strata, in one closed window.
+    """The differences between two public strata in one question and one closed window.
 
-    Figures are the second stratum minus the first.
+    A difference is the figure of the second stratum minus the figure of the first.
     """
 
-    metric: Annotated[str, says("the question's name.")]
+    metric: Annotated[str, says("the name of the question.")]
     window: Annotated[str, says("the name of the window.")]
     first: Annotated[str, says("the stratum that is subtracted, such as ``platform=ios``.")]
-    second: Annotated[str, says("the stratum from which it is subtracted.")]
+    second: Annotated[str, says("the stratum from which the first is subtracted.")]
 
 
 class Precision(Record, frozen=True):
-    """How wide the intervals of a window are, compared with a width that allows conclusions."""
+    """The width of the intervals in a window, compared with a width that allows conclusions."""
 
     reach: Annotated[float, says("the largest distance from an interval's middle to its end.")]
-    range: Annotated[float, says("the length of the range in which the interval lies: 1 for shares.")]
+    range: Annotated[float, says("the length of the range of possible figures; 1 for shares.")]
     reports_needed: Annotated[
         int | None,
         says(
-            "about how many reports in a window keep the reach within `TOO_FAR` of the range, "
-            "whatever the answers are. None if the reach is within it already."
+            "the approximate number of reports in a window that keeps `reach` within `TOO_FAR` times `range`, for "
+            "any answers. None if `reach` is within this limit already."
         ),
     ]
 
@@ -236,20 +255,27 @@ class Highlight(Record, frozen=True, kw_only=True):
     shown: Annotated[
         MetricEstimate,
         says(
-            "the window shown first: the last closed one with reports; failing that, the last one "
-            "with reports; failing that, the last one. Its differences between groups are corrected "
-            "for the windows that are shown first."
+            "the window shown first. This is the last closed window with reports or, if there is none, the last "
+            "window with reports or, if there is none, the last window. P-values of its differences between groups "
+            "are corrected for the windows shown first of all questions."
         ),
     ]
     positions: Annotated[tuple[int, ...], says("the positions of the shown values, in the domain's order.")]
-    left_out: Annotated[int, says("the number of values not shown.")]
+    left_out: Annotated[int, says("the number of values that are not shown.")]
     precision: Annotated[Precision, says("the precision in the window shown first.")]
     independence: Annotated[
         float | None,
-        says("the p-value of two questions asked together, corrected for all such pairs. None for other questions."),
+        says(
+            "for two questions asked together, the p-value of their independence, corrected for all such pairs. None "
+            "for other questions."
+        ),
     ] = None
-    changes: Annotated[Changes | None, says("over the closed windows. None unless two of them have reports.")] = None
-    pooled: Annotated[Pooled | None, says("all windows together. None unless several have reports.")] = None
+    changes: Annotated[
+        Changes | None, says("the changes over the closed windows. None unless two of these have reports.")
+    ] = None
+    pooled: Annotated[
+        Pooled | None, says("the figures of all windows together. None unless several windows have reports.")
+    ] = None
 
 
 class Skipped(Record, frozen=True):
@@ -257,25 +283,32 @@ class Skipped(Record, frozen=True):
 
     metric: Annotated[str, says("the metric of the tally.")]
     edition: Annotated[str, says("the edition of the tally.")]
-    window: Annotated[str, says("the name of its window.")]
-    reason: Annotated[str, says("the reason, and what would help.")]
+    window: Annotated[str, says("the name of the tally's window.")]
+    reason: Annotated[str, says("the reason, and what to do.")]
 
 
 class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION):
-    """All figures of a set of tallies. They describe the participating devices."""
+    """All figures of a set of tallies, which describe the participating devices."""
 
     schema_number: ClassVar[int | None] = SCHEMA
     unwritten: ClassVar[frozenset[str]] = frozenset({"highlights"})
 
     confidence: Annotated[float, says("the confidence of every interval.")]
-    metrics: Annotated[tuple[MetricEstimate, ...], says("the metrics, in the registry's order and then by window.")]
+    metrics: Annotated[
+        tuple[MetricEstimate, ...],
+        says("the estimates of each metric and window, in the registry's order and then by window."),
+    ]
     skipped: Annotated[tuple[Skipped, ...], says("the skipped tallies, in the order of the tallies.")]
-    simultaneous: Annotated[bool, says("whether the confidence covers all intervals of a metric and window together.")]
+    simultaneous: Annotated[
+        bool, says("whether the confidence applies to all intervals of a metric and window together.")
+    ]
     composed: Annotated[
         tuple[Composed, ...],
         says("the joint privacy loss of each window's tallies; empty unless central epsilons were requested."),
     ] = ()
-    pooled: Annotated[tuple[Pooled, ...], says("all windows of a metric together; empty unless requested.")] = ()
+    pooled: Annotated[
+        tuple[Pooled, ...], says("the figures of all windows of a metric together; empty unless requested.")
+    ] = ()
     changes: Annotated[
         tuple[Changes, ...],
         says("the changes of each question that has reports in at least two closed windows."),
@@ -286,12 +319,15 @@ class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION
     highlights: Annotated[
         tuple[Highlight, ...],
         says(
-            "what a table or a page shows first about each question, in their order; empty unless "
-            "requested. Not in JSON."
+            "the first results that a table or a page shows for each question, in the order of the questions; empty "
+            "unless requested. Not in JSON."
         ),
     ] = ()
     snapshot_at: Annotated[
         datetime | None,
-        says("the UTC time at which the collector read the windows that are still open. None if it does not say."),
+        says(
+            "the UTC time at which the collector read the windows that are still open. None if the tallies do not "
+            "state it."
+        ),
     ] = None
     is_trial: Annotated[bool, says("whether all reports come from a trial by the app's developers.")] = False

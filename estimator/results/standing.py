@@ -9,7 +9,7 @@ from estimator.results.estimate import Record, says
 
 INDEX: Final = "index.json"
 PAGE: Final = "index.html"
-"""The files on all windows of an archive, and of a public folder."""
+"""The files in an archive, or in a public folder, that cover all windows."""
 
 INDEX_SCHEMA: Final = 4
 """The schema number of ``index.json``."""
@@ -18,42 +18,43 @@ INDEX_SCHEMA: Final = 4
 class ArchivedWindow(Record, frozen=True):
     """One window of an archive."""
 
-    window: Annotated[str, says("the name.")]
-    kind: Annotated[str, says("day, week or month.")]
+    window: Annotated[str, says("the name of the window.")]
+    kind: Annotated[str, says("the kind of the window: day, week or month.")]
     metrics: Annotated[int | None, says("the number of estimated tallies. None if the report cannot be read.")]
     reports: Annotated[int | None, says("the total number of reports in these tallies. None if unknown.")]
     skipped: Annotated[int | None, says("the number of tallies that could not be estimated. None if unknown.")]
-    files: Annotated[tuple[str, ...], says("the names of the files in its folder.")]
+    files: Annotated[tuple[str, ...], says("the names of the files in the window's folder.")]
 
 
 class StandingMetric(Record, frozen=True, kw_only=True):
-    """A question, its latest answer, and whether it changed."""
+    """A question, its latest result, and whether the result changed."""
 
-    metric: Annotated[str, says("its name; its place on the page is ``index.html#q-`` and the name.")]
-    title: Annotated[str, says("what people read in place of the name.")]
-    purpose: Annotated[str, says("why it is asked.")]
+    metric: Annotated[str, says("the name of the question; its anchor on the page is ``index.html#q-`` and the name.")]
+    title: Annotated[str, says("the title of the question, which people read.")]
+    purpose: Annotated[str, says("the purpose of the question.")]
     epsilon: Annotated[float, says("the epsilon of one report, rounded up.")]
     expires: Annotated[
-        date | None, says("the last day on which one of its windows may begin. None if there is no last day.")
+        date | None,
+        says("the last day on which one of the question's windows may begin. None if there is no last day."),
     ]
-    first: Annotated[str | None, says("the first window with reports. None if there is none.")]
-    last: Annotated[str | None, says("the window of the answer. None likewise.")]
+    first: Annotated[str | None, says("the first window with reports. None if no window has reports.")]
+    last: Annotated[str | None, says("the window of the latest result. None if no window has reports.")]
     counted: Annotated[
-        str, says("the treatment of numbers beyond its range, such as “counted up to 15”; empty if it has no range.")
+        str, says("the treatment of numbers beyond the range, such as “counted up to 15”; empty if there is no range.")
     ]
-    reports: Annotated[int, says("the number of reports in that window; 0 without a window.")]
-    answer: Annotated[str, says("a sentence or two, with the intervals.")]
-    code: Annotated[str, says("whether it changed: ``changed``, ``perhaps``, ``same`` or ``unknown``.")]
-    change: Annotated[str, says("what changed and since when. Empty where nothing can be compared.")]
+    reports: Annotated[int, says("the number of reports in the last window with reports; 0 if there is none.")]
+    answer: Annotated[str, says("the latest result in a sentence or two, with intervals.")]
+    code: Annotated[str, says("whether the result changed: ``changed``, ``perhaps``, ``same`` or ``unknown``.")]
+    change: Annotated[str, says("a text on what changed and since when. Empty if nothing can be compared.")]
 
 
 class DevicesTakingPart(Record, frozen=True):
-    """About how many devices participate in a window."""
+    """The approximate number of devices that participate in a window."""
 
-    window: Annotated[str, says("the name.")]
-    devices: Annotated[float, says("the estimate of the question with the most.")]
-    low: Annotated[float, says("the lower end of the interval, of 99.8% confidence.")]
-    high: Annotated[float, says("the upper end.")]
+    window: Annotated[str, says("the name of the window.")]
+    devices: Annotated[float, says("the largest of the estimates that the questions give.")]
+    low: Annotated[float, says("the lower end of the interval, which has 99.8% confidence.")]
+    high: Annotated[float, says("the upper end of the interval.")]
 
 
 class Standing(Record, frozen=True, kw_only=True):
@@ -61,10 +62,14 @@ class Standing(Record, frozen=True, kw_only=True):
 
     schema_number: ClassVar[int | None] = INDEX_SCHEMA
 
-    app: Annotated[str, says("the name.")]
-    participation: Annotated[str, says("whom the figures describe, in a sentence.")]
+    app: Annotated[str, says("the name of the app.")]
+    participation: Annotated[str, says("a sentence on which devices the figures describe.")]
     metrics: Annotated[tuple[StandingMetric, ...], says("the metrics, in the registry's order.")]
-    devices: Annotated[tuple[DevicesTakingPart, ...], says("in the order of time. Empty where they are unknown.")]
+    devices: Annotated[
+        tuple[DevicesTakingPart, ...],
+        says("the numbers of participating devices, in chronological order. Empty if unknown."),
+    ]
     windows: Annotated[
-        tuple[ArchivedWindow, ...], says("the newest first. Empty in a public folder, which has no folders of windows.")
+        tuple[ArchivedWindow, ...],
+        says("the windows, newest first. Empty in a public folder, which has no folders for windows."),
     ]

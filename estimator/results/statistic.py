@@ -1,7 +1,7 @@
-"""The statistics of a report: one row each, in the order of every form.
+"""The table of all statistics that a report may contain.
 
-A form of a report, such as the page or CSV, filters these rows and lays them out. A new statistic
-is a new row.
+Every output format, such as the page or CSV, selects rows of this table, keeps their order, and
+lays out their figures. A statistic is added by adding a row.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from estimator.words import EMPTY_TEXT, cell_of, is_yes_or_no, label_of, parts
 PLAIN: Final = Scale()
 
 SHOWN_TEXTS: Final = 10
-"""The number of texts that the terminal shows: many, because the list was requested."""
+"""The number of texts that the terminal shows. It is large because the user asked for texts."""
 
 SHOWN_SHARES: Final = 5
 """The number of values of a question that the terminal shows. ``--verbose`` shows more."""
 
 
 class Chart(Enum):
-    """The chart of a statistic on the page, besides its figures over time."""
+    """The chart of a statistic on the page, in addition to the chart of its figures over time."""
 
     SHARES = "shares"
     MEAN = "mean"
@@ -117,13 +117,13 @@ def _largest(figures: Figures) -> int:
 
 
 def _clearest(figures: Figures) -> int:
-    """Return the figure farthest from 0 in standard errors, because noise makes others large."""
+    """Return the position of the figure that is the most standard errors away from 0."""
     sizes, errors = abs(figures.unbiased), figures.standard_errors
     return int((sizes / errors).argmax()) if sizes.size and errors.size and errors.all() else 0
 
 
 Answers = tuple[tuple[int, Any], ...]
-"""The answers given to two questions that are asked together."""
+"""Answers to two questions asked together, each with the question's position, 0 or 1."""
 
 
 def _in_group(value: Any) -> Answers:  # noqa: ANN401 what the figure is of
@@ -144,38 +144,44 @@ def _of_either_outcome(_: Any) -> Answers:  # noqa: ANN401 of the only figure
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """One kind of figure, and where it appears.
+    """One kind of figure, with its names and the places where it appears.
 
     Attributes:
-        description: a description for the reference of CSV.
+        description: its description in the CSV reference.
         title: the title of its figures on the page; ``{0}`` and ``{1}`` are the names of the
             questions of a pair.
-        label: returns a figure's name for people from its value.
-        cell: returns the value of a figure for CSV.
+        label: a function from the value of a figure to the name that people read.
+        cell: a function from the value of a figure to its cell in CSV.
         is_share: whether its figures are shares, from 0 to 1.
-        headline: the statistic with the highest number answers a question; 0 never does.
-        lead: returns the position of the figure that answers the question.
-        by_value: whether it has a figure for each of a category's values, of which few are shown.
-        noun: the noun for the label of one figure.
+        headline: a priority. Of a question's statistics, the one with the highest priority answers
+            the question; a statistic with 0 never does.
+        lead: a function from the figures to the position of the one that answers the question.
+        by_value: whether it has a figure for each value of a category, so that only some are shown.
+        noun: the noun for one of its figures, such as ``value``.
         line: the label of its lines on the terminal, with ``{}`` for the figure's label; empty if
-            it has no lines there.
-        most_lines: how many of its largest figures have a line there; 0 for all that can be told.
+            the terminal does not show the statistic.
+        most_lines: the maximum number of lines on the terminal, for the largest figures; 0 for no
+            maximum.
         in_table: whether the verbose table has a line for each of its figures.
         on_page: whether the page has a table of its figures.
-        table_heading: the heading of its lines in the verbose table, if they come after all others.
+        table_heading: the heading of its lines in the verbose table, if these come after all other
+            lines.
         chart: the additional chart on the page.
-        drawn_first: a question shows the chart with the highest number, and collapses the others.
+        drawn_first: a priority. The page shows the question's chart with the highest priority, and
+            collapses its other charts.
         is_mean: whether it is the mean of all answers.
-        of_sets: whether answers that have it are sets of values, whose shares do not add up to 1.
-        is_compared: whether its changes are tested, and fabricated reports could move it.
-        members: for a mean within groups whose changes are tested, the statistic with their shares.
+        of_sets: whether the answers are sets of values, whose shares do not add up to 1.
+        is_compared: whether it is compared between strata and windows, and the possible effect of
+            fabricated reports on it is computed.
+        members: for a mean within groups whose changes are tested, the statistic with the groups'
+            shares.
         in_ball: whether its figures are the coordinates of vectors, whose changes are tested.
-        is_followed: whether its changes are tested, although strata are not compared by it.
-        untested: the words for it in the list of untested figures; empty if it is not listed.
-        within: for the value of a figure of only some devices, their answers to two questions asked
-            together, as pairs of the question's position, 0 or 1, and the answer.
+        is_followed: whether its changes are tested, although it is not compared between strata.
+        untested: its name in the list of untested figures; empty if it is not listed.
+        within: for a figure that describes only some devices, a function from its value to the
+            answers by which these devices are selected.
         has_bounds: whether `--with installs` bounds it among all installations.
-        pooled: its name over all windows together; empty if it is not pooled.
+        pooled: the name of the same statistic over all windows together; empty if it is not pooled.
         scale: the scale on which answers are averaged.
 
     """
@@ -210,16 +216,16 @@ class Statistic:
 
     @property
     def has_changes(self) -> bool:
-        """Whether its changes over windows are tested."""
+        """Whether its changes between windows are tested."""
         return self.is_compared or self.is_followed or self.in_ball or bool(self.members)
 
     @property
     def is_of_answers(self) -> bool:
-        """Whether its labels are answers, which sentences quote."""
+        """Whether its labels are answers, which sentences put in quotation marks."""
         return self.label in {label_of, _text}
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what the figure is of
-        """Return the label of a figure; a pair of answers is two texts, to be cut separately."""
+        """Return the label of a figure; for a pair of answers, two texts to shorten separately."""
         return parts(value) if self.label is label_of else self.label(value)
 
 
@@ -283,7 +289,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         pooled="pooled_share",
     ),
     "share_of_answered": Statistic(
-        "the share with the value among the devices that answered",
+        "among the devices that answered, the share with the value",
         "Share of those who answered",
         most_lines=SHOWN_SHARES,
         line="{}, of answers",
@@ -305,7 +311,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         has_bounds=True,
     ),
     "share_above": Statistic(
-        "the share of devices with an answer of `value` or more, a declared threshold",
+        "the share of devices with an answer of at least `value`, which is a declared threshold",
         "Share of devices with an answer of",
         _or_more,
         headline=5,
@@ -375,15 +381,15 @@ STATISTICS: Final[dict[str, Statistic]] = {
         pooled="pooled_coordinate",
     ),
     "coefficient": _coefficient(
-        "the change of a model's label if a feature rises by half its range and the others stay the same",
+        "the change of a model's label if a feature rises by half its range and the other features stay the same",
         "Change of the label as a feature rises by half its range",
     ),
     "log_odds": _coefficient(
-        "the log-odds of a model's label yes where a feature has a value",
+        "the log-odds of a model's label yes if a feature has a value",
         "Log-odds of yes by feature",
     ),
     "auc": Statistic(
-        "how often a model ranks a yes above a no, if scores are normal",
+        "the probability that a model ranks a yes above a no, if scores are normally distributed",
         "How often a yes is ranked above a no, if scores are normal",
         lambda _: "AUC",
         _nothing,
@@ -394,7 +400,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         chart=Chart.CURVE_OF_SCORES,
         untested="the AUC",
     ),
-    "mean": _mean("the mean of the answers (a set has `mean_size`, a scale `mean_position`)", "Mean"),
+    "mean": _mean("the mean of the answers (for a set see `mean_size`, for a scale `mean_position`)", "Mean"),
     "geometric_mean": _mean(
         'the geometric mean of 1 + x, minus 1, for a number with `scale = "log"`', "Geometric mean", scale=LogScale()
     ),
@@ -415,7 +421,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         untested="the distribution",
     ),
     "quantile": Statistic(
-        "the answer that this fraction of the devices do not exceed",
+        "the answer that is not exceeded by this fraction of the devices",
         "Quantiles",
         _quantile,
         is_share=False,
@@ -437,7 +443,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         has_bounds=True,
     ),
     "at_most": Statistic(
-        "the share of devices with this answer or a lower one; these intervals hold together",
+        "the share of devices with this answer or a lower one; the intervals are simultaneous",
         chart=Chart.BAND,
         untested="the distribution",
     ),
@@ -461,7 +467,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         within=_in_group,
     ),
     "share_within": Statistic(
-        "the share with the value within a group: `group, value`",
+        "the share of devices with the value within a group: `group, value`",
         "{1} within each group of {0}",
         table_heading="{1} within each group of {0}",
         chart=Chart.CELLS,
@@ -470,7 +476,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         within=_in_group,
     ),
     "auc_of_steps": Statistic(
-        "how often a yes is at a higher step of a scale than a no",
+        "the probability that a yes is at a higher step of a scale than a no",
         "How often a yes is at a higher step than a no",
         lambda _: "AUC",
         _nothing,
@@ -481,7 +487,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         within=_of_either_outcome,
     ),
     "share_from": Statistic(
-        "of those who say no, or yes, the share at a step of a scale or above",
+        "among the devices that say no, or yes, the share at a step of a scale or above",
         "Share from a step on, of those who say no and of those who say yes",
         _share_from,
         cell_of,
@@ -491,17 +497,17 @@ STATISTICS: Final[dict[str, Statistic]] = {
         within=_of_outcome,
     ),
     "difference": Statistic(
-        "the difference of two groups' shares: `value: first group less second group`",
+        "the difference between two groups' shares: `value: first group less second group`",
         label=_difference,
         cell=_difference_cell,
         within=_in_either,
     ),
     "difference_of_means": Statistic(
-        "the difference of two groups' means: `first group less second group`",
+        "the difference between two groups' means: `first group less second group`",
         label=_difference,
         cell=_difference_of_means_cell,
         is_share=False,
         within=_in_either,
     ),
 }
-"""The statistics of one tally, in the order of every form."""
+"""The statistics of one tally by name, in the order in which every format shows them."""

@@ -1,1 +1,1 @@
-"""Intervals, tests and projections: statistics without any dependency on Hearsay."""
+"""Intervals, tests and projections, without any dependency on the rest of Hearsay."""

@@ -1,4 +1,4 @@
-"""The array types of the estimator, by content, and the projection of shares to the simplex."""
+"""The array types of the estimator, and the projection of shares to the simplex."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 Reports = int | NDArray[np.int64]
-"""n of one tally, or of many: shape (tallies, 1) for counts or shares of shape (tallies, k)."""
+"""The number of reports n of one tally, or of many tallies as an array of shape (tallies, 1)."""
 
 Counts = NDArray[np.int64]
 
@@ -20,7 +20,7 @@ def nearest_shares(shares: Floats) -> Floats:
     Shalev-Shwartz, Singer & Chandra 2008, "Efficient projections onto the l1-ball for learning in
     high dimensions", figure 1).
     """
-    shares = shares - shares.max(axis=-1, keepdims=True)  # preserves the digits of large equal shares
+    shares = shares - shares.max(axis=-1, keepdims=True)  # keeps the last digits of large equal shares
     falling = np.sort(shares)[..., ::-1]
     levels = (np.cumsum(falling, axis=-1) - 1) / np.arange(1, shares.shape[-1] + 1)
     positive = np.count_nonzero(falling > levels, axis=-1, keepdims=True)

@@ -1,12 +1,12 @@
-"""The confidence of every interval, its normal quantiles, and p-values corrected for their number.
+"""The confidence of every interval, quantiles and tails of laws, and corrected p-values.
 
-Among many comparisons, some differ by chance alone. If each single p-value is valid, the
-probability that any equal pair has a corrected value of 0.05 or less is at most 5% (Holm 1979, "A
-simple sequentially rejective multiple test procedure").
+Among many comparisons, some show a difference by chance alone. If each p-value is valid, then the
+probability that any comparison of two equal quantities gets a corrected p-value of 0.05 or less is
+at most 5% (Holm 1979, "A simple sequentially rejective multiple test procedure").
 
-Tails and quantiles of the binomial, chi-square and Student's laws are all from scipy.special. scipy
-is imported only when the first of them is needed: the import takes 250 ms, as long as a whole
-report of shares and means, which needs none of them.
+Tails and quantiles of the binomial, chi-square and Student's laws are all from scipy.special. The
+import of scipy takes 250 ms, as long as a whole report of shares and means, which does not need it.
+scipy is therefore imported only on first use.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 CONFIDENCE = 0.95
 
 SIGNIFICANT: Final = 1 - CONFIDENCE
-"""A p-value up to this counts as significant."""
+"""The largest p-value that counts as significant."""
 
 EXACT_BELOW = 50
-"""Below this number of reports an interval must guarantee its confidence for every true value, and
-is wider than necessary.
+"""The number of reports below which an interval must guarantee its confidence for every true value.
+It is then wider than necessary for most of them.
 """
 
 FEW = 20
-"""Counts whose bounds may need moving. The largest is 18, at n = 53 (n up to 2000, then a ladder to
-10**9).
+"""The largest count whose bound may have to be moved out. In checks of all n up to 2000, and of
+some n up to 10**9, the largest such count was 18, at n = 53.
 """
 
 TAIL = (1 + CONFIDENCE) / 2
@@ -42,29 +42,29 @@ TAIL = (1 + CONFIDENCE) / 2
 Z = NormalDist().inv_cdf(TAIL)
 
 POWER = 0.8
-"""The probability of detecting a planned effect: Cohen 1988, "Statistical power analysis for the
-behavioral sciences", 2.4.
+"""The probability with which a planned effect is detected (Cohen 1988, "Statistical power analysis
+for the behavioral sciences", 2.4).
 """
 
 Z_OF_POWER = NormalDist().inv_cdf(POWER)
 
 BISECTIONS: Final = 60
-"""Halvings that reduce an interval within 0..1 to the last bit of a float."""
+"""The number of halvings that narrow an interval within 0..1 to the last bit of a float."""
 
 HINTED: Final = 10**7
-"""Up to this number of reports, the search starts at scipy's quantile."""
+"""The maximum number of reports for which the search starts at scipy's quantile."""
 
 HINT_ERROR: Final = 2.0**-40
-"""The relative distance from that quantile at which the search starts."""
+"""The relative distance from scipy's quantile at which the search starts."""
 
 
 def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> float:
-    """Return the end of the arguments for which a condition holds, found by bisection.
+    """Return, by bisection, the farthest argument from ``inside`` for which a condition is true.
 
     Args:
-        holds: the condition. It changes once between ``outside`` and ``inside``.
-        outside: an argument for which it does not hold.
-        inside: an argument for which it holds. The result is the farthest from it.
+        holds: the condition, which changes once between ``outside`` and ``inside``.
+        outside: an argument for which the condition is false.
+        inside: an argument for which the condition is true.
 
     """
     for _ in range(BISECTIONS):
@@ -74,26 +74,28 @@ def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> f
 
 
 def tail_of(family: float) -> float:
-    """Return the error probability of one side, for a simultaneous family (Bonferroni)."""
+    """Return the error probability of one side of an interval in a family (Bonferroni)."""
     return (1 - CONFIDENCE) / (2 * family)
 
 
 @lru_cache
 def z_of(family: float) -> float:
-    """Return the half-width of a normal interval in standard errors, for a simultaneous family."""
+    """Return the half-width of a normal interval in a family, in standard errors."""
     return NormalDist().inv_cdf(1 - tail_of(family))
 
 
 PAIR: Final = 2
-"""Two values whose shares add up to 1 differ by the same amount, so they are compared once."""
+"""The number of values in a pair. If their shares add up to 1, both shares differ by the same
+amount, so only one of them is compared.
+"""
 
 
 def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return corrected p-values in the order given, with weights as in section 4.
+    """Return corrected p-values in the given order, by Holm's method with weights (section 4).
 
     Args:
-        p_values: from 0 to 1.
-        weights: above 0; the relative part of the error allotted to each.
+        p_values: the p-values, from 0 to 1.
+        weights: the relative part of the error that is allotted to each p-value, above 0.
 
     """
     order = sorted(range(len(p_values)), key=lambda position: p_values[position] / weights[position])
@@ -107,12 +109,12 @@ def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float) -> Floats:
-    """Return the probability of at least each count of successes.
+    """Return, for each count, the probability of at least so many successes in n trials.
 
     Args:
-        counts: each from 0 to ``reports``.
-        reports: n.
-        chance: the chance of each success.
+        counts: the counts, each from 0 to ``reports``.
+        reports: n, the number of trials.
+        chance: the probability of success in a single trial.
 
     """
     successes = np.maximum(counts, 1)
@@ -121,17 +123,17 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
 
 
 def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
-    """Return, for each count, the chance at which at least that count has probability ``tail``.
+    """Return, for each count, the chance at which `binomial_tail` equals ``tail``.
 
-    They are quantiles of beta laws, found by bisection, to the last bit and never above the true
-    ones. scipy's betaincinv only sets where the search starts: it is wrong for some counts from
-    10**8 reports on (scipy 1.17.1 has for 1,000 of 10**9 and a tail of 0.025 a chance at which it
-    is 1), and takes milliseconds near 2**53.
+    These chances are quantiles of beta laws. Bisection finds them to the last bit, and never above
+    the true quantiles. scipy's betaincinv only determines where the search starts, because it is
+    wrong for some counts from 10**8 reports on, and takes milliseconds near 2**53. (For 1,000 of
+    10**9 reports and a tail of 0.025, scipy 1.17.1 returns a chance at which the tail is 1.)
 
     Args:
-        counts: each from 0 to ``reports``.
-        reports: n, at least 1.
-        tail: above 0, at most 0.5.
+        counts: the counts, each from 0 to ``reports``.
+        reports: n, the number of trials, at least 1.
+        tail: the probability of the tail, above 0 and at most 0.5.
 
     """
     below, above = np.zeros(np.shape(counts)), counts / reports
@@ -154,8 +156,8 @@ def chi_square_tail(values: Floats | float, degrees: NDArray[np.int64] | int) ->
     """Return the probability that a chi-square variable exceeds each value.
 
     Args:
-        values: each at least 0.
-        degrees: of freedom, at least 1.
+        values: the values, each at least 0.
+        degrees: the degrees of freedom, at least 1.
 
     """
     tail: Floats = _scipy_special().chdtrc(degrees, values)
@@ -163,11 +165,11 @@ def chi_square_tail(values: Floats | float, degrees: NDArray[np.int64] | int) ->
 
 
 def student_of(family: int, degrees: int) -> float:
-    """Return the half-width of an interval by Student's t in standard errors, as `z_of` does.
+    """Return the half-width of an interval in standard errors, like `z_of`, by Student's t.
 
     Args:
         family: the number of intervals that must be valid simultaneously.
-        degrees: of freedom, at least 1.
+        degrees: the degrees of freedom, at least 1.
 
     """
     return -float(_scipy_special().stdtrit(degrees, tail_of(family)))
@@ -180,15 +182,15 @@ def _scipy_special() -> Any:  # noqa: ANN401 scipy carries no types
 
 
 def trials_interval(successes: int, probability: float, miss: float) -> tuple[int, int]:
-    """Return the smallest and largest number of trials that make the successes not too unlikely.
+    """Return a confidence interval for the number of trials, given the number of successes.
 
-    The interval inverts exact binomial tails, as that of Clopper & Pearson 1934 does for the
-    probability: each end misses the true value with at most the probability ``miss``.
+    The interval inverts exact binomial tails, like the interval of Clopper & Pearson 1934 for a
+    probability. Each end is wrong with a probability of at most ``miss``.
 
     Args:
         successes: the number of successes.
-        probability: the probability of one success, above 0 and at most 1.
-        miss: the probability of missing to one side, above 0.
+        probability: the probability of success in a single trial, above 0 and at most 1.
+        miss: the error probability of each end, above 0.
 
     """
     if probability == 1:
@@ -196,7 +198,7 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
     from scipy.special import betainc  # noqa: PLC0415 the import takes 250 ms, and few reports need it
 
     def at_least(least: int, trials: int) -> float:
-        """Return the probability of at least this number of successes."""
+        """Return the probability of at least ``least`` successes."""
         return 1.0 if least <= 0 else float(betainc(least, trials - least + 1, probability)) if trials >= least else 0.0
 
     # the tails are monotone in the number of trials

@@ -1,35 +1,37 @@
 """Confidence intervals for the probability of a binomial count and the mean of bounded numbers.
 
-The interval for the probability of a binomial count depends on the count alone:
+The interval for the probability of a binomial count depends only on the count and on the number of
+reports:
 
-* Fewer than 50 reports: Clopper & Pearson 1934. The coverage is at least the confidence for every
-  true value.
-* From 50 on: Wilson's score interval (Wilson 1927), whose average coverage is the confidence (for
-  epsilon from .5 on; below that it contains few of the possible counts, and the average varies by
-  one percent). If few reports are expected its coverage falls to 84% for 95% (Brown, Cai & DasGupta
-  2001, "Interval estimation for a binomial proportion", section 4.1.1, who move three bounds out).
-  Here the bounds of small counts are moved out until the true values beyond them are also covered
-  with at least 93.1% for 95%. Exact sums of the binomial law show that no other bound must be
-  moved.
+* With fewer than 50 reports, it is the interval of Clopper & Pearson 1934. The coverage is at least
+  the confidence for every true value.
+* From 50 reports on, it is Wilson's score interval (Wilson 1927). For epsilon from .5 on, its
+  average coverage is the confidence. (Below, an interval contains few of the possible counts, and
+  the average varies by one percent.) If few reports are expected, the coverage of a 95% interval
+  falls to 84% (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section
+  4.1.1; they move three bounds out). Here, the bounds of small counts are moved out until 95%
+  intervals also cover the true values beyond these bounds with at least 93.1%. Exact sums of the
+  binomial law show that no other bound must be moved.
 
 Simultaneous intervals are those of Clopper & Pearson at Bonferroni's confidence, which is safe for
-any dependence between the counts. In these far tails Wilson's normal approximation is wrong by
-factors.
+any dependence between the counts. In these far tails, the probabilities of Wilson's normal
+approximation would be wrong by large factors.
 
-Every bound is monotone in the count and mirrored: the upper bound of a count is one minus the lower
-bound of the rest.
+Every bound rises with the count. Bounds are mirrored: the upper bound for a count is one minus the
+lower bound for the rest of the reports.
 
-Score intervals of Wilson's kind are also used for bounded variables.
+Score intervals like Wilson's are also used for bounded variables.
 
-The mean of bounded numbers has an interval that is valid for every law, by betting against a mean.
-A gambler claims that a mean is larger than some value m, and bets on it with every number. If the
-mean is m or less, his wealth is at most 1 on average, and so is the average wealth of several
-gamblers. By Markov's inequality it exceeds 1 / a with a probability of at most a. The interval
-consists of all m for which the wealth stays below that. Stakes are set before a number is seen, so
-the order of the numbers is irrelevant. The wealth depends on how the numbers vary, so no bound on
-their variance is needed. The interval has half the width of Bernstein's inequality (Waudby-Smith &
-Ramdas 2024, "Estimating means of bounded random variables by betting", section 4.4: fixed stakes, a
-mixture of them, and hedging by a bet to either side).
+The interval for the mean of bounded numbers is valid for every law. It comes from bets against a
+mean. A gambler claims that the mean is larger than some value m, and bets on each number that it
+is. If the mean is m or less, the gambler's expected wealth is at most 1, and so is the expected
+average wealth of several gamblers. By Markov's inequality, the average wealth exceeds 1 / a with a
+probability of at most a. The interval consists of all m for which the average wealth stays below 1
+/ a. Stakes are fixed before a number is seen, so the order of the numbers does not matter. The
+wealth depends on how much the numbers vary, so no bound on their variance is needed. The interval
+is half as wide as the interval from Bernstein's inequality (Waudby-Smith & Ramdas 2024, "Estimating
+means of bounded random variables by betting", section 4.4: fixed stakes, a mixture of them, and
+hedging by a bet to either side).
 """
 
 from __future__ import annotations
@@ -45,28 +47,32 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW, FEW, TAIL, Z, binomial_chance, bisected, tail_of, z_of
 
 GAMBLERS: Final = 5
-"""Gamblers, each with the best stake for one variance. More of them narrow no interval by 2%
-(measured for 20 to 10,000 numbers).
+"""The number of gamblers, each with the best stake for one variance. With more gamblers, no
+interval becomes narrower by 2% (measured for 20 to 10,000 numbers).
 """
 
 POWERS: Final = -np.linspace(0, 0.5, GAMBLERS)
-"""Each gambler's stake is best for one standard deviation, as a fraction of half the span: the
-number of numbers to this power.
+"""The powers that define each gambler's stake. It is best for a standard deviation of half the span
+times the number of numbers to this power.
 """
 
 MOST_STAKED: Final = 0.999
-"""The maximum stake as a fraction of the wealth. Staking everything may lose it for good."""
+"""The maximum stake as a fraction of the wealth. A gambler who stakes everything may lose it for
+good.
+"""
 
 HALVINGS: Final = 24
-"""Bisection steps, which locate an end to one part in 10**7 of the range, on the safe side."""
+"""The number of bisection steps. They locate an end to one part in 10**7 of the range, on the safe
+side.
+"""
 
 
 def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats:
-    """Return the interval of the mean of each law from which numbers were drawn, shape (..., 2).
+    """Return, for each row of drawn numbers, the interval of the mean of their law, shape (..., 2).
 
     Args:
         values: all possible numbers, shape (m,).
-        counts: how often each was drawn, at least one of them, shape (draws, m).
+        counts: how often each number was drawn, shape (draws, m). Each row has a count above 0.
         family: the number of intervals that must be valid simultaneously.
 
     """
@@ -82,12 +88,12 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
 def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> tuple[Floats, Floats]:
     """Return the intervals within 0..1 of ratios of two means, each of shape (ratios,).
 
-    A ratio is r if the mean of numerator - r * denominator is 0, so the gamblers bet on that mean.
+    A ratio is r if the mean of numerator - r * denominator is 0. The gamblers bet on this mean.
 
     Args:
-        numerators: all possible numbers, shape (ratios, m).
-        denominators: the same; their mean is above 0.
-        counts: how often each was drawn, at least one of them, shape (m,).
+        numerators: all possible values of the numerators, shape (ratios, m).
+        denominators: the values of the denominators, shape (ratios, m), with means above 0.
+        counts: how often each value was drawn, shape (m,). At least one count is above 0.
 
     """
     middle = np.clip((numerators @ counts) / (denominators @ counts), 0.0, 1.0)
@@ -99,7 +105,7 @@ def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> 
 
 
 def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside: Floats, inside: Floats) -> Floats:
-    """Return the ratios, between two others, beyond which a positive mean is ruled out."""
+    """Return the farthest ratios from ``inside`` that are not ruled out, up to ``outside``."""
     bar = -math.log(tail_of(1))
     for _ in range(HALVINGS):
         ratios = (outside + inside) / 2
@@ -112,7 +118,7 @@ def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside:
 
 
 def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Floats:
-    """Return the smallest means of numbers in 0..``span`` that the wealth does not rule out."""
+    """Return the smallest means that the wealth does not rule out, for numbers in 0..``span``."""
     numbers = counts.sum(axis=1, keepdims=True)
     stakes = _stakes(numbers, span, bar)
     high = (values * counts).sum(axis=1) / numbers[:, 0]
@@ -128,8 +134,9 @@ def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Flo
 def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
     """Return the gamblers' stakes as fractions of their wealth per unit, shape (draws, gamblers).
 
-    The best stake for numbers of standard deviation s is sqrt(2 bar / n) / s. The gamblers cover
-    all s from half the span down to that of one number in n at the other end.
+    The best stake for numbers with standard deviation s is sqrt(2 bar / n) / s. The gamblers cover
+    all s from half the span down to about the standard deviation of n numbers, of which one lies at
+    one end of the range and all others at the other end.
     """
     deviations = span / 2 * numbers**POWERS
     stakes: Floats = np.sqrt(2 * bar / numbers) / deviations
@@ -137,7 +144,7 @@ def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
 
 
 def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Floats:
-    """Return the logarithm of the mean wealth of gamblers who bet on larger means, (draws,)."""
+    """Return the logarithm of the mean wealth of gamblers who claim larger means, (draws,)."""
     staked = np.minimum(stakes, MOST_STAKED / means[:, np.newaxis])
     gains = values - means[:, np.newaxis]
     factors = np.log1p(staked[:, :, np.newaxis] * gains[:, np.newaxis, :])
@@ -148,7 +155,7 @@ def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Fl
 
 
 WORST_COVERAGE = 0.931
-"""The coverage for the worst true value; just above the promised 93%."""
+"""The minimum coverage for the worst true value, just above the promised 93%."""
 
 _Number = TypeVar("_Number", float, Floats)
 
@@ -157,9 +164,10 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
     """Return the lower and upper ends of the intervals of many counts.
 
     Args:
-        counts: each from 0 to ``reports``, shape (..., k).
-        reports: n; without reports every interval is 0..1.
-        family: the number of simultaneously valid intervals; for 1 see `binomial_interval`.
+        counts: the counts, each from 0 to ``reports``, shape (..., k).
+        reports: n, the number of reports. If it is 0, every interval is 0..1.
+        family: the number of intervals that must be valid simultaneously. A single interval is that
+            of `binomial_interval`.
 
     """
     low, high = np.zeros(counts.shape), np.ones(counts.shape)
@@ -181,11 +189,11 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
 def binomial_interval(count: int, reports: int) -> tuple[float, float]:
     """Return the interval within 0..1 for the probability of a binomial count.
 
-    Results are cached, because many values of a tally share a count.
+    Results are cached, because many values of a tally have the same count.
 
     Args:
-        count: from 0 to ``reports``.
-        reports: n; without reports the interval is 0..1.
+        count: the count, from 0 to ``reports``.
+        reports: n, the number of reports. If it is 0, the interval is 0..1.
 
     """
     if reports == 0:
@@ -195,7 +203,7 @@ def binomial_interval(count: int, reports: int) -> tuple[float, float]:
 
 
 def _simultaneous(counts: NDArray[np.int64], reports: int, tail: float) -> tuple[Floats, Floats]:
-    """Return the ends of Clopper & Pearson; each misses with at most one tail's probability."""
+    """Return Clopper & Pearson's ends, each wrong with at most the probability ``tail``."""
     if reports == 0:
         return np.zeros(counts.size), np.ones(counts.size)
     distinct, where = np.unique(counts, return_inverse=True)
@@ -214,7 +222,7 @@ def _lower(count: int, reports: int) -> float:
 
 
 def _clopper_pearson_lower(count: int, reports: int) -> float:
-    """Return the probability at which a smaller count has the probability `TAIL`, by exact sums."""
+    """Return the chance at which smaller counts have the probability `TAIL`, by exact sums."""
     if count == 0:
         return 0.0
     return bisected(lambda truth: at_most(count - 1, reports, truth) >= TAIL, count / reports, 0.0)
@@ -231,8 +239,8 @@ def _wilson_lower(count: _Number, reports: _Number | int) -> _Number:
 def _moved_out(lower: float, count: int, reports: int) -> float:
     """Return a lower bound, lowered until smaller counts cover true values below it often enough.
 
-    The score test determines which counts cover such a value. It is symmetric about the expected
-    count, so these are the counts nearer to it than ``count``.
+    The score test determines which counts cover such a true value. The test is symmetric about the
+    expected count, so a true value is covered by all counts that are nearer to it than ``count``.
     """
     least_covering = max(0, math.ceil(2 * reports * lower - count))
 
@@ -246,12 +254,12 @@ def _moved_out(lower: float, count: int, reports: int) -> float:
 
 
 def at_most(count: int, reports: int, probability: float) -> float:
-    """Return the probability of at most ``count`` successes, by its exact sum of count + 1 terms.
+    """Return the probability of at most ``count`` successes, as an exact sum of count + 1 terms.
 
     Args:
         count: a small count, or -1 for the impossible event.
-        reports: n.
-        probability: the probability of one success, below 1.
+        reports: n, the number of trials.
+        probability: the probability of success in a single trial, below 1.
 
     """
     odds = probability / (1 - probability)
@@ -268,9 +276,9 @@ def score_intervals(
 ) -> tuple[Floats, Floats]:
     """Return the shares that a score test does not reject, not clipped.
 
-    A report's score for a share has the mean square ``own`` for its sender's answer, and at most
-    ``other`` for other values. The variance is therefore at most quadratic in the share, and
-    (estimate - share)**2 = z**2 * variance / n is a quadratic equation.
+    A report's score for a value's share has the mean square ``own`` if the value is the sender's
+    answer, and at most ``other`` if not. The variance is therefore bounded by a quadratic function
+    of the share, and (estimate - share)**2 = z**2 * variance / n is a quadratic equation.
     """
     return _solved(shares, own, other, z_of(family) ** 2 / reports)
 
@@ -282,7 +290,7 @@ def _solved(shares: Floats, own: Floats | float, other: Floats | float, scale: F
     return (center - half_width) / (1 + scale), (center + half_width) / (1 + scale)
 
 
-def bounded_intervals(  # noqa: PLR0913, PLR0917 as score_intervals, and the span
+def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the span
     shares: Floats,
     own: Floats | float,
     other: Floats | float,
@@ -292,15 +300,15 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 as score_intervals, and the spa
 ) -> tuple[Floats, Floats]:
     """Return intervals, not clipped, that are valid for every law of a report's score.
 
-    They consist of the shares for which the estimate deviates no farther than two bounds allow:
-    Hoeffding's from the span, and Bernstein's from the variance, which is that of `score_intervals`
-    (Boucheron, Lugosi & Massart 2013, "Concentration inequalities", theorem 2.8 and corollary
-    2.11). With L the logarithm of the tail's inverse, n t**2 / 2 (variance + span t / 3) is at
-    least L for t = sqrt(2 L variance / n) + 2 span L / (3 n).
+    The intervals consist of the shares from which the estimate deviates no farther than two bounds
+    allow: Hoeffding's bound from the span, and Bernstein's bound from the variance in
+    `score_intervals` (Boucheron, Lugosi & Massart 2013, "Concentration inequalities", theorem 2.8
+    and corollary 2.11). Let L be the logarithm of the tail's inverse. Then n t**2 / 2 (variance +
+    span t / 3) is at least L for t = sqrt(2 L variance / n) + 2 span L / (3 n).
     """
     scale = -2 * math.log(tail_of(family)) / reports
     shift, reach = span * scale / 3, hoeffding_half_width(span, reports, family)
-    lower, upper = shares - shift, shares + shift  # nearer shares are included whatever their variance
+    lower, upper = shares - shift, shares + shift  # nearer shares are always included
     low = np.maximum(np.minimum(_solved(lower, own, other, scale)[0], lower), shares - reach)
     high = np.minimum(np.maximum(_solved(upper, own, other, scale)[1], upper), shares + reach)
     return low, np.maximum(low, high)

@@ -73,7 +73,8 @@ def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: P
         written = run_command([*export, str(tmp_path / "old"), "--to", str(backup)])
         assert (written.returncode, written.stdout) == (0, "")
         assert re.fullmatch(
-            r"the backup holds [\d,]+ remembered uploads, 1 tally and 0 closed windows", written.stderr.splitlines()[-1]
+            r"the backup contains [\d,]+ remembered uploads, 1 tally and 0 closed windows",
+            written.stderr.splitlines()[-1],
         )
         before = len(senders.sent)
         wait_until(lambda: len(senders.sent) > before + 20, what="uploads after the backup")

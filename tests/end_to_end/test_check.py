@@ -23,7 +23,7 @@ def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: 
     (tmp_path / "access.toml").write_text(OPEN + key_entry("dashboard", "read", "secret"))
     local = [*command, "--access", str(tmp_path / "access.toml"), "--data-dir", str(tmp_path / "data")]
     new = run_command(local)
-    assert (new.returncode, "ok      store: there is none in" in new.stdout) == (0, True)
+    assert (new.returncode, "ok      store: there is no store in" in new.stdout) == (0, True)
     assert (
         "ok      room: one window of every question needs up to 80 bytes in 1 shard, as a new store has\n" in new.stdout
     )

@@ -621,7 +621,7 @@ def test_a_page_without_much_says_so(browser: Browser, tmp_path: Path, lines: by
         b"": (b"", "no closed window has a tally", 3),
         b"one report": (
             json.dumps(line | {"counts": [0, 1]}).encode(),
-            "Too few reports to conclude: with 1 report",
+            "Too few reports for conclusions: with 1 report",
             0,
         ),
         b"none that fits": (
@@ -634,5 +634,5 @@ def test_a_page_without_much_says_so(browser: Browser, tmp_path: Path, lines: by
     with opened(browser, page.file) as view:
         view.show_everything()
         assert words in view.page.inner_text("main")
-        assert "There is no tally that may be shown yet." in article(view.page, "os").inner_text()
+        assert "No tally may be shown yet." in article(view.page, "os").inner_text()
         assert view.complaints == []

@@ -138,10 +138,10 @@ def test_metrics_that_keep_their_epsilon_are_paid_first() -> None:
     goals = _goals(text, {"a": 1, "b": 1})
     allocation = allocate(text, 3 * NANOS, {"a": goals["a"]}, 1)
     assert Registry.parse(allocation.text).metrics["b"].epsilon_nanos == 2 * NANOS
-    with pytest.raises(PlanError, match="cost the whole total"):
+    with pytest.raises(PlanError, match="use up the whole total"):
         allocate(text, 2 * NANOS, {"a": goals["a"]}, 1)
 
 
 def test_without_a_metric_that_is_still_asked_nothing_is_allocated() -> None:
-    with pytest.raises(PlanError, match="no question is asked any more"):
+    with pytest.raises(PlanError, match="all questions have expired"):
         allocate(registry_text(a=BOOLEAN), NANOS, {}, 1)

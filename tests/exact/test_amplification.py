@@ -229,7 +229,7 @@ def test_taking_part_for_certain_or_never_is_no_sampling_or_no_loss() -> None:
     ("call", "problem"),
     [
         (lambda: shuffled_epsilon(0, WORST[1.0], 1e-6), "reports must be at least 1"),
-        (lambda: shuffled_epsilon(5, WORST[1.0], 1e-6, dishonest=-1), "0 or more dishonest"),
+        (lambda: shuffled_epsilon(5, WORST[1.0], 1e-6, dishonest=-1), "dishonest at least 0"),
         (lambda: shuffled_epsilon(5, Blanket(0.0, 0.5), 1e-6), "must be above 0"),
         (lambda: shuffled_epsilon(5, Blanket(float("nan"), 0.5), 1e-6), "must be above 0"),
         (lambda: shuffled_epsilon(5, WORST[1.0], 1.5), "delta must be from 0 to 1"),

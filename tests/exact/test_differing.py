@@ -215,7 +215,7 @@ def test_every_form_has_the_p_values_and_says_in_words_what_they_mean() -> None:
     [
         ([0.001, 0.5, 0.5], "changed", "Groups differ: "),
         ([0.02, 0.5, 0.5], "perhaps", "Groups may differ: "),
-        ([0.3, 0.5, None], "same", "No difference between groups was seen; the clearest: "),
+        ([0.3, 0.5, None], "same", "No difference between groups was detected; the clearest: "),
         ([None] * 3, "unknown", "Too few reports to say whether groups differ."),
     ],
 )
@@ -225,7 +225,7 @@ def test_a_sentence_says_whether_groups_differ(p_values: list[float | None], cod
     verdict = verdict_on(("os", "theme"), clearest_first(differences_in(metric)), PERCENT)
     assert verdict.code == code
     assert verdict.words.startswith(words)
-    assert ("Of 1 of 3 comparisons there are too few reports to say." in verdict.words) == (p_values.count(None) == 1)
+    assert ("For 1 of 3 comparisons, there are too few reports to say." in verdict.words) == (p_values.count(None) == 1)
 
 
 def test_a_comparison_starts_from_the_group_in_which_the_answer_is_more_common() -> None:

@@ -164,7 +164,7 @@ def test_a_tally_of_one_report_is_estimated_with_the_error_of_the_mechanism() ->
 def test_what_is_no_vector_of_the_length_has_no_linear_function() -> None:
     metric = metric_of(VECTOR)
     nothing = Tally("m", metric.edition, Window.parse(DAY), True, 0, [], [])  # noqa: FBT003 closed
-    with pytest.raises(RequestError, match="is no vector of 2 numbers"):
+    with pytest.raises(RequestError, match="is not a vector of 2 numbers"):
         linear_estimate(metric, nothing, [1, 2])
     with pytest.raises(RequestError, match="nobody has reported m in 2026-11-23"):
         linear_estimate(metric, nothing, [1, 2, 3])

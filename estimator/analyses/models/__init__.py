@@ -1,4 +1,4 @@
-"""Models learned from tallies: by products or by crosses, and what they predict.
+"""Models learned from tallies, by products or by crosses, and predictions by these models.
 
-Imports the decoders and the estimates of vectors and covariances.
+This package imports the decoders, and the estimates of vectors and covariances.
 """

@@ -1,24 +1,25 @@
-"""Models of a label by features, learned from each tally by products or by crosses.
+"""Models that predict a label from features, learned from each tally by products or by crosses.
 
-Made-up reports move the mean of the vectors of products by a length r at most
-(`Vectors.length_moved`), and so the coefficients. The bounds below apply to every mean within r,
-so also to that of the honest reports; the penalty lambda and the noise s are those of the tally.
+Made-up reports move the mean of the vectors of products by at most a length r
+(`Vectors.length_moved`), and thereby the coefficients. The bounds below apply to every mean within
+a distance of r, and therefore also to the mean of the honest reports. The penalty lambda and the
+noise s do not change, because they depend only on the channel and the number of reports.
 
-* A mean of parts p, S, z and y, each divided by its weight, gives k = p - z y and C = S - z z'.
-  By the inequality of Cauchy and Schwarz over the four parts of r,
-  |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y) and, in Frobenius' norm,
-  |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. Raising small eigenvalues is a projection
-  onto a convex set, which lengthens no distance.
-* With A the inverse of the penalized covariance, A* that of the other mean, and b = A k:
-  A* - A = -A* dC A, so that |db| <= |A*| (|dk| + |dC| |b|). Raised eigenvalues are at least
-  lambda / 2, and move by |dC| at most (Weyl 1912): |A*| <= 2 / lambda, and
-  |A*| <= 1 / (1 / |A| - |dC|) if that is above 0.
-* The correction for the bias is s^2 M b with M = A^2 + tr(A) A. Its change is
+* A mean consists of parts p, S, z and y, each divided by its weight. These yield the covariances
+  k = p - z y and C = S - z z'. By the Cauchy-Schwarz inequality over the four parts of r,
+  |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y) and, in the Frobenius norm,
+  |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. To raise small eigenvalues is a projection
+  onto a convex set, which increases no distance.
+* Let A be the inverse of the penalized covariance, A* the same inverse for the other mean, and
+  b = A k. Then A* - A = -A* dC A, so |db| <= |A*| (|dk| + |dC| |b|). Raised eigenvalues are at
+  least lambda / 2, and move by at most |dC| (Weyl 1912). Therefore |A*| <= 2 / lambda, and |A*| <=
+  1 / (1 / |A| - |dC|) if this bound is above 0.
+* The correction for the bias is s^2 M b with M = A^2 + tr(A) A. It changes by
   s^2 (M* db + (M* - M) b), where |M*| <= (1 + d) |A*|^2, and
-  M* - M = A* D + D A + tr(D) A* + tr(A) D for D = A* - A, whose Frobenius norm is at most
-  |A*| |dC| |A|, and whose trace at most root(d) times that.
-* Whatever the mean, b* is |A*| (|k| + |dk|) at most. The distance between the coefficients is
-  therefore at most that bound and its correction, plus those of the tally.
+  M* - M = A* D + D A + tr(D) A* + tr(A) D for D = A* - A. The Frobenius norm of D is at most
+  |A*| |dC| |A|, and its trace is at most root(d) times this bound.
+* For any mean, |b*| is at most |A*| (|k| + |dk|). The coefficients therefore move by at most this
+  bound plus its correction, plus |b| and its correction for the tally's mean.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ from estimator.tallies import Tally
 
 
 def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float) -> float:
-    """Return the maximum distance of the coefficients from those of any mean within a length.
+    """Return how far the coefficients move at most, if the mean of the vectors moves by a length.
 
     Args:
         moments: the moments of the tally.
-        ridge: the regression fitted to them.
-        noise: s, with which it was fitted.
-        length: r, of the vectors with their weights.
+        ridge: the regression fitted to these moments.
+        noise: s, the noise for which the regression was corrected.
+        length: r, the distance by which the mean of the weighted vectors moves.
 
     """
     of_k, of_c = covariance_moves(moments, length)
@@ -76,7 +77,7 @@ def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float
 
 
 def covariance_moves(moments: Moments, length: float) -> tuple[float, float]:
-    """Return |dk| and |dC|: the maximum move of covariances as the mean moves by a length."""
+    """Return |dk| and |dC|: how far the covariances move at most if the mean moves by a length."""
     of_label, of_square, _, of_feature, of_itself = (each / UNIT for each in weights())
     z, y = float(np.linalg.norm(moments.features)), abs(float(moments.label))
     with_label = length * math.hypot(1 / of_label, z / of_itself, y / of_feature)
@@ -85,11 +86,12 @@ def covariance_moves(moments: Moments, length: float) -> tuple[float, float]:
 
 
 LEAST_REPORTS: Final = EXACT_BELOW
-"""With fewer reports, errors are not normal, and no model is learned."""
+"""The minimum number of reports to learn a model. With fewer, errors are not normally distributed.
+"""
 
 
 class _Models(Analysis[K]):
-    """The common part of both forms of a model.
+    """The base class of models by products and by crosses.
 
     Attributes:
         statistic: the name of the learned figures.
@@ -117,28 +119,30 @@ class _Models(Analysis[K]):
 
     @abstractmethod
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return how far made-up reports could have moved the mean and coefficients, or a share.
+        """Return how far made-up reports could have moved the figures.
+
+        For products, the figures are the mean and the coefficients; for crosses, a cell's share.
 
         Args:
-            tally: with at least one report.
-            fraction: the fraction of its reports that are made up.
+            tally: a tally with at least one report.
+            fraction: the assumed fraction of made-up reports.
 
         """
 
 
 class ModelOfProducts(_Models[Model], Vectors[Model]):
-    """A model whose features and label are one vector of products."""
+    """A model whose devices report one vector, with the products of features and label."""
 
     statistic = "coefficient"
     mean_name = "product mean"
 
     def __init__(self, metric: Metric) -> None:
-        """Analyze a model by products."""
+        """Prepare the analysis of a model by products."""
         super().__init__(metric)
         self.observation = self.kind.observation
 
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:
-        """Return the coefficients with their intervals, and the model."""
+        """Return the coefficients with their intervals, and the learned model."""
         names = self.kind.observation.coordinates
         if tally.reports < LEAST_REPORTS:
             ends = np.full(len(names), MOST_STEPS * label_step(self.kind))
@@ -158,23 +162,23 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
 
 
 class ModelOfCrosses(_Models[CrossedModel]):
-    """A model for which a device reports the cell of one feature, with the label."""
+    """A model whose devices report the cell of a single feature together with the label."""
 
     statistic = "log_odds"
     mean_name = "cell share"
 
     def __init__(self, metric: Metric) -> None:
-        """Analyze a model by crosses."""
+        """Prepare the analysis of a model by crosses."""
         super().__init__(metric)
         self.observation = self.kind.observation
 
     @property
     def channel(self) -> Crosses:
-        """The only channel of crosses."""
+        """The question's channel, which has crosses."""
         return cast("Crosses", self.metric.channel)
 
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:
-        """Return the log-odds with their intervals, and the model."""
+        """Return the log-odds with their intervals, and the learned model."""
         features = self.kind.observation.features
         counts = tally.dense(self.channel.symbols)
         fitted = Fitted.from_cells(
@@ -185,7 +189,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
         return log_odds(features, fitted, family), learned
 
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return the most by which made-up reports could have moved the share of a cell."""
+        """Return how far made-up reports could at most have moved the share of a cell."""
         return fakes_of_crosses(self.channel, tally, fraction)
 
     @property
@@ -195,15 +199,15 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The worst variance of the share of a cell with a label.
+        """The worst variance of one report for the share of a cell with a label.
 
-        One report in ``channel.inputs`` is about its feature.
+        Only one report in ``channel.inputs`` concerns the cell's feature.
         """
         of_features = (inverse_of(feature).squares(feature.inputs) for feature in self.channel.features)
         return self.channel.inputs * max(squares.worst for squares in of_features)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies: each device draws a feature, evenly."""
+        """Return a function that draws tallies. Each device draws a feature, all equally likely."""
         encoded = np.array([law[0][0] for law in laws])
         features = [(own, sampler_of(own)) for own in self.channel.features]
 

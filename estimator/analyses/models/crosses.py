@@ -1,11 +1,11 @@
 """Naive Bayes from crosses: the log-odds of yes in each cell of each feature, with intervals.
 
-The reports of a feature are a tally of their own, of cells and labels. The share of yes within a
-cell is a ratio of two unbiased shares, whose interval `ratios` computes: it is also valid if few
-people decide, and unbounded if chance allows any ratio. The weights of the model are shrunk by the
-known noise: they are the likeliest ones under a prior with a trend along the cells and an
-independent part for each cell. Differences that noise could explain get no weight, and a trend
-across all cells outweighs a single cell.
+The reports about a feature form a separate tally of cells and labels. The share of yes within a
+cell is a ratio of two unbiased shares. The module `ratios` computes its interval, which is also
+valid if few people decide the ratio, and unbounded if chance allows any ratio. The model's weights
+are shrunk by the known noise: they are the likeliest weights under a prior that consists of a trend
+along the cells and an independent part for each cell. Differences that noise could explain get no
+weight, and a trend across all cells outweighs a single cell.
 """
 
 from __future__ import annotations
@@ -31,39 +31,41 @@ from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies import Tally
 
 MOST_LOG_ODDS: Final = math.log(1 / LEAST_SHARE - 1)
-"""Unbounded intervals are shown up to this value."""
+"""The value at which unbounded intervals of log-odds are cut off."""
 
 TREND: Final = 2.0
-"""The usual weight of the last cell minus that of the middle: weights rise or fall along a range,
-or along values in their listed order. docs/research/models.md lists the alternatives tried.
+"""The usual difference in weight between the last cell and the middle, because weights often rise
+or fall along a range, or along values in their listed order. docs/research/models.md lists the
+alternatives that were tried.
 """
 
 APART: Final = 0.5
-"""The usual weight of a cell by itself."""
+"""The usual weight of a cell apart from the trend."""
 
 MOST_WEIGHT: Final = 6.0
-"""One cell never decides by more than odds of 400 to 1."""
+"""The maximum absolute weight of a cell. It limits a single cell to odds of 400 to 1."""
 
 STEPS: Final = 20
-"""Steps of the search for weights; after ten, weights usually no longer change."""
+"""The number of steps in the search for weights. After ten steps, weights usually no longer change.
+"""
 
 YES: Final = 1
-"""The place of yes among the labels of a cell."""
+"""The index of yes among the labels of a cell."""
 
 EVERYTHING: Final = (0.0, 1.0)
-"""The interval of a share about which nothing is known."""
+"""The interval of a completely unknown share."""
 
 
 class CellShares(NamedTuple):
-    """The shares of a feature's cells among everybody, from the reports about that feature.
+    """The shares of a feature's cells in the population, from the reports about this feature.
 
     Attributes:
         feature: the feature.
         no: the unbiased share of people with each cell and the label no, shape (cells,).
-        yes: the same with yes.
-        covariance: of shares in the order no, yes of the first cell, and so on, shape
-            (2 cells, 2 cells).
-        sample: the reports of the feature, with scores in that order.
+        yes: the unbiased share of people with each cell and the label yes, shape (cells,).
+        covariance: the covariance of the shares, ordered as no and yes of the first cell, no and
+            yes of the second cell, and so on; shape (2 cells, 2 cells).
+        sample: the reports about the feature, with scores in the same order.
 
     """
 
@@ -75,16 +77,16 @@ class CellShares(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The usual standard error of a share."""
+        """The standard error of a share, averaged over the shares as a root mean square."""
         return math.sqrt(float(np.diagonal(self.covariance).mean()))
 
 
 def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts) -> Iterator[CellShares]:
-    """Yield the shares of each feature that was reported.
+    """Yield the shares of the cells of each feature that has reports.
 
     Args:
         features: the features of the model.
-        channel: a channel for each.
+        channel: the model's channel, which contains a channel for each feature.
         counts: the count of each symbol, shape (m,).
 
     """
@@ -99,11 +101,11 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
 
 
 def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
-    """Return the most by which made-up reports could have moved the share of a cell and label.
+    """Return how far made-up reports could at most have moved the share of a cell and label.
 
-    They may all be about one feature, and are then a larger fraction of its reports. The estimate
-    from honest reports lies between the smallest and largest score of a report, which bounds the
-    move if all reports could be made up.
+    All made-up reports may concern one feature, and are then a larger fraction of its reports. If
+    all of its reports could be made up, the move has another bound: the estimate from honest
+    reports lies between the smallest and the largest score of a report.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
@@ -131,16 +133,16 @@ def base_rate(of_features: list[CellShares]) -> float:
     variances = [float(cells.covariance[1::2, 1::2].sum()) for cells in of_features]
     parts = reports / reports.sum()
     error = math.sqrt(max(0.0, float(parts**2 @ variances)))
-    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # none of 50 does not mean nobody
+    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # 0 of 50 is not nobody
 
 
 class Fitted(NamedTuple):
     """The features with reports, and the weights of their cells.
 
     Attributes:
-        of_features: the shares of the cells of each.
+        of_features: the shares of each feature's cells.
         share: the share of people with the label yes.
-        weights: the weights of the cells of each, as `weights_of` returns them.
+        weights: the weights of each feature's cells, as `weights_of` returns them.
 
     """
 
@@ -150,13 +152,13 @@ class Fitted(NamedTuple):
 
     @classmethod
     def from_cells(cls, of_features: list[CellShares]) -> Fitted:
-        """Fit the weights of every feature."""
+        """Fit the weights of every feature to the shares of its cells."""
         share = base_rate(of_features) if of_features else 0.5
         return cls(of_features, share, [weights_of(cells, share) for cells in of_features])
 
 
 def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> LearnedModel:
-    """Return the model of a tally. A feature without reports has weight 0."""
+    """Return the learned model of a tally. A feature without reports has weights of 0."""
     known = {cells.feature.name: each for cells, each in zip(fitted.of_features, fitted.weights, strict=True)}
     return LearnedModel(
         mechanism=Crosses.name,
@@ -170,11 +172,11 @@ def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> Learned
 def weights_of(cells: CellShares, share: float) -> Floats:
     """Return the likeliest weight of each cell for the log-odds of yes, shape (cells,).
 
-    With w the weights, p the rates of yes by them and t the shares of the cells, yes - p t has the
-    expectation 0, the slope p (1 - p) t in w, and a known covariance. Each step solves a linear
-    approximation for w (Gauss and Newton). A cell in which nobody happens to say yes seems to have
-    no variance; it has at least that of n people, t p (1 - p) / n. With few reports the covariance
-    is unknown, and the weights are 0.
+    Let w be the weights, p the rates of yes that follow from them, and t the shares of the cells.
+    Then yes - p t has the expectation 0, the slope p (1 - p) t in w, and a known covariance. Each
+    step solves a linear approximation for w (Gauss-Newton method). If nobody in a cell happens to
+    say yes, the cell seems to have no variance. It is therefore given at least the variance for n
+    people, t p (1 - p) / n. With few reports, the covariance is unknown, and all weights are 0.
     """
     if cells.sample.reports < EXACT_BELOW:
         return np.zeros(len(cells.yes))
@@ -203,8 +205,8 @@ def logit(share: float) -> float:
 def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) -> Figures:
     """Return the log-odds of yes in each cell of each feature.
 
-    The estimate is that of the model, which is shrunk toward that of all people. If a feature has
-    no reports, there are no estimates, and intervals are unbounded.
+    Estimates are those of the model, shrunk toward the log-odds of all people. If any feature has
+    no reports, there are no estimates, and all intervals are unbounded.
     """
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):
@@ -221,9 +223,9 @@ def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) 
 def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of the log-odds of each cell, each of shape (cells,).
 
-    The odds are those of the share of yes within the cell, whose interval `ratios` computes. It is
-    unbounded if the feature has few reports, if the cell could be empty, or if no share explains
-    the reports.
+    The log-odds follow from the share of yes within the cell, whose interval the module `ratios`
+    computes. The interval is unbounded if the feature has few reports, if the cell could be empty,
+    or if no share explains the reports.
     """
     shares = np.column_stack([cells.no, cells.yes])
     table = Ratios.from_shares(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)

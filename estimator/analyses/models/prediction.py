@@ -1,4 +1,4 @@
-"""Predictions by a learned model, as an app that ships it makes them, for many devices at once."""
+"""Predictions by a learned model for many devices, equal to those of an app that ships it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from estimator.results.metric import LearnedModel, ModelInput
 from estimator.statistics.arrays import Counts, Floats
 
 Column = Sequence[float] | Sequence[str]
-"""The value of a feature on each device."""
+"""The values of one feature, one for each device."""
 
 
 def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
     """Return the log-odds of yes, or the prediction of a number, of each device, shape (devices,).
 
     Args:
-        model: as a report has it.
-        columns: for each of its inputs, in their order, the value of each device.
+        model: the learned model, as it occurs in a report.
+        columns: the values of each of the model's inputs, in the order of the inputs.
 
     Raises:
-        ValueError: if a value is not one of its feature's; the message omits it.
+        ValueError: if a value is not a possible value of its feature. The message does not contain
+            the value.
 
     """
     of_inputs = list(zip(model.inputs, columns, strict=True))
@@ -49,7 +50,7 @@ def coordinates(feature: ModelInput, column: Column) -> Floats:
 
 
 def cells(feature: ModelInput, column: Column) -> Counts:
-    """Return the cell of a feature on each device, shape (devices,)."""
+    """Return the index of a feature's cell on each device, shape (devices,)."""
     if not feature.values:
         bins = len(feature.weights)
         return np.minimum((positions(feature, column) * bins).astype(np.int64), bins - 1)

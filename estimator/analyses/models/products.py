@@ -1,14 +1,14 @@
-"""A linear model from the mean of products: ridge regression, penalized by the known noise.
+"""A linear model from the mean of products: ridge regression with a penalty from the known noise.
 
 The vector's mean consists of E[y z], E[z z'], E[z] and E[y] for the label y and the features z.
-They yield the covariance of the features and that of each with the label. The noise of the former
-is a symmetric matrix of known variance; its largest eigenvalue is about two standard errors times
-the root of d (Wigner 1955). The penalty is a multiple of this eigenvalue. It depends only on the
-channel and the number of reports, so the estimated quantity is a fixed property of the population:
-its ridge regression with that penalty.
+These moments yield the covariance of the features, and the covariance of each feature with the
+label. The noise in the covariance of the features is a symmetric matrix of known variance, whose
+largest eigenvalue is about two standard errors times the root of d (Wigner 1955). The penalty is a
+multiple of this eigenvalue. It depends only on the channel and the number of reports. The estimated
+quantity is therefore a fixed property of the population: its ridge regression with this penalty.
 
-The quality of the model is estimated from rotations to which it was not fitted (cross-validation,
-with blocks of rotations in place of people).
+The quality of the model is estimated from rotations to which it was not fitted. This is
+cross-validation with blocks of rotations in place of people.
 """
 
 from __future__ import annotations
@@ -37,20 +37,25 @@ coefficients had too little coverage; see docs/research/models.md.
 """
 
 FOLDS: Final = 32
-"""The number of parts of the blocks of rotations; the model of the others predicts each part."""
+"""The number of folds into which the blocks of rotations are divided. A model that was fitted to
+the other folds predicts each fold.
+"""
 
 MOST_MEAN: Final = 0.98
-"""The maximum absolute mean of labels -1 and 1: noise can make an estimate impossibly large."""
+"""The maximum absolute mean of labels -1 and 1. Noise could make an estimate impossibly large."""
 
 LEAST_SPREAD: Final = 1e-9
-"""Replaces a variance of scores that noise has made negative: the scores are then uninformative."""
+"""The variance of scores that replaces a negative one. If noise makes the variance negative, the
+scores are uninformative.
+"""
 
 MOST_STEPS: Final = 1000.0
-"""The largest coefficient shown, in half ranges of the label: unbounded intervals end there."""
+"""The value at which unbounded intervals of coefficients are cut off, in half ranges of the label.
+"""
 
 
 class Moments(NamedTuple):
-    """The parts of a mean of products, or of how far blocks deviate from it, with any leading axes.
+    """The parts of a mean of products, or of the deviations of blocks from this mean.
 
     Attributes:
         products: E[y z], shape (..., d).
@@ -67,7 +72,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def from_vectors(cls, vectors: Floats, inputs: int) -> Moments:
-        """Take vectors apart and divide each part by its weight, shape (..., length)."""
+        """Split vectors, shape (..., length), into parts and divide each part by its weight."""
         of_label, of_square, of_pair, of_feature, of_itself = (each / UNIT for each in weights())
         ends = np.cumsum([inputs, inputs * (inputs + 1) // 2, inputs])
         products, upper, features, label = np.split(vectors, ends, axis=-1)
@@ -99,7 +104,7 @@ class Covariances:
 
     @classmethod
     def from_deviations(cls, deviations: Moments, moments: Moments) -> Covariances:
-        """Return the deviations of blocks from them, to first order, shape (blocks, ...)."""
+        """Return the first-order deviations of blocks from the covariances, shape (blocks, ...)."""
         mean = moments.features
         crossed = deviations.features[:, :, np.newaxis] * mean
         return cls(
@@ -113,8 +118,8 @@ class Ridge:
     """A ridge regression of the label on the features.
 
     Attributes:
-        penalty: lambda.
-        coefficients: shape (d,).
+        penalty: lambda, which is added to the eigenvalues of the features' covariance.
+        coefficients: the coefficient of each scaled feature, shape (d,).
         inverse: the inverse of the penalized covariance, shape (d, d).
 
     """
@@ -125,14 +130,15 @@ class Ridge:
 
     @classmethod
     def from_covariances(cls, covariances: Covariances, noise: float) -> Ridge:
-        """Fit the coefficients and subtract the second-order bias due to the noise of the squares.
+        """Fit the coefficients, and subtract the second-order bias that the squares' noise causes.
 
-        For a symmetric E of independent normal entries, with variance s**2 off the diagonal and
-        twice that on it, E[E M E] = s**2 (M + trace(M) I) for a symmetric M.
+        Let E be a symmetric matrix of independent normal entries, with variance s**2 off the
+        diagonal and 2 s**2 on the diagonal. Then E[E M E] = s**2 (M + trace(M) I) for every
+        symmetric M.
 
         Args:
             covariances: the covariances of one set of moments.
-            noise: s, the standard error of an entry off the diagonal of the squares.
+            noise: s, the standard error of an off-diagonal entry of the squares.
 
         """
         inputs = len(covariances.with_label)
@@ -146,12 +152,12 @@ class Ridge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProductsModel:
-    """A linear model of one tally, with its intervals.
+    """A linear model learned from one tally, with intervals for its coefficients.
 
     Attributes:
         kind: the kind of the question.
         moments: the moments of the tally.
-        deviations: the deviations of the moments, by blocks of rotations.
+        deviations: the deviations of the moments, for each block of rotations.
         noise: the standard error of a coordinate of the vector.
 
     """
@@ -177,9 +183,10 @@ class ProductsModel:
         return Ridge.from_covariances(Covariances.from_moments(self.moments), self.pair_noise)
 
     def coefficients(self, family: int = 1) -> Figures:
-        """Return the change of the expected label, in its units, as each scaled feature rises by 1.
+        """Return the change of the expected label as each scaled feature rises by 1.
 
-        A scaled number rises by 2 from one end to the other. A yes/no label is measured as a share.
+        A scaled number rises by 2 from one end of its range to the other. The change is in the
+        label's unit, or is a change of the share of yes if the label is a boolean.
         """
         ridge, deviating = self.ridge(), Covariances.from_deviations(self.deviations, self.moments)
         influence = (deviating.with_label - deviating.features @ ridge.coefficients) @ ridge.inverse
@@ -194,7 +201,7 @@ class ProductsModel:
         return Figures(names, lows, highs, estimates, errors)
 
     def learned(self) -> LearnedModel:
-        """Return the model with its weights, and how well it predicts."""
+        """Return the model with its weights and, for a boolean label, its quality."""
         ridge = self.ridge()
         label, per_unit = self.kind.observation.label, ridge.coefficients / self.norm
         if isinstance(label, Boolean):
@@ -216,7 +223,7 @@ class ProductsModel:
         )
 
     def skill(self) -> Skill:
-        """Return how well scores predict yes and no, in rotations to which they were not fitted."""
+        """Return how well scores predict yes or no, in rotations to which they were not fitted."""
         whole, deviating = (
             Covariances.from_moments(self.moments),
             Covariances.from_deviations(self.deviations, self.moments),
@@ -246,7 +253,7 @@ class ProductsModel:
 
     @property
     def norm(self) -> float:
-        """The maximum length of scaled features; longer ones are shortened to it."""
+        """The maximum length of a device's scaled features. Longer vectors are shortened to it."""
         return self.kind.radius / UNIT
 
     @property
@@ -255,7 +262,7 @@ class ProductsModel:
 
     @property
     def pair_noise(self) -> float:
-        """The standard error of a product of two different features."""
+        """The standard error of the mean product of two different features."""
         return self.noise * UNIT / weights()[2]
 
     def _score_mean(self, ridge: Ridge) -> float:
@@ -263,13 +270,13 @@ class ProductsModel:
 
 
 def label_step(domain: Model) -> float:
-    """Return the size of one unit of the scaled label in the label's units: half of its range."""
+    """Return half of the label's range, which is one unit of the scaled label."""
     label = domain.observation.label
     return 0.5 if isinstance(label, Boolean) else float(label.high - label.low) / 2
 
 
 def input_of(feature: ModelFeature, its_weights: Floats) -> ModelInput:
-    """Return a feature with its weights, in the form used by reports."""
+    """Return a feature with its weights, in the format of reports."""
     own = tuple(its_weights.tolist())
     if isinstance(feature.kind, Category):
         return ModelInput(name=feature.name, values=feature.kind.values, weights=own)

@@ -1,10 +1,10 @@
-"""How well a score predicts yes and no: its correlation with them, AUC, and log-odds.
+"""How well a score predicts yes or no: the correlation with the label, the AUC, and the log-odds.
 
-For yes and no, scores are taken to be normal given the label, with a common variance, as in linear
-discriminant analysis (Fisher 1936): their log-odds are then linear, and AUC = Phi(distance / root
-2).
+Scores are assumed to be normally distributed given the label, with the same variance for yes and
+no, as in linear discriminant analysis (Fisher 1936). The log-odds of yes are then linear in the
+score, and AUC = Phi(distance / root 2).
 
-Noise may move a share to 0 or 1, or beyond: `possible_share` replaces it by a possible one.
+Noise may move a share to 0 or 1, or beyond. `possible_share` then replaces it by a possible share.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ REACH: Final = 8.0
 """The number of standard errors beyond which a share is practically impossible."""
 
 POINTS: Final = 2001
-"""The points of the integral: with twice as many it changes by less than 0.1%."""
+"""The number of points of the integral. With twice as many, it changes by less than 0.1%."""
 
 LEAST_SHARE: Final = 1e-6
-"""Odds of a million to one, which limit the log-odds."""
+"""The smallest share, which limits odds to a million to one."""
 
 
 def possible_share(estimate: float, error: float) -> float:
     """Return the mean of all shares from 0 to 1, weighted by the likelihood of the estimate.
 
-    The estimate is taken to be normal. Well within the ends, the mean is the estimate itself. If
-    the error is large, the mean is near one half.
+    The estimate is assumed to be normally distributed. Far from 0 and 1, the weighted mean is the
+    estimate itself. If the error is large, the weighted mean is near one half.
 
     Args:
-        estimate: the estimate of the share, unbiased.
-        error: its standard error, from 0.
+        estimate: the unbiased estimate of the share.
+        error: the standard error of the estimate, at least 0.
 
     """
     nearest = min(max(estimate, 0.0), 1.0)
@@ -51,22 +51,25 @@ def possible_share(estimate: float, error: float) -> float:
 
 
 SURE: Final = 4.0
-"""With a variance of scores below this many standard errors, any correlation is possible: a ratio
-to it has no reliable error (Fieller 1954).
+"""The minimum variance of scores, in standard errors of this variance. If it is smaller, any
+correlation is possible, because the ratio to an uncertain variance has no reliable error (Fieller
+1954).
 """
 
 STEP: Final = 1e-4
-"""The step in a correlation for the numerical slope of the AUC."""
+"""The change of the correlation from which the slope of the AUC is computed numerically."""
 
 LEAST_CORRELATION: Final = 0.01
-"""The correlation of a score with the label if noise hides it: log-odds hardly vary then."""
+"""The assumed correlation of score and label if noise hides the true one. Log-odds then hardly
+vary.
+"""
 
 MOST_CORRELATION: Final = 0.99
-"""The maximum, because noise can make a correlation look perfect, and log-odds infinite."""
+"""The maximum correlation. Noise could make a correlation seem perfect, and log-odds infinite."""
 
 
 class Skilled(NamedTuple):
-    """The figures of a fold: `along` and `spread` of `Skill`, and the mean label's deviation."""
+    """The figures of one fold: `along` and `spread` as in `Skill`, and its label's deviation."""
 
     along: float
     spread: float
@@ -75,16 +78,16 @@ class Skilled(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skill:
-    """How a score is associated with yes and no, which are 1 and -1.
+    """The association of a score with a label of yes or no, which counts as 1 or -1.
 
     Attributes:
         label: the mean of the label.
         mean: the mean of the score.
         along: the covariance of score and label.
         spread: the variance of the score.
-        deviations_along: the folds' deviations from `along`, shape (folds,), as for the two below.
-        deviations_spread: from `spread`.
-        deviations_label: from `label`.
+        deviations_along: the deviation of each fold from `along`, shape (folds,).
+        deviations_spread: the deviation of each fold from `spread`, shape (folds,).
+        deviations_label: the deviation of each fold from `label`, shape (folds,).
 
     """
 
@@ -103,7 +106,7 @@ class Skill:
 
     @property
     def correlation(self) -> Estimate:
-        """The correlation of score and label; unknown if all variance of scores could be noise."""
+        """The correlation of score and label; unknown if the scores' variance could be noise."""
         if self.spread < SURE * _error_of(self.deviations_spread):
             return Estimate(None, None, -1.0, 1.0)
         scale, folds = math.sqrt(self.spread * self.variance), len(self.deviations_label)
@@ -117,7 +120,7 @@ class Skill:
 
     @property
     def auc(self) -> Estimate:
-        """How often a yes has a higher score than a no, if scores are normal with one variance."""
+        """How often a yes has a higher score than a no, for normal scores with equal variances."""
         correlation = self.correlation
         at = correlation.estimate
         if at is None:
@@ -130,9 +133,9 @@ class Skill:
     def log_odds(self) -> tuple[float, float]:
         """The slope and intercept from a score to the log-odds of yes, corrected for noise.
 
-        The share of yes is that of `possible_share`. The covariance is shrunk by its error (James &
-        Stein 1961), and the variance is at least `SURE` standard errors. A score that seems
-        uninformative keeps a small slope, so it still ranks people.
+        The share of yes is estimated by `possible_share`. The covariance is shrunk by its error
+        (James & Stein 1961), and the variance is at least `SURE` standard errors. A score that
+        seems uninformative keeps a small slope, so that it still ranks people.
         """
         share = possible_share((1 + self.label) / 2, _error_of(self.deviations_label) / 2)
         label, variance = 2 * share - 1, 4 * share * (1 - share)
@@ -155,7 +158,7 @@ def _error_of(deviations: Floats) -> float:
 
 
 def _shrunk(estimate: float, error: float) -> float:
-    """Return an estimate shrunk by its error; 0 if it does not exceed its error."""
+    """Return an estimate shrunk by its error; 0 if the estimate does not exceed its error."""
     return 0.0 if estimate <= error else estimate - error**2 / estimate
 
 

@@ -1,1 +1,1 @@
-"""The report as one HTML file: `page` chooses, and templates with filters of `wording` format."""
+"""The report as an HTML file. `page` selects; templates format, with the filters of `wording`."""

@@ -1,9 +1,9 @@
-"""The figures of a question in the form that the page shows, and the data of its charts.
+"""The figures of a question as the page shows them, and the data of its charts.
 
 The data is compact, so that ninety windows of fifty questions stay small. Drawn numbers are whole
-multiples of a step, which is a hundredth of the narrowest interval; as in texts, intervals are
+multiples of a step, which is a hundredth of the narrowest interval. As in texts, intervals are
 rounded outwards, and an estimate lies in its interval. The page's script never rounds these
-numbers: a number that was rounded to a step must not be rounded again.
+numbers, because a number that was rounded to a step must not be rounded again.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
 FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
 
 FINEST = 1e-12
-"""A shorter interval is treated as having no length; it does not need its own step."""
+"""The length below which an interval counts as a point, which does not need a step of its own."""
 
 ALONE: Final = frozenset({"bar", "mean"})
-"""The charts of one figure. Folded, they would repeat the table."""
+"""The charts of one figure. Collapsed, they would only repeat the table, so they are left out."""
 
 KEPT_DIGITS = 11
-"""Fewer digits than the script keeps in a number of steps, so none is rounded (``numbers.js``)."""
+"""The maximum digits of a number of steps: fewer than the script keeps (``numbers.js``)."""
 
 KnownEstimate = Estimate | None
 
 WithReports = Sequence[MetricEstimate | None]
-"""An entry for each window of the calendar. None where nobody reported."""
+"""The estimates of each window of the calendar. None for a window without reports."""
 
 Steps = list[list[int | None]]
-"""A row for each figure, with an entry for each window. None where there is no estimate."""
+"""A row for each figure, with an entry for each window. None if there is no estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class ShownGroup:
 
     Attributes:
         group: all figures of the statistic.
-        title: what they are.
+        title: the title of the figures.
         unit: the unit in which they are shown.
-        labels: the labels of the shown figures. They are the same in every window of a question.
+        labels: the labels of the shown figures, which are the same in every window of a question.
         figures: the shown figures.
 
     """
@@ -79,19 +79,19 @@ class ShownGroup:
 
     @property
     def is_titled(self) -> bool:
-        """Whether the title says more than the label of its only figure."""
+        """Whether the title differs from the label of the only figure."""
         return [label.casefold() for label in self.labels] != [self.title.casefold()]
 
 
 def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[ShownGroup]:
-    """Yield the groups of one window.
+    """Yield the shown groups of figures of one window.
 
-    They are the same in every window of a question that has reports. A model has no groups in a
-    window from which too little was learned.
+    The groups are the same in every window of a question that has reports. The exception is a
+    model, which has no groups in a window with too few reports to learn from.
 
     Args:
         estimated: the figures of the window.
-        positions: which values are shown.
+        positions: the positions of the shown values.
 
     """
     for group in estimated.groups:
@@ -103,24 +103,27 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
 
 
 def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the shown figures: those at some positions if they are by value, otherwise all."""
+    """Return the shown figures: those at the given positions if figures are by value, else all."""
     return group.figures.at(positions) if group.about.by_value else group.figures
 
 
 class Tracks(Record, frozen=True, kw_only=True):
     """Rows of estimates in the form that the page's script reads.
 
-    The names of its fields are short because they occur in every chart. Numbers are in steps. Rows
-    and windows without an estimate have None.
+    The names of the fields in JSON are short because they occur in every chart. Numbers are
+    multiples of a step. None stands for a missing estimate.
 
     Attributes:
-        step: what one step is worth.
-        suffix: the unit, with a blank in front.
-        texts: the estimate, the lower and the upper end, and the likeliest value if there is one.
-        estimates: the position of the estimate.
-        down: how far the interval extends below the estimate. None if every interval begins at 0.
-        up: how far the interval extends above the estimate.
-        likeliest: the likeliest value minus the estimate. None if no figure has one.
+        step: the size of one step.
+        suffix: the unit, with a space in front.
+        texts: the estimate, both ends of the interval, and the maximum-likelihood value if there is
+            one.
+        estimates: the estimate.
+        down: the distance from the estimate to the lower end of the interval. None if every
+            interval begins at 0.
+        up: the distance from the estimate to the upper end of the interval.
+        likeliest: the maximum-likelihood value minus the estimate. None if no figure has such a
+            value.
 
     """
 
@@ -134,17 +137,17 @@ class Tracks(Record, frozen=True, kw_only=True):
 
 
 class GroupTracks(Tracks, frozen=True, kw_only=True):
-    """The figures of one statistic.
+    """The figures of one statistic over time.
 
     Attributes:
-        title: what they are.
-        percent: whether they are shares.
+        title: the title of the figures.
+        percent: whether the figures are shares.
         labels: the labels of the figures.
-        line: the name of a figure over time, with ``{}`` for its label.
-        brief: the estimates of the window shown first, with the digits of a headline.
-        ordered: whether the order of the figures has a meaning.
-        ends: the ends of the range of a mean; None for others.
-        log: whether that range is drawn on a logarithmic scale.
+        line: the name of a figure's line over time, with ``{}`` for the label of the figure.
+        brief: the estimates of the window shown first, rounded as in a headline.
+        ordered: whether the order of the figures is meaningful.
+        ends: the ends of the range of a mean. None for other statistics.
+        log: whether the range is drawn on a logarithmic scale.
 
     """
 
@@ -165,13 +168,13 @@ class HistogramTracks(Tracks, frozen=True, kw_only=True):
 
 
 class BandTracks(Tracks, frozen=True, kw_only=True):
-    """A distribution function, and the numbers at which it is known."""
+    """A distribution function, and the numbers at which it is estimated."""
 
     at: Sequence[FigureLabel]
 
 
 class JointTracks(Tracks, frozen=True, kw_only=True):
-    """The shares of outcomes within groups. ``steps`` are the ranges of a model's probability."""
+    """The shares of answers within groups. ``steps`` are the ranges of a model's probability."""
 
     names: tuple[str, str] | None
     groups: Sequence[str]
@@ -183,8 +186,8 @@ class Drawing(NamedTuple):
     """A chart of one window.
 
     Attributes:
-        chart: its name in the page's script.
-        group: the position of the group that it draws; 0 if it does not draw a group.
+        chart: the name of the chart in the page's script.
+        group: the position of the group that the chart draws; 0 if it does not draw a group.
 
     """
 
@@ -196,15 +199,15 @@ class MetricData(Record, frozen=True, kw_only=True):
     """Everything about a question that the page's script draws.
 
     Attributes:
-        kind: the kind of its windows.
-        at: the place of the window shown first in the calendar.
-        lead: the place, among the rows of all groups, of the figure that is followed over time.
-        reports: the reports of each window. None where there is no tally.
-        open: the places of windows that are open.
-        unit: the unit of the answers; empty if they have none.
-        drawings: the charts of a window. The first one is shown, the others are folded.
-        groups: a track for each shown figure.
-        pooled: the reports of all windows together, if these are pooled.
+        kind: the kind of the question's windows.
+        at: the position, in the calendar, of the window shown first.
+        lead: the position, among the rows of all groups, of the figure that is drawn over time.
+        reports: the number of reports in each window. None if there is no tally.
+        open: the positions of the open windows.
+        unit: the unit of the answers; empty if there is none.
+        drawings: the charts of a window. The first chart is shown, and the others are collapsed.
+        groups: the tracks of each shown statistic.
+        pooled: the number of reports in all windows together, if windows are pooled.
         bins: the histogram of each window, if there is one.
         band: the distribution function of each window, if there is one.
         joint: the shares within groups, if two questions were asked together.
@@ -240,11 +243,11 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 
     Args:
         windows: the estimates, of which at least one has reports.
-        positions: which values are shown.
-        calendar: all windows of the kind.
+        positions: the positions of the shown values.
+        calendar: all windows of the same kind.
         shown: the window that is shown first.
-        pooled: all windows together, or None.
-        followed: the figure that is followed over time; None for the first.
+        pooled: the figures of all windows together, or None.
+        followed: the figure that is drawn over time; None for the first figure.
 
     """
     by_window = {estimated.window: estimated for estimated in windows}
@@ -271,7 +274,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 
 
 def _drawings(groups: Sequence[ShownGroup], joint: JointTracks | None, *, has_bins: bool) -> tuple[Drawing, ...]:
-    """Return the charts of a window: first the one that is shown, then those that are folded."""
+    """Return the charts of a window: the one that is shown, followed by the collapsed ones."""
     drawn = [
         (group.group.about.drawn_first, Drawing(_form(group, chart), place))
         for place, group in enumerate(groups)
@@ -280,14 +283,14 @@ def _drawings(groups: Sequence[ShownGroup], joint: JointTracks | None, *, has_bi
     if has_bins:
         drawn += [(STATISTICS["bin"].drawn_first, Drawing("histogram")), (0, Drawing("band"))]
     if joint is not None:
-        form = "calibration" if joint.steps is not None else "groups" if len(joint.outcomes) == 2 else "cells"  # noqa: PLR2004 the share of one says that of the other
+        form = "calibration" if joint.steps is not None else "groups" if len(joint.outcomes) == 2 else "cells"  # noqa: PLR2004 with two answers, the share of one determines the other
         drawn.append((STATISTICS["share_within"].drawn_first, Drawing(form)))
     in_order = [drawing for _, drawing in sorted(drawn, key=lambda each: -each[0])]
     return (*in_order[:1], *(each for each in in_order[1:] if each.chart not in ALONE))
 
 
 def _form(group: ShownGroup, chart: Chart) -> str:
-    """Return how a chart draws these figures."""
+    """Return the name of the drawing that a chart uses for these figures."""
     values = group.figures.labels
     if chart is Chart.SHARES:
         if is_yes_or_no(values):
@@ -303,7 +306,7 @@ def _groups(
     positions: Sequence[int],
     pooled: Pooled | None,
 ) -> Iterator[GroupTracks]:
-    """Yield the tracks of each group that the window shown first has, a row for each figure."""
+    """Yield the tracks of each group in the window shown first, with a row for each figure."""
     is_scale = any(group.about.is_mean and not group.about.of_sets for group in shown.groups)
     for group in groups:
         by_window = [_figures(estimated, group.group, positions) for estimated in with_reports]
@@ -326,13 +329,13 @@ def _groups(
 
 
 def _figures(estimated: MetricEstimate | Pooled | None, like: FigureGroup, positions: Sequence[int]) -> Figures | None:
-    """Return the shown figures of a statistic. None if there are no such figures."""
+    """Return the shown figures of a statistic. None if there are none."""
     group = None if estimated is None else estimated.group(like.statistic)
     return None if group is None else shown_at(group, positions)
 
 
 def _drawn(with_reports: WithReports, chart: Chart) -> tuple[FigureGroup, list[list[KnownEstimate]]] | None:
-    """Return the figures that a chart draws, and a row for each with an entry for each window."""
+    """Return the figures that a chart draws, and for each a row with an entry for each window."""
     groups = [None if each is None else _charted(each, chart) for each in with_reports]
     first = next((group for group in groups if group is not None), None)
     if first is None:
@@ -342,7 +345,7 @@ def _drawn(with_reports: WithReports, chart: Chart) -> tuple[FigureGroup, list[l
 
 
 def _drawable(figures: Figures) -> Figures:
-    """Return figures without maximum-likelihood values, which these charts do not draw."""
+    """Return figures without their maximum-likelihood values, which these charts do not draw."""
     return Figures(figures.labels, figures.lows, figures.highs, figures.unbiased, figures.standard_errors)
 
 
@@ -365,7 +368,7 @@ def _distribution(with_reports: WithReports) -> tuple[HistogramTracks, BandTrack
 
 
 def _rows(by_window: Sequence[Sequence[Figure] | None]) -> list[list[KnownEstimate]]:
-    """Return a row for each figure, with an estimate for each window."""
+    """Return a row for each figure, with the estimate in each window."""
     figures = len(next((each for each in by_window if each is not None), ()))
     return [[None if each is None else each[place] for each in by_window] for place in range(figures)]
 
@@ -383,10 +386,10 @@ def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> JointTra
 
 
 def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
-    """Return the ends of each step, from 0 to 1. Empty if any step does not name a percent range.
+    """Return the ends of each step, from 0 to 1. Empty if any step is not a range in percent.
 
     Args:
-        steps: as people read them.
+        steps: the names of the steps, which people read.
 
     """
     ranges = [_range(step) for step in steps]
@@ -395,7 +398,7 @@ def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
 
 
 def _range(step: str) -> tuple[float, float] | None:
-    """Return the ends of one step; None if it does not name a range."""
+    """Return the ends of one step. None if its name is not a range."""
     plain = step.replace("\N{NO-BREAK SPACE}", " ").strip()
     if match := BELOW.fullmatch(plain):
         return 0.0, float(match[1]) / 100
@@ -407,9 +410,9 @@ def _range(step: str) -> tuple[float, float] | None:
 
 
 def exponent_of(estimates: Iterable[KnownEstimate]) -> int:
-    """Return the power of ten that is at most a hundredth of the narrowest interval.
+    """Return the exponent of the largest power of ten up to a hundredth of the narrowest interval.
 
-    It is larger if a number would otherwise have more digits than the script keeps.
+    The exponent is larger if a number would otherwise have more digits than the script keeps.
     """
     known = [estimate for estimate in estimates if estimate is not None and estimate.estimate is not None]
     lengths = (estimate.high - estimate.low for estimate in known)
@@ -422,7 +425,7 @@ def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> Tracks:
     """Return rows of estimates in the form that the page's script reads.
 
     Args:
-        rows: a row for each figure, with an estimate for each window.
+        rows: a row for each figure, with the estimate in each window.
         unit: the unit of the texts.
 
     """

@@ -40,17 +40,20 @@ Run = Sequence[tuple[int, Estimate]]
 """Consecutive windows, each with its position and its estimate."""
 
 MOST_CHANGES = 20
-"""How many changes the table shows, the clearest first. JSON has all of them."""
+"""The maximum number of changes in the table, the clearest first. JSON contains all changes."""
 
 MOST_PLACES: Final = 50_000
-"""The maximum windows of all questions on a page: fifty questions on a thousand days. A window of a
-category of six values takes 330 bytes, so that these take 17 MB; more values take more.
+"""The maximum number of windows on a page, over all questions: fifty questions with a thousand days
+each.
+
+A window of a category with six values takes 330 bytes, so 50,000 take 17 MB; with more values, a
+window takes more.
 """
 
 REPORTS: Final = "Reports"
-"""The term of the fact that counts all reports."""
+"""The term of the fact that states the number of all reports."""
 
-NO_TALLY: Final = Headline("", "There is no tally that may be shown yet.")
+NO_TALLY: Final = Headline("", "No tally may be shown yet.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +61,23 @@ class MetricView:
     """The part of a page about one question, for the template.
 
     Attributes:
-        metric: its definition.
+        metric: the definition of the question.
         headline: the headline of the window that is shown first.
-        verdict: whether something changed.
-        facts: terms and their values.
-        window: the name of the window that is shown first. None without any window.
-        preliminary: whether that window can still change.
-        reports: the number of reports in that window.
-        also: further figures of that window.
-        warnings: sentences that keep a reader from concluding too much.
-        groups: the figures of that window.
-        left_out: how many values are not shown, in words; empty if all are.
-        joint: the view of two questions asked together. None for any other question.
-        extras: the further tables of that window that were requested.
-        changes: label, unit and change of everything compared, the clearest first.
-        spark: a small chart; None where there is none.
-        spark_label: what that chart shows.
-        data: for the charts. None where there is nothing to draw.
+        verdict: the conclusion on whether the answers changed.
+        facts: terms and their values, such as the epsilon of a report.
+        window: the name of the window that is shown first. None if the question has no window.
+        preliminary: whether this window is still open.
+        reports: the number of reports in this window.
+        also: further headlines of this window.
+        warnings: sentences that warn readers against unjustified conclusions.
+        groups: the figures of this window.
+        left_out: a phrase on the number of values that are not shown; empty if all are shown.
+        joint: the view of two questions asked together. None for other questions.
+        extras: the further tables of this window.
+        changes: the label, the unit and the change of every compared figure, the clearest first.
+        spark: a small chart of a figure over time, or None.
+        spark_label: a description of the small chart.
+        data: the data of the charts. None if there is nothing to draw.
 
     """
 
@@ -98,22 +101,22 @@ class MetricView:
 
     @property
     def title(self) -> str:
-        """The title that people read instead of its name."""
+        """The title of the question, which people read."""
         return self.metric.title
 
     @property
     def texts(self) -> tuple[Extra, ...]:
-        """The table that a card shows instead of a chart, which texts do not have."""
+        """The table of texts that a card shows instead of a chart; () for other questions."""
         return tuple(extra for extra in self.extras[:1] if extra.rows and not self.groups)
 
     @property
     def counted(self) -> str:
-        """How numbers beyond the range are counted; empty if they are not."""
+        """The treatment of numbers beyond the range; empty if there is no range."""
         return self.metric.kind.counted(shipped())
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Facts to know about the answer, in words for the overview."""
+        """Short cautions about the answer, for the overview."""
         flags = {"too uncertain to conclude": bool(self.warnings), "preliminary": self.preliminary}
         return tuple(flag for flag, applies in flags.items() if applies)
 
@@ -124,12 +127,12 @@ class MetricView:
 
     @property
     def shown_changes(self) -> Sequence[tuple[str, Unit, Figure]]:
-        """The lines of the table of changes."""
+        """The changes that the table of changes shows."""
         return self.changes[:MOST_CHANGES]
 
     @property
     def changes_left_out(self) -> int:
-        """How many changes that table leaves out."""
+        """The number of changes that the table leaves out."""
         return max(0, len(self.changes) - MOST_CHANGES)
 
 
@@ -149,13 +152,14 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
     """Return the view of one question.
 
     Args:
-        metric: its definition.
-        windows: its estimates in chronological order, at least one.
-        calendar: all windows of its kind on the page.
-        highlight: what is shown first.
-        effects: how its public strata differ, the clearest pairs first; those of other windows are
-            left out.
-        titles: the titles of all questions by name, because two of them may be asked together.
+        metric: the definition of the question.
+        windows: the estimates of the question in chronological order, at least one.
+        calendar: all windows of the same kind on the page.
+        highlight: the results that are shown first.
+        effects: the differences between public strata, the clearest pairs first. Differences in
+            other windows are left out.
+        titles: the titles of all questions by name. Two questions that are asked together are shown
+            by their titles.
 
     """
     shown, positions, changes = highlight.shown, highlight.positions, highlight.changes
@@ -188,7 +192,7 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
 
 def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey | None:
-    """Return the figure to follow over time: one that changed, or otherwise the answer."""
+    """Return the figure to draw over time: a figure that changed, or otherwise the answer."""
     changed = [each for each in (() if changes is None else changes.found) if each.verdict.is_change]
     if changed:
         return FigureKey(changed[0].statistic, changed[0].value)
@@ -197,7 +201,7 @@ def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey
 
 
 def _warnings(shown: MetricEstimate, highlight: Highlight) -> Iterator[str]:
-    """Yield sentences that keep a reader from concluding too much."""
+    """Yield sentences that warn readers against unjustified conclusions."""
     leading = shown.leading
     if not shown.reports:
         return
@@ -209,19 +213,20 @@ def _warnings(shown: MetricEstimate, highlight: Highlight) -> Iterator[str]:
 
 
 def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequence[Window]) -> list[Figure | None]:
-    """Return a figure of the question in each window of the calendar with enough reports."""
+    """Return a figure in each window of the calendar. None for a window with too few reports."""
     by_window = {window.window: window for window in windows if window.reports >= EXACT_BELOW}
     of_calendar = (by_window.get(window.text) for window in calendar)
     return [None if estimated is None else estimated.figure(key) for estimated in of_calendar]
 
 
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
-    """Yield the facts that a reviewer needs about one question: terms and their values.
+    """Yield the facts that a reviewer needs about one question, as terms with their values.
 
     Args:
-        metric: its definition.
-        windows: its estimates, window by window.
-        central: the central loss of the shown window's tally. None if it was not requested.
+        metric: the definition of the question.
+        windows: the estimates of the question, by window.
+        central: the central privacy loss from the shown window's tally. None if it was not
+            requested.
 
     """
     if metric.title != metric.name:
@@ -235,11 +240,11 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
     if metric.channel.permanent_nanos:
         permanent = as_float(metric.channel.permanent_nanos)
         yield (
-            "Epsilon of all reports of an answer that never changes, in this edition",
+            "Epsilon of all reports of this edition, if the answer never changes",
             f"{exact_loss(permanent)}: even odds can become {odds(metric.channel.permanent_nanos, shipped())}",
         )
     if central is not None:
-        against = "against their readers and not against the collector, if the reports counted are honest"
+        against = "against readers of the tallies but not against the collector, if all counted reports are honest"
         yield "If only tallies are published", f"{central_words(central)}, {against}"
     yield "Edition", metric.edition
     if windows:
@@ -258,10 +263,10 @@ def _end(metric: Metric) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """A small chart.
+    """A small chart of a figure over time.
 
     Attributes:
-        line: the SVG path of the estimates, with a gap where there is none.
+        line: the SVG path of the estimates, with a gap for each missing estimate.
         band: the SVG path of the intervals.
 
     """
@@ -271,7 +276,7 @@ class Spark:
 
 
 def sparkline(track: Sequence[Estimate | None]) -> Spark | None:
-    """Return the chart of a figure over windows. None with fewer than two points."""
+    """Return the small chart of a figure over windows. None with fewer than two points."""
     known = [estimate for estimate in track if estimate is not None and estimate.estimate is not None]
     if len(known) < 2:  # noqa: PLR2004 a line has two ends
         return None
@@ -299,7 +304,7 @@ class _Scale:
             self._point(position, within(estimate.estimate, estimate.low, estimate.high) or 0.0)
             for position, estimate in run
         ]
-        return f"M{'L'.join(points)}h0"  # h0 draws a dot where a point has no neighbor
+        return f"M{'L'.join(points)}h0"  # h0 draws a dot if a point has no neighbor
 
     def band(self, run: Run) -> str:
         there = [self._point(position, estimate.high) for position, estimate in run]

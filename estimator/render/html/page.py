@@ -1,7 +1,7 @@
-"""The page as a whole: every question, an overview, and why some tallies are missing.
+"""The page as a whole: an overview, every question, and the reasons for missing tallies.
 
-It is one HTML file that is complete and may load nothing. Its content security policy allows the
-scripts and styles of this file by their hashes, and nothing else.
+The page is a single, self-contained HTML file. Its content security policy allows only the scripts
+and styles in the file, by their hashes, and no other content.
 """
 
 from __future__ import annotations
@@ -35,22 +35,23 @@ from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import FEWER
 
 FEW_METRICS: Final = 5
-"""The number of questions that can be seen at a glance."""
+"""The maximum number of questions that can be seen at a glance."""
 
 PACKAGE: Final = "estimator.render.html"
 
 STYLE: Final = "report.css"
 
 SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
-"""In the order in which they run: d3, then Observable Plot, which draws with it, then the scripts
-of this page.
+"""The scripts in the order in which they run.
+
+d3 comes first, then Observable Plot, which uses d3, and then the scripts of this page.
 """
 
 OURS: Final = (STYLE, "numbers.js", "charts.js", "tables.js", "report.js")
-"""They are included in a page without indentation and without lines of comments."""
+"""The files of this project. A page includes them without indentation and comment lines."""
 
 LICENSES: Final = ("d3.LICENSE", "plot.LICENSE")
-"""Both licenses require that every copy includes them."""
+"""The licenses of d3 and Observable Plot, which every copy of these libraries must include."""
 
 STYLE_OF_CHARTS: Final = """:where(.chart) {
   --plot-background: white;
@@ -63,17 +64,17 @@ STYLE_OF_CHARTS: Final = """:where(.chart) {
 :where(.chart tspan) {
   white-space: pre;
 }"""
-"""The style that Observable Plot writes into every chart with the class name ``chart``."""
+"""The style that Observable Plot writes into every chart whose class name is ``chart``."""
 
 
 class SkippedTallies(NamedTuple):
-    """Tallies of one edition that are not estimated for one reason.
+    """The tallies of one edition that were skipped for the same reason.
 
     Attributes:
-        metric: the metric that they name.
-        edition: its edition.
-        reason: why they are not estimated.
-        windows: the names of their windows.
+        metric: the name of the metric.
+        edition: the edition of the metric.
+        reason: the reason why the tallies are not estimated.
+        windows: the names of the windows.
 
     """
 
@@ -87,11 +88,11 @@ class PageData(Record, frozen=True):
     """The data of all charts of a page.
 
     Attributes:
-        confidence: of intervals, in percent.
-        few: with fewer reports than this, no line joins a window to its neighbors.
-        calendars: for each kind of window, the name and the first day of all windows.
-        events: for each kind of window, the events on a day of its calendar, with their titles.
-        metrics: what is drawn of each question, by its name.
+        confidence: the confidence of the intervals, in percent.
+        few: the number of reports below which no line connects a window to its neighbors.
+        calendars: for each kind of window, the names and the first days of all windows.
+        events: for each kind of window, the days and titles of the events within the calendar.
+        metrics: the data of each question's charts, by the name of the question.
 
     """
 
@@ -104,11 +105,11 @@ class PageData(Record, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What the template shows.
+    """The contents of the page, for the template.
 
     Attributes:
         registry: the registry of the questions.
-        report: their estimates.
+        report: the estimates of the questions.
         metrics: a view of each question, in the registry's order.
         calendars: for each kind of window that occurs, all windows from the first to the last.
 
@@ -121,7 +122,7 @@ class Page:
 
     @property
     def span(self) -> str:
-        """The first and the last window; empty without any."""
+        """The first and the last window, as a text; empty without windows."""
         return _span(self.report.metrics)
 
     @property
@@ -131,30 +132,30 @@ class Page:
 
     @property
     def participation(self) -> str:
-        """Which devices the figures describe, and about how many participate."""
+        """A sentence on which devices the figures describe, and about how many participate."""
         return participation_of([highlight.shown for highlight in self.report.highlights])
 
     @property
     def devices(self) -> str | None:
-        """About how many devices participate. None if that is unknown."""
+        """The approximate number of participating devices, as a text. None if it is unknown."""
         return devices_of([highlight.shown for highlight in self.report.highlights])
 
     @property
     def nothing(self) -> str | None:
-        """A sentence on why there is nothing to see. None if there is something."""
+        """A sentence on why the page has no results. None if it has some."""
         if any(estimated.reports for estimated in self.report.metrics):
             return None
         if self.report.metrics:
             return "No window has any reports."
         if self.report.skipped:
-            return "There is nothing to report: every tally was left out, for the reasons below."
-        return "There is nothing to report: no closed window has a tally. With --preliminary open ones are shown, too."
+            return "There is nothing to report: every tally was left out for the reasons below."
+        return "There is nothing to report: no closed window has a tally. To include open windows, add --preliminary."
 
     @property
     def snapshot(self) -> str | None:
-        """When open windows were read, in UTC.
+        """The UTC time at which open windows were read.
 
-        None if no open window is shown or the time is unknown.
+        None if no open window is shown or if the time is unknown.
         """
         is_preliminary = any(not estimated.closed for estimated in self.report.metrics)
         at = self.report.snapshot_at
@@ -162,12 +163,12 @@ class Page:
 
     @property
     def skipped(self) -> list[SkippedTallies]:
-        """The tallies that are not estimated, by edition and reason."""
+        """The skipped tallies, grouped by edition and reason."""
         return _grouped(self.report.skipped)
 
     @property
     def is_long(self) -> bool:
-        """Whether the page is so long that readers have to search for a question."""
+        """Whether the page is too long for readers to see all questions at a glance."""
         return len(self.metrics) > FEW_METRICS
 
     @property
@@ -213,7 +214,7 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 
     Args:
         report: the estimates, with highlights.
-        registry: all questions, including those without a tally.
+        registry: the definitions of all questions, including those without a tally.
 
     Raises:
         OutputError: if the page would be too large because its windows are far apart.
@@ -237,12 +238,12 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 
 
 def _check_size(estimates: Sequence[MetricEstimate]) -> None:
-    """Refuse a page that its gaps would make too large.
+    """Refuse a page that would be too large because of gaps between windows.
 
-    Each question has a place for each window of the calendar.
+    Each question takes room for each window of the calendar, even without a tally.
 
     Raises:
-        OutputError: if the page would be too large; the message says what would help.
+        OutputError: if the page would be too large. The message says what would help.
 
     """
     places = 0
@@ -255,13 +256,13 @@ def _check_size(estimates: Sequence[MetricEstimate]) -> None:
             places += windows * len({estimated.metric for estimated in of_kind})
     if places > MOST_PLACES:
         raise OutputError(
-            f"a page of {_span(estimates)} would have {places:,} places for windows, and may have {MOST_PLACES:,};"
-            f" {FEWER}"
+            f"a page of {_span(estimates)} would need room for {places:,} windows, and the maximum is "
+            f"{MOST_PLACES:,}; {FEWER}"
         )
 
 
 def _calendars(estimates: Sequence[MetricEstimate]) -> dict[WindowKind, tuple[Window, ...]]:
-    """Return all windows of each kind from the first to the last, so that charts show gaps."""
+    """Return, for each kind, all windows from the first to the last, so that charts show gaps."""
     calendars = {}
     for kind in WindowKind:
         starts = [estimated.span.starts_at for estimated in estimates if estimated.span.kind is kind]
@@ -303,7 +304,7 @@ def asset(name: str) -> str:
     """Return the text of a file that a page includes.
 
     Raises:
-        AssertionError: if it would end the element around it.
+        AssertionError: if the text would end the HTML element that contains it.
 
     """
     text = _text("assets", name)
@@ -319,7 +320,7 @@ def _text(folder: str, name: str) -> str:
 
 
 def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
-    """Return a content security policy that allows these texts and loads nothing."""
+    """Return a content security policy that allows only these scripts and styles."""
     script_sources = _hashes(scripts) or "'none'"
     return (
         f"default-src 'none'; script-src {script_sources}; style-src {_hashes(styles)};"
@@ -338,12 +339,12 @@ def as_html(report: EstimateReport, registry: Registry) -> str:
 
 
 def filled(template: str, page: Page, **more: object) -> str:
-    """Return a template with a page as one HTML file.
+    """Fill a template with a page, and return the HTML file.
 
     Args:
-        template: its name.
-        page: what it shows.
-        more: further values that it shows.
+        template: the name of the template.
+        page: the contents of the page.
+        more: further values for the template.
 
     """
     scripts = [asset(name) for name in SCRIPTS]
@@ -364,12 +365,12 @@ def filled(template: str, page: Page, **more: object) -> str:
 
 
 def _embedded(data: PageData) -> Markup:
-    """Return JSON that cannot end its element: it has no ``<``, which begins tags and comments."""
+    """Return the data as JSON without ``<``, so that it cannot end the element that contains it."""
     return Markup(as_compact_json(data).replace("<", "\\u003c"))  # noqa: S704 escaped here
 
 
 def _template(name: str) -> str:
-    """Return a template without indentation, which the page would repeat for every question."""
+    """Return the text of a template without indentation, which every question would repeat."""
     return "\n".join(map(str.lstrip, _text("templates", name).splitlines()))
 
 

@@ -1,4 +1,4 @@
-"""The page on all windows of an archive: each question's latest results, and links to windows."""
+"""The page on all windows of an archive: the latest results of each question, links to windows."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from estimator.render.html.page import Page
 
 MOST_WINDOWS: Final = 90
-"""The maximum number of windows of each kind on the page of all, a quarter of days: with fifty
-questions they take 1.5 MB.
+"""The maximum number of windows of each kind on the page: a quarter of a year in days.
+
+With fifty questions, 90 windows take 1.5 MB.
 """
 
 OPEN_WINDOWS: Final = 7
-"""The number of newest windows that are unfolded: a week of days."""
+"""The number of newest windows whose details are expanded: seven, such as the days of a week."""
 
 
 class DevicesOverTime(NamedTuple):
@@ -36,7 +37,7 @@ class DevicesOverTime(NamedTuple):
 
     Attributes:
         kind: the kind of the windows.
-        spark: a small chart; None with a single window.
+        spark: a small chart of the numbers; None with a single window.
         rows: the name of each window and its approximate number of devices, the newest first.
 
     """
@@ -50,9 +51,9 @@ class ListedMetric(NamedTuple):
     """A line of the list of public questions.
 
     Attributes:
-        standing: its latest results.
-        window: how often it is asked.
-        history: since when it is asked, and how it was asked before.
+        standing: the latest results of the question.
+        window: how often the question is asked.
+        history: sentences on the period of publication, and on earlier forms of the question.
 
     """
 
@@ -62,7 +63,7 @@ class ListedMetric(NamedTuple):
 
 
 def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
-    """Return the newest windows of each kind that fit on a page, where gaps take room, too."""
+    """Return the newest windows of each kind that fit on a page. Gaps take room as well."""
     most = min(MOST_WINDOWS, MOST_PLACES // (len(WindowKind) * max(1, len(apart(registry).metrics))))
     of_kinds = {kind: [window for window in windows if window.kind is kind] for kind in WindowKind}
     last = {kind: max(of_kind, key=lambda window: window.starts_at) for kind, of_kind in of_kinds.items() if of_kind}
@@ -75,12 +76,12 @@ def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
 
 
 def standing_of(page: Page, windows: Sequence[ArchivedWindow] = (), absent: str = NO_REPORTS) -> Standing:
-    """Return the standing of each question on a page: its first and last window, answer and change.
+    """Return the latest state of each question on a page, with its first and last window.
 
     Args:
         page: the page of all windows.
-        windows: the folders of an archive, the newest first.
-        absent: the text in place of the answer to a question without estimates.
+        windows: the archived windows, newest first.
+        absent: the text that replaces the answer if a question has no estimates.
 
     """
     first: dict[str, str] = {}
@@ -131,17 +132,17 @@ def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
 
 
 def on_all_windows(page: Page, standing: Standing) -> dict[str, Any]:
-    """Return the additional contents of an archive's page, besides its questions."""
+    """Return the contents of an archive's page other than its questions."""
     return {"standing": standing, "devices": _over_time(page, standing), "open_windows": OPEN_WINDOWS}
 
 
 def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[str, Any]:
-    """Return the additional contents of a public folder's page, besides its questions.
+    """Return the contents of a public folder's page other than its questions.
 
     Args:
         page: the page of the questions that may be published.
-        standing: how they stand.
-        registry: the questions that may be published.
+        standing: the latest state of these questions.
+        registry: the definitions of these questions.
 
     """
     listed = [_listed(each, registry) for each in standing.metrics if each.metric in registry.metrics]
@@ -149,7 +150,7 @@ def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[s
 
 
 def without_sums(view: MetricView) -> MetricView:
-    """Return a view without the sum of all windows' reports, which has too many digits."""
+    """Return a view without the number of all reports, whose digits would reveal too much."""
     return replace(view, facts=tuple(fact for fact in view.facts if fact[0] != REPORTS))
 
 

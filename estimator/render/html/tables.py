@@ -1,7 +1,8 @@
-"""The further tables of a question, each of which is present only if it has rows.
+"""The further tables of a question. A table is present only if it has rows.
 
-Two questions asked together have shares within groups, their differences and independence. Other
-tables show texts, clusters, the possible effect of made-up reports, and public strata.
+For two questions asked together, tables show shares within groups, differences, and a test of
+independence. Other tables show texts, clusters, the possible effect of fabricated reports, and
+public strata.
 """
 
 from __future__ import annotations
@@ -39,12 +40,13 @@ from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import joined, label_of, short
 
 MOST_OUTCOMES = 4
-"""The number of columns of shares that fit on a phone and on paper. There, the cells of a wider
-table are stacked.
+"""The maximum number of columns of shares that fit on a phone and on paper.
+
+On phones and paper, the cells of a wider table are stacked.
 """
 
 MOST_DIFFERENCES = 20
-"""How many differences the table shows, the clearest first. JSON and CSV have all of them."""
+"""The maximum number of differences in the table, the clearest first. JSON and CSV have all."""
 
 MOST_TEXTS: Final = 200
 """The maximum number of texts in a list on the page."""
@@ -52,15 +54,15 @@ MOST_TEXTS: Final = 200
 TOO_FEW: Final = "too few reports"
 
 NUMERIC: Final = frozenset({*"0123456789+", MINUS})
-"""The characters with which numbers begin."""
+"""The characters that a number may begin with."""
 
 
 class GroupRow(NamedTuple):
     """The shares within one group.
 
     Attributes:
-        group: its name.
-        figures: the share of each outcome, with the outcome's name.
+        group: the name of the group.
+        figures: the name and the share of each answer.
 
     """
 
@@ -73,13 +75,13 @@ class JointView:
     """The contents of the template for two questions asked together.
 
     Attributes:
-        names: the names of the question that makes the groups, and of the question that is
-            compared.
-        groups: the shares within each group; empty if a number has a mean in each group, which is
-            one of the question's figures.
-        verdict: whether groups differ.
-        independence: a sentence on whether the two questions are associated; empty for
-            means.
+        names: the name of the question that defines the groups, and the name of the question that
+            is compared.
+        groups: the shares within each group; empty for a number by group, whose means are among the
+            question's figures.
+        verdict: the conclusion on whether groups differ.
+        independence: a sentence on whether the two questions are associated; empty for a number by
+            group.
         clearest: all comparisons, the clearest first.
         unit: the unit of the differences.
 
@@ -99,12 +101,12 @@ class JointView:
 
     @property
     def has_many_outcomes(self) -> bool:
-        """Whether a line for each group would be too wide for a phone and for paper."""
+        """Whether a row of the table is too wide for a phone and for paper."""
         return any(len(group.figures) > MOST_OUTCOMES for group in self.groups)
 
     @property
     def differences(self) -> Sequence[tuple[Figure, tuple[str, ...], str, str]]:
-        """Each difference in the table: its subject, its conclusion and the conclusion's class."""
+        """The differences in the table, each with its subject, the conclusion and the CSS class."""
         shown = self.clearest[:MOST_DIFFERENCES]
         return [
             (difference, compared(difference, self.names), conclusion(difference), CODES[conclusion(difference)])
@@ -118,12 +120,12 @@ class JointView:
 
 
 def joint_view(estimated: MetricEstimate, independence: float | None) -> JointView | None:
-    """Return the view of two questions asked together, and None for any other question.
+    """Return the view of two questions asked together. None for other questions.
 
     Args:
         estimated: the figures of the window.
-        independence: the p-value of the test, corrected for all such pairs. None if there is no
-            test.
+        independence: the p-value of the test of independence, corrected for all such pairs. None
+            without a test.
 
     """
     differences, names = differences_of(estimated), estimated.names
@@ -149,7 +151,7 @@ def _rows(cells: FigureGroup) -> Iterator[GroupRow]:
 
 
 def axes_of(cells: FigureGroup) -> tuple[list[str], list[str]]:
-    """Return the names of the groups and of the outcomes, in their order."""
+    """Return the names of the groups and the names of the answers, in the order of the figures."""
     groups, outcomes = (dict.fromkeys(part) for part in zip(*cells.figures.labels, strict=True))
     return [label_of(group) for group in groups], [label_of(outcome) for outcome in outcomes]
 
@@ -168,13 +170,14 @@ def _independence(test: Independence | None, names: tuple[str, str], p_value: fl
 
 
 def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -> WordedConclusion:
-    """Return whether groups differ.
+    """Return the conclusion on whether groups differ.
 
     Args:
-        names: the names of the question that makes the groups, and of the question that is
-            compared.
+        names: the name of the question that defines the groups, and the name of the question that
+            is compared.
         clearest: all comparisons, the clearest first.
-        unit: the unit of the differences: that of the number whose means are compared, or percent.
+        unit: the unit of the differences: the unit of the number whose means are compared, or
+            percent.
 
     """
     concluded = conclusion(clearest[0])
@@ -199,17 +202,17 @@ def _words(names: tuple[str, str], clearest: Sequence[Figure], concluded: Conclu
         counted = f" {differing} of {len(clearest)} comparisons differ." if len(clearest) > 1 else ""
         return f"Groups differ: {more_common}, {size}; unlikely to be chance ({p_value}).{counted}"
     if concluded is Conclusion.MAY_DIFFER:
-        doubt = "on its own, this would count as a difference, but among so many comparisons it may be chance"
+        doubt = "on its own, this would count as a difference, but among this many comparisons, it may be chance"
         alone = p_equals(difference.p_value)
         return f"Groups may differ: {more_common}, {size}; {doubt} (p {alone}; {p_value})."
-    return f"No difference between groups was seen; the clearest: {more_common}, {size} ({p_value})."
+    return f"No difference between groups was detected; the clearest: {more_common}, {size} ({p_value})."
 
 
 def _doubt(clearest: Sequence[Figure]) -> str:
     unknown = sum(difference.p_value is None for difference in clearest)
     if not 0 < unknown < len(clearest):
         return ""
-    return f" Of {unknown} of {len(clearest)} comparisons there are too few reports to say."
+    return f" For {unknown} of {len(clearest)} comparisons, there are too few reports to say."
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +220,10 @@ class Extra:
     """A further table of a question.
 
     Attributes:
-        title: above it.
-        note: a sentence about it.
-        head: the names of its columns.
-        rows: its cells, row by row.
+        title: the title of the table.
+        note: a sentence about the table.
+        head: the names of the columns.
+        rows: the cells, by row.
 
     """
 
@@ -231,7 +234,7 @@ class Extra:
 
     @property
     def is_number(self) -> tuple[bool, ...]:
-        """For each column, whether it contains numbers, which are aligned to the right."""
+        """For each column, whether it contains numbers, which are right-aligned."""
         return tuple(all(text[:1] in NUMERIC for text in column) for column in zip(*self.rows, strict=True))
 
 
@@ -240,7 +243,7 @@ def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[E
 
     Args:
         estimated: the figures of the window.
-        positions: which values are shown.
+        positions: the positions of the shown values.
 
     """
     yield from _text_tables(estimated)
@@ -253,7 +256,7 @@ def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[E
 
 
 def _text_tables(estimated: MetricEstimate) -> Iterator[Extra]:
-    """Yield the texts that were found, and those that were named."""
+    """Yield a table of the texts that were found, and a table of the texts that were named."""
     if estimated.texts is None:
         return
     notes, made_up = [*text_notes(estimated)], estimated.texts.made_up
@@ -287,11 +290,11 @@ def _among_all_table(among_all: AmongAll, positions: Sequence[int]) -> Extra:
 def _clusters_table(clusters: Clusters) -> Extra:
     number = len(clusters.clusters)
     how_often = whole_percent(clusters.numbers[number - 1])
-    how_many = f"{number} clusters" if number > 1 else "no clusters that can be told apart"
+    how_many = f"{number} clusters" if number > 1 else "no clusters that can be distinguished"
     return Extra(
         title="Clusters of answers",
-        note=f"{how_many}; this number in {how_often} of resampled tallies."
-        + (" Found again: how much of a cluster they have in common, on average." if number > 1 else ""),
+        note=f"{how_many}; {how_often} of resampled tallies gave the same number."
+        + (" Found again: how much of the cluster resampled tallies reproduce, on average." if number > 1 else ""),
         head=("Answers", "Share of devices", "Interval", "Found again"),
         rows=tuple(map(_cluster_row, clusters.clusters)) if number > 1 else (),
     )
@@ -312,7 +315,7 @@ def _fakes_table(estimated: MetricEstimate, fakes: Fakes, positions: Sequence[in
     return Extra(
         title=f"If {exact_percent(fakes.fraction)} of the reports were fabricated",
         note=f"{verdict[0].upper()}{verdict[1:]}.",
-        head=("What", "Moved down by at most", "Moved up by at most"),
+        head=("Figure", "Moved down by at most", "Moved up by at most"),
         rows=tuple(
             (joined(label), down, up)
             for label, down, up in (move_cells(estimated, move) for move in shown_moves(estimated, positions))
@@ -324,14 +327,14 @@ def effects_table(effects: Sequence[Effect]) -> Extra:
     """Return the table of pairs of strata, each with the figure that differs most clearly.
 
     Args:
-        effects: the pairs of a question in one window, at least one, in the order in which they are
-            shown.
+        effects: the differences of a question in one window, at least one, in the order in which
+            pairs are shown.
 
     """
     return Extra(
         title="Differences between strata",
-        note="for each pair, the figure that differs most clearly; p-values are corrected for all pairs. "
-        f"At most {MOST_EFFECTS} pairs are shown; JSON and CSV have all.",
+        note="For each pair, the table shows the figure that differs most clearly. P-values are corrected for all "
+        f"pairs. At most {MOST_EFFECTS} pairs are shown; JSON and CSV have all.",
         head=("Strata", "Figure", "Difference", "Interval", "p, corrected"),
         rows=tuple(map(_row, effects)),
     )

@@ -1,7 +1,7 @@
 """The wording of the page: figures, p-values, labels, headlines and conclusions.
 
-`FILTERS` are for the templates. A headline is a figure in large type, with its interval and its
-meaning. A conclusion states whether something changed, and whether there are enough reports.
+The templates use `FILTERS`. A headline is a figure in large type, with its interval and its
+meaning. A conclusion states whether the answers changed, and whether there are enough reports.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from estimator.render.html.tables import JointView
 
 NONE: Final = "\N{EN DASH}"
-"""The text of a cell whose figure is not computed."""
+"""The text of a cell for a figure that is not computed."""
 
 LONGEST_PURPOSE = 400
-"""The maximum number of shown characters of a purpose, which leaves room for the answer."""
+"""The maximum number of characters of a purpose, which leaves room for the answer."""
 
 YES: Final = label_of(value=True)
 
 FAR_FIGURES: Final = 3
-"""The number of figures of a reach, because it may differ little from its target."""
+"""The significant digits of an interval's half-width, which may be close to its target."""
 
 CODES: Final[dict[StrEnum, str]] = {
     **dict.fromkeys(ChangeVerdict, "changed"),
@@ -58,10 +58,10 @@ CODES: Final[dict[StrEnum, str]] = {
     ChangeVerdict.NO_CHANGE: "same",
     ChangeVerdict.TOO_FEW: "unknown",
 }
-"""The class of each conclusion on the page, by which it is colored and sorted."""
+"""The CSS class of each conclusion, by which conclusions are colored and sorted."""
 
 PERMANENT_NOTE: Final = (
-    " Answers are permanent here: the same noise may be in both windows, so the real uncertainty is smaller than shown."
+    " Answers are permanent: both windows may contain the same noise, so the real uncertainty is smaller than shown."
 )
 
 
@@ -71,7 +71,7 @@ def estimate_text(estimate: Estimate, unit: Unit = PERCENT, unknown: str = "no e
 
 
 def shown_value(figure: Estimate) -> float:
-    """Return the number that the text of a known estimate shows."""
+    """Return the number that the text of an estimate shows, within its interval."""
     return within(figure.estimate, figure.low, figure.high) or 0.0
 
 
@@ -81,12 +81,12 @@ def interval_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
 
 
 def likeliest_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
-    """Return the maximum-likelihood value in a unit; a dash if it is not computed."""
+    """Return the maximum-likelihood value in a unit, or a dash if it is not computed."""
     return NONE if estimate.maximum_likelihood is None else f"{unit.likeliest(estimate)}{unit.suffix}"
 
 
 def difference_text(difference: Estimate, unit: Unit = PERCENT) -> str:
-    """Return a difference of groups without a plus sign; empty if unknown."""
+    """Return a difference between groups without a plus sign; empty if unknown."""
     return "" if difference.estimate is None else unit.changed(difference).lstrip("+")
 
 
@@ -96,12 +96,12 @@ def p_text(p_value: float | None, unknown: str = "") -> str:
 
 
 def purpose_text(purpose: str) -> str:
-    """Return a purpose, shortened if needed to leave room for the answer."""
+    """Return a purpose, shortened if necessary to leave room for the answer."""
     return short(purpose, LONGEST_PURPOSE)
 
 
 def windows_text(windows: Sequence[str]) -> str:
-    """Return the name of one window, or the first and the last of several with their number."""
+    """Return the name of one window, or the first and last of several windows and their number."""
     return windows[0] if len(windows) == 1 else f"{min(windows)} to {max(windows)}, {len(windows):,} windows"
 
 
@@ -127,9 +127,9 @@ class WordedConclusion:
 
     Attributes:
         code: ``changed``, ``perhaps``, ``same`` or ``unknown``.
-        brief: a few words for the overview; empty if there is nothing to compare.
-        words: a sentence or two, with the evidence.
-        sentence: the first of them, for the card; empty likewise.
+        brief: a few words for the overview; empty if nothing can be compared.
+        words: one or two sentences with the evidence.
+        sentence: the first of these sentences, for the card; empty if nothing can be compared.
 
     """
 
@@ -140,20 +140,20 @@ class WordedConclusion:
 
 
 def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: Sequence[str] = ()) -> WordedConclusion:
-    """Return whether the answers to a question changed.
+    """Return the conclusion on whether the answers to a question changed.
 
     Args:
         metric: the question.
-        changes: the changes from its first closed window to its last. None if there are no two
-            windows to compare, or nothing to compare in them.
-        windows: how many closed windows have reports.
-        untested: the figures that are not compared, by their statistics.
+        changes: the changes over the closed windows of the question. None if there are no two
+            windows with comparable figures.
+        windows: the number of closed windows with reports.
+        untested: the statistics of the figures that are not compared.
 
     """
     not_tested = untested_words(untested)
     if changes is None:
         words = (
-            f"Whether {not_tested or 'anything'} changed is not tested."
+            f"Changes in {not_tested or 'the answers'} are not tested."
             if windows > 1
             else "Changes appear once two windows with reports have closed."
         )
@@ -174,19 +174,19 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
         label = f"“{label}”" if unit is PERCENT and label != YES else label
         moved = f"{label} {unit.changed(clearest_end)} ({unit.change_interval(clearest_end)})"
         is_clear_alone = clearest_end.p_value is not None and clearest_end.p_value <= SIGNIFICANT
-        chance = f"; of {changes.tests} comparisons one is often as clear by chance" if is_clear_alone else ""
+        chance = f"; among {changes.tests} comparisons, one is often as clear by chance" if is_clear_alone else ""
         words = f"{words}; the clearest difference, {compared_words(changes)}: {moved}{chance}"
     note = PERMANENT_NOTE if metric.channel.permanent_nanos > 0 else ""
     if not_tested:
-        note += f" Not tested: whether {not_tested} changed."
+        note += f" Changes in {not_tested} are not tested."
     return WordedConclusion(code, brief, f"{words}.{note}", f"{sentence}.")
 
 
 def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
-    """Return label, unit and change of everything that was compared, the clearest first.
+    """Return the label, the unit and the change of every compared figure, the clearest first.
 
-    If a figure changed, or may have changed, its clearest change is listed; otherwise the
-    difference between the last and the first window.
+    If a figure changed or may have changed, its clearest change is listed. Otherwise, the list
+    contains the difference between the last and the first window.
     """
     if changes is None:
         return []
@@ -204,7 +204,7 @@ def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure
 
 
 def found_words(change: Change, changes: Changes) -> str:
-    """Return what happened to a figure, and when, as a label in a table."""
+    """Return a label for a table that states how, and since when, a figure changed."""
     words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
     since = change.since or changes.since
     return (
@@ -228,20 +228,20 @@ def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
         far, target = unit.size(reaches[0], FAR_FIGURES), unit.size(reaches[1], direction=ROUND_HALF_EVEN)
     have = plural(estimated.reports, "report")
     if needed <= estimated.reports:
-        return f"Too uncertain to conclude from {have}: an interval reaches {far} to a side."
+        return f"Too uncertain for conclusions from {have}: an interval extends {far} to each side."
     return (
-        f"Too few reports to conclude: with {have} an interval reaches {far} to a side."
-        f" For at most {target}, with any answers, it takes about {needed:,} reports in a window."
+        f"Too few reports for conclusions: with {have}, an interval extends {far} to each side. For at most {target}, "
+        f"with any answers, a window needs about {needed:,} reports."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A figure, or a conclusion where there is none to show.
+    """A figure, or a conclusion if there is no figure to show.
 
     Attributes:
-        figure: the figure with its unit. Empty if nothing is known.
-        about: what the figure is about, or why nothing is known.
+        figure: the figure with its unit, or empty if it is unknown.
+        about: a phrase on the meaning of the figure, or on why it is unknown.
         interval: the interval without brackets; empty if there is none.
 
     """
@@ -256,7 +256,8 @@ def headline_of(shown: MetricEstimate, joint: JointView | None) -> Headline:
 
     Args:
         shown: the figures of the window.
-        joint: the view of two questions asked together, whose groups are compared. None for others.
+        joint: the view of two questions asked together, whose groups are compared. None for other
+            questions.
 
     """
     if not shown.reports:
@@ -273,7 +274,7 @@ def headline_of(shown: MetricEstimate, joint: JointView | None) -> Headline:
 
 
 def also_of(shown: MetricEstimate) -> Iterator[Headline]:
-    """Yield the mean and the median of answers if the headline is another figure."""
+    """Yield the mean and the median of the answers as headlines, unless they are the headline."""
     if not shown.reports or shown.names is not None:
         return
     for group in shown.groups:
@@ -292,14 +293,14 @@ def _headline(group: FigureGroup, figure: Estimate, about: str) -> Headline:
 
 
 def compared(difference: Figure, names: tuple[str, str]) -> tuple[str, str, str]:
-    """Return the answer whose shares are compared, or the number's name, and the two groups."""
-    assert isinstance(difference.value, tuple)  # noqa: S101 a difference names its groups
+    """Return the compared answer, or the name of the number, and the names of the two groups."""
+    assert isinstance(difference.value, tuple)  # noqa: S101 the label of a difference names its groups
     *outcomes, first, second = map(label_of, difference.value)
     return (outcomes[0] if outcomes else names[1]), first, second
 
 
 def _of_difference(joint: JointView) -> Headline:
-    """Return the clearest difference between groups."""
+    """Return the clearest difference between groups as a headline."""
     difference = joint.clearest[0]
     concluded = conclusion(difference)
     if concluded is Conclusion.TOO_FEW:
@@ -339,7 +340,7 @@ def _of_approved(_: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_many(which: str) -> Callable[[MetricEstimate, FigureGroup], str]:
-    """Return a function that names one of many coordinates: the largest, or the clearest."""
+    """Return a function that describes the leading figure as the largest or clearest of many."""
 
     def named(_: MetricEstimate, group: FigureGroup) -> str:
         return (
@@ -372,4 +373,4 @@ PHRASES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "mean_position": _of_position,
     "mean_size": _of_mean,
 }
-"""The words that follow the leading figure of each statistic and say what it is about."""
+"""The functions, by statistic, for the words that follow a leading figure and state its meaning."""

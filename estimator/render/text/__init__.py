@@ -1,4 +1,4 @@
 """Reports, plans, rehearsals and audits as text of 80 columns.
 
-Imports what it shows; the commands import it.
+This package imports the results that it shows. The commands import it.
 """

@@ -1,4 +1,4 @@
-"""The forms of an audit, by attack or exact: a table of 80 columns, and JSON."""
+"""The output of an audit, by attack or exact: a table of 80 columns, or JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from estimator.words import plural
 ALL: Final = "all metrics"
 
 HALF: Final = 12
-"""The number of columns for each of two answers."""
+"""The width, in columns, of each of two answers."""
 
 PAIR: Final = 2 * HALF + len(" | ")
 
@@ -29,19 +29,19 @@ HEADING: Final = (
 )
 
 FOOTNOTES: Final = f"""\
-claimed: epsilon of the reports that differ, added up. Several windows are as
-many as the lifetime ceiling pays for. For permanent answers that never change,
-it is their permanent epsilon.
-proved: the true epsilon is at least this, in all rows together, except with a
-probability of {FALSE_ACCUSATION:.0e}. *: above the claim, which is refuted.
-used: at least this part of the claimed epsilon is proved to be used.
-excess: a claim exceeded by this much would be refuted about every other time;
-none: n is too small to refute the claim by such an event.
-What a row does not prove may still be true: an audit refutes, never confirms.
+claimed: the sum of the epsilons of all reports that differ. A row on several
+windows has as many as the lifetime ceiling pays for. For permanent answers that
+never change, this is their permanent epsilon.
+proved: a lower bound on the true epsilon. The probability that any row is wrong
+is at most {FALSE_ACCUSATION:.0e}. *: the bound is above the claim, which is refuted.
+used: the part of the claimed epsilon that is proved to be used, at least.
+excess: if the true epsilon exceeded the claim by this much, the audit would
+refute the claim about half the time. none: n is too small to refute the claim.
+The true epsilon may be larger than proved: an audit refutes, never confirms.
 """
 
 MOST_WRITTEN_OUT: Final = 10**7
-"""Numbers of inputs below this fit in their column. Crosses multiply those of many features."""
+"""The smallest number of inputs that is written with an exponent. Crosses can have so many."""
 
 PROOF_HEADING: Final = (
     f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>11} {'proved epsilon':>16}\n"
@@ -53,11 +53,11 @@ as claimed: every symbol has its declared probability; epsilon and delta
 the same number of coins. claimed: rounded up to 1e-9; proved: to 1e-14.
 used: the part of the claimed epsilon that the most distinguishable pair of
 answers uses. If it is below 100.0%, the rest is charged but not used.
-sample: only some of many inputs are walked. By the mechanism's symmetry they
-include the worst pair. Numbers between two points are mixtures of inputs, which
-reveal no more than the inputs do. docs/reference/plans.md says why.
-Not walked: the system's random numbers, the ledger, and how reports are sent;
-audit without --exact attacks these, too.
+sample: only some of many inputs are walked. Because the mechanism is symmetric,
+these include the worst pair. Numbers between two points are mixtures of inputs,
+which reveal no more than the inputs do. See docs/reference/plans.md.
+Not walked: the system's random numbers, the ledger, and the sending of reports.
+An audit without --exact also attacks these.
 """
 
 
@@ -71,7 +71,7 @@ def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
 
 
 def _ceiling(lifetime: float) -> str:
-    """Return the total that a device's reports may reveal, which no audit of reports proves."""
+    """Return a text on the total loss of a device, which an audit of reports cannot prove."""
     return (
         f"All reports of a device: epsilon {lifetime:g} at most, by the ceiling of its ledger,\n"
         "which tests prove: see docs/privacy/proofs.md.\n"
@@ -79,7 +79,7 @@ def _ceiling(lifetime: float) -> str:
 
 
 def verdict_of(audit: Audit) -> str:
-    """Return the verdict of an audit in words, in lines of 80 columns."""
+    """Return the verdict of an audit as a text of 80 columns."""
     refuted = sum(finding.accused for finding in audit.findings)
     compared = plural(len(audit.findings), "comparison")
     sentences = [f"Verdict: REFUTED: {refuted} of {compared} proved more than is claimed (*)."]
@@ -89,7 +89,7 @@ def verdict_of(audit: Audit) -> str:
 
 
 def _weakness(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield sentences on how little this number of reports could prove."""
+    """Yield sentences on the limits of what this number of reports can prove."""
     powerless = [each for each in findings if each.provable_epsilon <= each.claimed_epsilon]
     able = [each for each in findings if each.provable_epsilon > each.claimed_epsilon]
     excesses = [
@@ -100,24 +100,24 @@ def _weakness(findings: Sequence[Finding]) -> Iterator[str]:
     if powerless:
         most = max(powerless, key=lambda finding: finding.provable_epsilon)
         yield (
-            f"{len(powerless)} could not refute anything: {most.observations:,} observations prove at best epsilon "
-            f"{most.provable_epsilon:.2f}, whatever the SDK reveals."
+            f"{len(powerless)} could not refute anything: {most.observations:,} observations prove at most epsilon "
+            f"{most.provable_epsilon:.2f}, even if the SDK reveals more."
         )
     if len(able) > len(excesses):
         yield (
             f"{len(able) - len(excesses)} could prove little: twice the claimed epsilon would most likely go "
-            "unnoticed; give more --reports."
+            "unnoticed; use more --reports."
         )
     if excesses:
         yield f"In {len(excesses)} an excess of {max(excesses):.2f} over the claim would most likely be noticed."
 
 
 AUDIT_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": audit_as_table, "json": as_json}
-"""The values of ``--format``. Every form ends with a line break."""
+"""The values of ``--format``. Every output ends with a line break."""
 
 
 def accusation(finding: Finding) -> str:
-    """Return a sentence that says which claim is refuted, and by how much."""
+    """Return a sentence that states which claim is refuted, and by how much."""
     excess = finding.proved_epsilon - finding.claimed_epsilon
     return (
         f"accused: {finding.metric or ALL}, {finding.horizon}, {' or '.join(finding.answers)}: epsilon is at least"
@@ -145,11 +145,11 @@ def proofs_as_table(audit: ProvedAudit, style: Style = PLAIN) -> str:
 
 
 PROOF_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": proofs_as_table, "json": as_json}
-"""The values of ``--format``. Every form ends with a line break."""
+"""The values of ``--format``. Every output ends with a line break."""
 
 
 def refusals(proof: ProvedStep) -> Iterator[str]:
-    """Yield a sentence for each thing that differs from its claim or its declaration."""
+    """Yield a sentence for each result that differs from the claim or the declaration."""
     who = f"refused: {proof.metric}, {proof.step}"
     if proof.exceeded:
         yield (
@@ -161,7 +161,7 @@ def refusals(proof: ProvedStep) -> Iterator[str]:
 
 
 def _walked(audit: ProvedAudit) -> str:
-    """Return a text on the number of inputs for which every path of coins was walked."""
+    """Return a text with the number of inputs for which every path of coins was walked."""
     walked = sum(proof.inputs_walked for proof in audit.proofs)
     every = sum(proof.inputs for proof in audit.proofs)
     of_inputs = f"all {every:,} inputs" if walked == every else f"{walked:,} of {_count(every)} inputs"

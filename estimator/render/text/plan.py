@@ -1,4 +1,4 @@
-"""The forms of a plan and of an allocation: a table of 80 columns, and JSON."""
+"""The output of a plan and of an allocation: a table of 80 columns, or JSON."""
 
 from __future__ import annotations
 
@@ -26,27 +26,28 @@ WIDTH: Final = 80
 
 FOOTNOTES: Final = """\
 Errors are standard errors of the unbiased estimates in one window, for devices
-that are a random sample of a population. Worst: in the population where it is
-largest. Share seen: its 95% interval lies above 0 in 8 of 10 draws. Change
-seen: report --since finds it in 8 of 10, compared with as many windows before,
-even if the same people answer, and corrected for all questions.
-Epsilon of the tally: what a window's tally reveals of a device, if only tallies
-of closed windows are published and all devices are honest.
+that are a random sample of a population. Worst: the error in the population
+with the largest error. Share seen: the 95% interval of this share lies above 0
+in 8 of 10 draws. Change seen: report --since finds this change in 8 of 10
+draws, compared with as many windows before it, even if the same people answer,
+and corrected for all questions.
+Epsilon of the tally: the privacy loss of a device from a window's tally, if
+only tallies of closed windows are published and all devices are honest.
 """
 
 DEVICE_FOOTNOTE: Final = """\
-Any two histories: epsilon of all reports together, by addition, within the
-ceilings. At delta: by composing their losses.
-A month touches up to 6 ISO weeks, a year 54.
+Any two histories: the sum of the epsilons of all reports, within the ceilings.
+At delta: the epsilon from composing their privacy losses.
+A month overlaps up to 6 ISO weeks, a year up to 54.
 """
 
 LIFE_FOOTNOTE: Final = """\
-Year and life: of a device that begins on the day of the plan.
+Year and life are those of a device that begins on the day of the plan.
 """
 
 BROWSER_FOOTNOTE: Final = """\
-Browsers may delete the ledger: month and year assume one that does so again and
-again. Storage: until it is deleted, from the day of the plan on.
+Browsers may delete the ledger. Month and year are for a browser that deletes it
+again and again. Storage is the time from the day of the plan until deletion.
 """
 
 
@@ -63,11 +64,11 @@ def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
 
 
 PLAN_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": plan_as_table, "json": as_json}
-"""The values of ``--format``. Every form ends with a line break."""
+"""The values of ``--format``. Every output ends with a line break."""
 
 
 def allocation_as_table(allocation: Allocation, style: Style = PLAIN) -> str:
-    """Return the errors before and after, then the patch.
+    """Return the errors before and after an allocation, followed by the patch.
 
     The command ``patch`` skips the text above the patch.
     """
@@ -79,7 +80,7 @@ def allocation_as_table(allocation: Allocation, style: Style = PLAIN) -> str:
     lines.append(f"largest error, in units of its target: {largest.before:.4g} before, {largest.after:.4g} after")
     if answers.after is not None:
         lines.append(f"answers in a window: {answers.before} before, {answers.after} after")
-    lines.append("(errors: of a share if all are equal, or of a mean in the worst population)")
+    lines.append("(errors: of a share if all shares are equal, or of a mean in the worst population)")
     patch = allocation.diff or "nothing to change: no allocation is better\n"
     return "".join(f"{line}\n" for line in [*lines, ""]) + patch
 
@@ -129,7 +130,7 @@ def _is_relative(plan: MetricPlan) -> bool:
 
 
 def _windows_of(plan: MetricPlan) -> str:
-    """Return the windows that are judged together, such as ``13 weeks``."""
+    """Return a phrase for the windows that are judged together, such as ``13 weeks``."""
     return plural(1 if plan.together is None else plan.together.windows, str(plan.window))
 
 
@@ -144,7 +145,7 @@ def _change(plan: MetricPlan, seen: SeenChange) -> str:
 
 
 def _last_lines(plan: MetricPlan) -> Iterator[str]:
-    """Yield what the tally reveals, what a target needs, and what that means."""
+    """Yield lines on the tally's privacy loss, the reports for a target, and the conclusion."""
     if plan.central is not None:
         label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
         yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
@@ -166,7 +167,7 @@ def _last_lines(plan: MetricPlan) -> Iterator[str]:
 
 
 def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
-    """Yield ranges for a number, with the error of each, and which is recommended."""
+    """Yield lines on possible ranges for a number, with their errors, and the best range."""
     if not clips:
         return
     yield f"  {'counted up to':>17} {'bias':>10} {'noise':>10} {'error':>10} {'change seen':>13}"
@@ -175,12 +176,12 @@ def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
         seen = "none" if clip.smallest_change is None else f"+{size_of(clip.smallest_change, power=2)}%"
         yield f"  {clip.high:17,.10g} {bias:>10} {size_of(clip.noise):>10} {size_of(clip.error):>10} {seen:>13}"
     best, behind = next(clip for clip in clips if clip.is_best), f" {unit}" if unit else ""
-    off = f"its mean is about {size_of(best.error)}{behind} off that of all numbers"
+    off = f"its mean is about {size_of(best.error)}{behind} off the mean of all numbers"
     yield from wrapped(f"recommended: count up to {best.high:,.10g}{behind}; {off}", WIDTH, "  ", "  ")
 
 
 def _text_lines(plan: TextPlan) -> Iterator[str]:
-    """Yield lines on which texts will be found, and that naming them takes fewer devices."""
+    """Yield lines on the texts that will be found, and on the devices needed if texts are named."""
     for least in plan.least_shares:
         share = "none" if least.share is None else size_of(least.share)
         label = f"share found, {plural(least.letters, 'letter')}"
@@ -190,12 +191,12 @@ def _text_lines(plan: TextPlan) -> Iterator[str]:
         yield f"  {f'devices to find {common}':44} {round_up(plan.devices_to_find):>14,}"
     if plan.devices_if_named is not None:
         yield f"  {f'devices to see {common}, if named':44} {round_up(plan.devices_if_named):>14,}"
-    yield "  9 times in 10. A list of likely texts takes fewer devices than finding them:"
-    yield "  name them with report --with candidates=FILE, or ask for a category with other."
+    yield "  9 times in 10. Naming likely texts takes fewer devices than finding them:"
+    yield "  use report --with candidates=FILE, or ask for a category with other."
 
 
 def _judgement(plan: MetricPlan) -> str:
-    """Return how well the expected reports tell a figure, or whether a wanted error is reached."""
+    """Return a conclusion on the precision of the expected reports, or on the wanted error."""
     errors = plan.share or plan.mean
     if not plan.reports or errors is None:
         return "no report is expected"
@@ -222,7 +223,7 @@ def _judgement(plan: MetricPlan) -> str:
 
 
 def round_up(devices: int) -> int:
-    """Return a number of devices with two figures, rounded up."""
+    """Return a number of devices rounded up to two significant digits."""
     step: int = 10 ** max(0, len(str(devices)) - 2)
     return -(-devices // step) * step
 
@@ -239,10 +240,12 @@ def _device_lines(plan: Plan) -> Iterator[str]:
 
 
 def _own_deltas(plan: Plan) -> str:
-    """Return the deltas at which sums of epsilon are valid; empty if they are valid at 0."""
+    """Return a text on the deltas at which sums of epsilons are valid; empty if these are 0."""
     if not any(exposure.delta_of_any_two_histories for exposure in plan.device):
         return ""
     deltas = ", ".join(
         f"{exposure.within} {short_loss(exposure.delta_of_any_two_histories)}" for exposure in plan.device
     )
-    return f"{fill(f'Any two histories: at the sum of the deltas of all reports: {deltas}.', WIDTH)}\n"
+    return (
+        f"{fill(f'The epsilons for any two histories hold at these deltas, summed over reports: {deltas}.', WIDTH)}\n"
+    )

@@ -1,4 +1,4 @@
-"""The forms of a rehearsal: those of a report, with the truth beside each estimate."""
+"""The output of a rehearsal: the formats of a report, with the truth beside each estimate."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
 
 FOOTNOTES: Final = """\
 error: estimate minus truth. *: the interval misses the truth.
-Estimates are unbiased; of a distribution they are smoothed. One outside its
-interval is shown as the nearer end; --format json and csv have it as it is.
-Intervals are rounded outwards.
+Estimates are unbiased. Only the estimates of a distribution are smoothed. An
+estimate outside its interval is shown as the nearer end; --format json and csv
+contain the original. Intervals are rounded outwards.
 Intervals treat the devices as a random sample of a population. Coverage: how
-often they contain its true value when devices are drawn again and, noise alone,
-that of the same devices each time.
+often intervals contain the population's true value if devices are drawn again
+each time. Noise alone: how often intervals contain the devices' own true value
+if the devices stay the same.
 """
 
 
 def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
-    """Return the report's rows with the truth, whether the interval contains it, and the seed."""
+    """Return the rows of a report as CSV, with the columns truth, holds and seed."""
     rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
         for _, figure, row in metric_rows(rehearsed, rehearsal.confidence):
@@ -56,11 +57,11 @@ FORMATS: Final[dict[str, Callable[..., str]]] = {
     "json": as_json,
     "csv": rehearsal_as_csv,
 }
-"""The values of ``--format``. Every form ends with a line break."""
+"""The values of ``--format``. Every output ends with a line break."""
 
 
 def model_as_table(rehearsed: RehearsedModel, style: Style = PLAIN) -> str:
-    """Return how well a model predicts, with a line for each epsilon and number of devices."""
+    """Return the quality of a model, with a line for each epsilon and number of devices."""
     draws = f"{rehearsed.rounds} draws of {rehearsed.rows:,} rows, seed {rehearsed.seed}"
     lines = [
         f"{rehearsed.metric}: {rehearsed.mechanism}, mean AUC over {draws}",
@@ -82,7 +83,7 @@ def _auc(tried: TriedModel, rehearsed: RehearsedModel) -> str:
 
 
 MODEL_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": model_as_table, "json": as_json}
-"""The values of ``--format`` of a model's rehearsal."""
+"""The values of ``--format`` for the rehearsal of a model."""
 
 
 def _block(rehearsed: Rehearsed, style: Style) -> str:
@@ -103,7 +104,7 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
 
 
 def _figure_lines(rehearsed: Rehearsed, positions: Sequence[int], style: Style) -> Iterator[str]:
-    """Yield each figure that has a line in a report and a truth, beside the truth."""
+    """Yield a line for each figure that has both a line in a report and a true value."""
     for group in rehearsed.groups:
         about = group.about
         if about.chart in {Chart.BAND, Chart.HISTOGRAM}:
@@ -117,13 +118,13 @@ def _figure_lines(rehearsed: Rehearsed, positions: Sequence[int], style: Style) 
 
 
 def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
-    """Yield how many texts were found, which were missed, and which nobody has."""
+    """Yield lines on the numbers of texts that were found, falsely found, and missed."""
     texts = rehearsed.texts
     if texts is None:
         return
     occurring = len(rehearsed.figures("found_text")) - len(texts.false)
     yield f"  found: {plural(occurring, 'text')}; false: {plural(len(texts.false), 'text')}"
-    yield f"  missed, though more common than one that was found: {plural(len(texts.missed), 'text')}"
+    yield f"  missed, though more common than a text that was found: {plural(len(texts.missed), 'text')}"
     if texts.commonest is not None:
         shown = style.cut(STATISTICS["found_text"].label(texts.commonest.value), VALUE_WIDTH)
         yield f"  the most common text that was not found: {shown}, {texts.commonest.truth:.2%}"
@@ -135,7 +136,7 @@ def _heading(style: Style) -> str:
 
 
 def _band_line(rehearsed: Rehearsed) -> list[str]:
-    """Return whether the band contains the truth; a table does not show the band's points."""
+    """Return a line on whether the band contains the truth; a table does not show its points."""
     if rehearsed.band_holds is UNSET:
         return []
     points = [figure for figure in rehearsed.figures(BAND) if isinstance(figure, RehearsedFigure)]

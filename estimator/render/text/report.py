@@ -1,4 +1,4 @@
-"""The report as text: a block for each metric, a line for each value and window."""
+"""The verbose report as text: a block for each metric, a line for each value and window."""
 
 from __future__ import annotations
 
@@ -50,89 +50,93 @@ from estimator.results.report import SHOWN_VALUES, Changes, Effect, EstimateRepo
 from estimator.words import in_unit, plural
 
 TOO_FEW = "too few to tell"
-"""The text in place of a share within a group that has hardly any members, or no members."""
+"""The text that replaces a share within a group with hardly any members."""
 
 SHOWN_DIFFERENCES = 3
-"""How many differences between groups are shown, the clearest first."""
+"""The maximum number of differences between groups that are shown, the clearest first."""
 
 FOOTNOTES = """\
-estimate ± error: unbiased, with its standard error. An estimate outside its
-interval is shown as the nearer end; --format json and csv have it as it is.
-Shares within a group, and their differences, are ratios of these: they are
-biased a little where there are few reports. Intervals are rounded outwards.
-Standard errors and intervals treat the devices as a random sample of a
-population; they cover both the sampling and the mechanism's noise.
+estimate ± error: the unbiased estimate with its standard error. An estimate
+outside its interval is shown as the nearer end; --format json and csv contain
+the original. Shares within a group, and their differences, are ratios of
+estimates, which are slightly biased if there are few reports.
+Intervals are rounded outwards. Standard errors and intervals treat the devices
+as a random sample of a population. They cover both the sampling and the
+mechanism's noise.
 """
 
 DIFFERENCES_FOOTNOTE = """\
 Groups differ: unlikely to be chance; p is at most 0.05 after correction for all
-group differences in this report. May differ: only the uncorrected p is, or the
-interval excludes 0. Among many differences, a few exclude it by chance.
+group differences in this report. May differ: only the uncorrected p is at most
+0.05, or the interval excludes 0. By chance alone, a few of many intervals do.
 """
 
 BAR_FOOTNOTE = """\
-Bars show estimates: a full bar is all participating devices, or the upper end
-of the range.
+Bars show estimates. A full bar stands for all participating devices, or for the
+upper end of the range.
 """
 
 LIKELIEST_FOOTNOTE = """\
-likeliest: maximum likelihood among what is possible; biased near the limits.
+likeliest: the maximum-likelihood estimate in the possible range, biased
+near its ends.
 """
 
 POINT_FOOTNOTE = """\
-An interval of one point: no true value makes this tally likely. The nearest end
-is shown; it is not a certainty.
+If an interval is a single point, no true value makes this tally likely, and the
+nearest end of the range is shown. The point is not a certainty.
 """
 
 DISTRIBUTION_FOOTNOTE = """\
-Variance, quantiles, ranges: estimates come from a smoothed histogram, and are a
-little biased where it bends. Their intervals are valid for every population; an
-estimate outside its interval is moved to the nearer end. --format json has the
-histogram and the distribution function.
+Variance, quantiles, ranges: estimates come from a smoothed histogram, and are
+slightly biased where it bends. Their intervals are valid for every population.
+An estimate outside its interval is moved to the nearer end. --format json
+contains the histogram and the distribution function.
 """
 
 THRESHOLDS_FOOTNOTE = """\
-Quantiles between thresholds: their intervals are valid for every population;
-their estimates assume even answers from one threshold to the next.
+Quantiles between thresholds: their intervals are valid for every population.
+Their estimates assume that answers are uniform between adjacent thresholds.
 """
 
 CLUSTERS_FOOTNOTE = """\
-Clusters: how many there are, and how stable, is found by resampling tallies.
-Shares refer to the named answers; each interval is valid on its own.
+Clusters: their number and their stability are determined by resampling tallies.
+Shares refer to the named answers. Each interval is valid on its own.
 """
 
 TOGETHER_FOOTNOTE = """\
-All intervals of a question in a window contain the true values at once, with the
-confidence above them.
+The confidence above the intervals is the probability that all intervals of a
+question in a window contain their true values.
 """
 
 MADE_UP_FOOTNOTE = """\
-fabricated reports: down and up are the farthest that they could have moved each
-estimate. The test asks whether any population could have produced the tally.
-Passing proves nothing: liars who follow the protocol look like a population.
+fabricated reports: down and up are the largest moves of each estimate that such
+reports could have caused. The test asks whether any population could have
+produced the tally. Passing proves nothing, because false answers that follow
+the protocol look like those of a population.
 """
 
 POOLED_FOOTNOTE = """\
-Windows together: the same people may have answered in each, so only the
+Windows together: the same people may have answered in every window, so only the
 mechanism's fresh noise averages out.
 """
 
 SINCE_FOOTNOTE = """\
-Changes: all reports since the chosen window, compared with those before it.
+Changes: all reports since the chosen window, compared with the reports before.
 Intervals are valid even if the same people answered in all windows. p is
 corrected for all figures of all questions.
 """
 
 CHANGES_FOOTNOTE = """\
-Changes: the last closed window compared with the first, a straight line through
-all, and a step after each are tested. Intervals are valid even if the same
-people answered in all windows. p is corrected for all figures of all questions.
-Wait for the next window to confirm a new verdict.
+Changes: three kinds of change are tested: the last closed window compared with
+the first, a straight line through all windows, and a step after each window.
+Intervals are valid even if the same people answered in all windows. p is
+corrected for all figures of all questions. Wait for the next window to confirm
+a new verdict.
 """
 
 
 def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
-    """Return the report as text."""
+    """Return the verbose report as text."""
     if not report.metrics:
         return NOTHING_SKIPPED if report.skipped else NOTHING
     report = titled(report)
@@ -206,7 +210,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
 
 
 def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield which thresholds would bracket the median more closely in the next release."""
+    """Yield a sentence on thresholds that would bracket the median more closely."""
     better = suggested(estimated)
     if better:
         listed = ", ".join(f"{threshold:.12g}" for threshold in better)
@@ -250,9 +254,9 @@ def _group_rows(
 
 
 def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
-    """Yield the windows of each value below one another, so that a change is easy to see.
+    """Yield a line for each value and window, with the windows of a value below one another.
 
-    A window with too few reports lacks a model's last line, its AUC.
+    In a window with too few reports, the AUC of a model, its last line, is missing.
     """
     in_table = ([group for group in estimated.groups if group.about.in_table] for estimated in windows)
     tracks = zip_longest(
@@ -272,12 +276,12 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
 
 
 def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = True) -> Iterator[ShownFigure]:
-    """Yield the figures of a statistic as lines.
+    """Yield the lines of a statistic.
 
     Args:
-        group: the figures.
-        positions: which values are shown, if it has a figure for each value.
-        have_bars: whether they have bars.
+        group: the figures of the statistic.
+        positions: the positions of the shown values, if the statistic has a figure for each value.
+        have_bars: whether the lines have bars.
 
     """
     unit, ends = unit_of(group), bar_ends(group) if have_bars else None
@@ -286,7 +290,7 @@ def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = 
 
 
 def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield the figures that have their own heading, and the conclusions from them."""
+    """Yield the lines of statistics with a heading of their own, and the conclusions from them."""
     names = [style.cut(name) for name in estimated.names or ()]
     for group in estimated.groups:
         heading = group.about.table_heading
@@ -313,7 +317,7 @@ def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: 
 
     Args:
         estimated: the figures of one window.
-        positions: which values are shown.
+        positions: the positions of the shown values.
         style: the style of the table.
 
     """
@@ -327,24 +331,24 @@ def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: 
 
 
 def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield how many clusters there are and how certain that is, then each of several clusters."""
+    """Yield lines on the number of clusters, on its certainty, and on each of several clusters."""
     clusters = estimated.clusters
     if clusters is None:
         return
     number = len(clusters.clusters)
     how_often = f"{whole_percent(clusters.numbers[number - 1])} of resampled tallies"
-    yield f"  {plural(number, 'cluster')}, {window_of(estimated)}: this number in {how_often}"
+    yield f"  {plural(number, 'cluster')}, {window_of(estimated)}: the same number in {how_often}"
     for cluster in clusters.clusters if number > 1 else ():
         stable = f"stable {whole_percent(cluster.stability)}"
         yield style.row(stable, shown(cluster_words(cluster), cluster.share, PERCENT, SHARES))
 
 
 def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Style) -> Iterator[str]:
-    """Yield how far made-up reports could have moved each shown value, and the result of the test.
+    """Yield how far fabricated reports could have moved each shown figure, and the test result.
 
     Args:
         estimated: the figures of one window.
-        positions: which values are shown.
+        positions: the positions of the shown values.
         style: the style of the table.
 
     """
@@ -359,7 +363,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
 
 
 def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
-    """Yield how many comparisons lead to each conclusion, then the clearest comparisons."""
+    """Yield the number of comparisons with each conclusion, and the clearest comparisons."""
     clearest = clearest_first(differences)
     counts = Counter(map(conclusion, clearest))
     counted = ", ".join(f"{counts[concluded]:,} {concluded}" for concluded in Conclusion if counts[concluded])

@@ -19,14 +19,15 @@ LEAST_WIDTH: Final = 80
 """The minimum width of a table with all columns."""
 
 NARROWEST: Final = 60
-"""The minimum width of a summary. A narrower terminal breaks its lines."""
+"""The minimum width of a summary. A narrower terminal breaks the lines."""
 
 MOST_WIDTH: Final = 160
-"""The maximum width. Nobody reads a longer line at a glance."""
+"""The maximum width, because longer lines are hard to read."""
 
 VALUE_WIDTH: Final = 17
-"""The minimum number of columns for a value. A longer value is cut with an ellipsis; JSON and CSV
-have all of it.
+"""The minimum number of columns for a value.
+
+A longer value ends with an ellipsis. JSON and CSV contain the whole value.
 """
 
 WIDER_VALUES: Final = 40
@@ -34,13 +35,13 @@ LIKELIEST_WIDTH: Final = 11
 BAR_WIDTH: Final = 10
 WINDOW_WIDTH: Final = 11
 SHORTEST_BAR: Final = 5
-"""A bar is left out if long figures leave less room than this."""
+"""The minimum width of a bar. A bar is left out if long figures leave less room."""
 
 WIDE: Final = ("W", "F")
 COMBINING: Final = ("Mn", "Me", "Cf")
 
 FILLER: Final = "\0"
-"""Follows a wide character while lines are broken, to count it twice. No value contains it."""
+"""A filler after each wide character, which counts twice in a line. No value contains it."""
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 IN_ASCII: Final = str.maketrans(
@@ -55,19 +56,19 @@ IN_ASCII: Final = str.maketrans(
         **dict.fromkeys("▌▋▊▉█", "#"),
     }
 )
-"""Replaces signs that an encoding may lack. A bar is rounded to whole cells."""
+"""ASCII replacements of signs that an encoding may lack. Bars are rounded to whole cells."""
 
 ALL_SIGNS: Final = f"±…“”{MINUS}{EIGHTHS}"
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a table is shown.
+    """The style of a table: its width, colors and characters.
 
     Attributes:
         width: the width of a line, in columns.
-        is_colored: whether it may contain escape sequences.
-        is_ascii: whether it may contain only ASCII.
+        is_colored: whether the table may contain escape sequences.
+        is_ascii: whether the table must consist of ASCII alone.
 
     """
 
@@ -109,11 +110,10 @@ class Style:
         )
 
     def row(self, window: str, shown: ShownFigure, unknown: str = "no reports") -> str:
-        """Return one line: a label, its figures and, on a scale between two ends, a bar.
+        """Return one line: a label, its figures and, if the range has two ends, a bar.
 
         Args:
-            window: the window's name, or an empty text. If it is empty, the label takes the room of
-                both.
+            window: the name of the window. If empty, the label also takes the room of the name.
             shown: the figure in the line.
             unknown: the text in place of an estimate that is None.
 
@@ -122,7 +122,7 @@ class Style:
         return line
 
     def rows(self, lines: Sequence[tuple[str, ShownFigure]], unknown: str = "no reports") -> Iterator[str]:
-        """Yield lines as `row` returns them, with the points of numbers with one unit aligned.
+        """Yield lines as from `row`, with numbers of the same unit aligned at their points.
 
         Args:
             lines: the window and the figure of each line.
@@ -143,7 +143,7 @@ class Style:
             for (window, shown), (estimate, error, low, high, likeliest) in zip(alike, cells, strict=True):
                 rounded = shown.rounded
                 known = f"{estimate if rounded.estimate else unknown}{f' ± {error}' if rounded.error else ''}"
-                ends = f"{low} to {high}" if rounded.estimate else rounded.interval  # the unit occurs once
+                ends = f"{low} to {high}" if rounded.estimate else rounded.interval  # the unit is shown only once
                 yield self._line(window, shown, known, ends, likeliest)
 
     def _line(self, window: str, shown: ShownFigure, estimate: str, ends: str, likeliest: str) -> str:
@@ -160,18 +160,18 @@ class Style:
         return f"{line}  {self.colored(bar, 'cyan')}" if bar else line
 
     def bar(self, part: float, cells: int) -> str:
-        """Return a bar that fills a part of a number of cells, to an eighth of a cell.
+        """Return a bar that fills a fraction of the cells, to an eighth of a cell.
 
-        The part is clipped to 0 and 1.
+        A fraction outside 0 to 1 is moved to the nearer end.
         """
         eighths = round(min(1.0, max(0.0, part)) * cells * 8)
         return self.shown(EIGHTHS[8] * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else ""))
 
     def cut(self, text: str | tuple[str, ...], columns: int | None = None) -> str:
-        """Return a text that is no wider than a number of columns, by default those of a value.
+        """Return a text shortened to a number of columns, by default the width of a value.
 
-        In a pair, the first text is cut first, so that pairs with the same first text can be told
-        apart.
+        In a pair, the first text is shortened first, so that pairs with the same first text can be
+        distinguished.
         """
         if isinstance(text, tuple):
             first, second = text
@@ -181,7 +181,7 @@ class Style:
         return cut_to(self.shown(text), columns or self.value_width, self.shown("…"))
 
     def filled(self, text: str | tuple[str, ...], columns: int) -> str:
-        """Return a text that is exactly ``columns`` wide."""
+        """Return a text shortened or padded to exactly ``columns`` columns."""
         return padded(self.cut(text, columns), columns)
 
     def colored(self, text: str, color: str) -> str:
@@ -197,21 +197,21 @@ class Style:
         return click.style(text, bold=True) if self.is_colored else text
 
     def shown(self, text: str) -> str:
-        """Return a text in characters that can be shown, with escapes for others.
+        """Return a text in which characters that cannot be shown are escaped.
 
-        So no two values look alike. A no-break space becomes a space, because a search of the
-        output would not find it.
+        Different values therefore never look alike. A no-break space becomes a space, because a
+        search for a space in the output would not match it.
         """
         text = text.replace(UNBROKEN, " ")
         return text.translate(IN_ASCII).encode("ascii", "backslashreplace").decode() if self.is_ascii else text
 
 
 PLAIN: Final = Style()
-"""The style of files, pipes, and everything else that is no terminal."""
+"""The style of files, pipes, and any other output that is not a terminal."""
 
 
 def aligned(texts: Sequence[str]) -> list[str]:
-    """Return numbers, perhaps with units, as texts of one width with their points in one column."""
+    """Return numbers, with or without units, padded to one width and aligned at their points."""
     parts = [(text[: (end := _end_of_whole(text))], text[end:]) for text in texts]
     before = max((len(whole) for whole, _ in parts), default=0)
     behind = max((len(rest) for _, rest in parts), default=0)
@@ -219,7 +219,7 @@ def aligned(texts: Sequence[str]) -> list[str]:
 
 
 def _end_of_whole(text: str) -> int:
-    """Return where the whole part of a number ends."""
+    """Return the position at which the whole part of a number ends."""
     return sum(1 for _ in takewhile(lambda character: character.isdigit() or character in f",{MINUS}", text))
 
 
@@ -232,17 +232,17 @@ def _can_show(encoding: str, signs: str) -> bool:
 
 
 def columns_of(text: str) -> int:
-    """Return how many columns a text takes."""
+    """Return the width of a text in columns."""
     return len(text) if text.isascii() else sum(map(_columns_of_character, text))
 
 
 def padded(text: str, columns: int) -> str:
-    """Return a text with spaces after it that fill the columns."""
+    """Return a text padded with spaces to a number of columns."""
     return text + " " * (columns - columns_of(text))
 
 
 def cut_to(text: str, columns: int, ellipsis: str) -> str:
-    """Return a text cut to the columns, with an ellipsis if something is left out."""
+    """Return a text shortened to a number of columns, with an ellipsis if it was too wide."""
     if columns_of(text) <= columns:
         return text
     taken = accumulate(map(_columns_of_character, text))
@@ -250,13 +250,13 @@ def cut_to(text: str, columns: int, ellipsis: str) -> str:
 
 
 def wrapped(text: str, columns: int, first: str = "", others: str = "") -> list[str]:
-    """Return the lines of a text.
+    """Break a text into lines.
 
     Args:
         text: the text, which is broken at spaces.
         columns: the maximum width of a line.
-        first: what the first line begins with.
-        others: what each other line begins with.
+        first: the prefix of the first line.
+        others: the prefix of the other lines.
 
     """
     counted = "".join(character + FILLER * (_columns_of_character(character) - 1) for character in text)

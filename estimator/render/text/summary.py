@@ -1,4 +1,4 @@
-"""The report at a glance: a sentence for each question, a line for each figure of one window."""
+"""The report as a summary: a sentence for each question, a line for each figure of a window."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ from estimator.results.report import SHOWN_VALUES, Changes, EstimateReport, High
 from estimator.words import is_yes_or_no, joined, plural, shown_of
 
 SHORTEST_LABEL = 6
-"""The minimum number of columns of a label, however long the figures are."""
+"""The minimum width of a label in columns, even if figures are long."""
 
 LONGEST_BAR = 20
 
 COMPARED = 2
-"""How many windows are compared: the first and the last one."""
+"""The number of windows that a comparison needs: the first and the last."""
 
 SHOWN_WINDOWS = 10
-"""How many other windows are listed for a question: a summary is not a history."""
+"""The maximum number of other windows that are listed for a question."""
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
 
 NEXT_LOOK = "; the next snapshot follows after --snapshot-interval, an hour by default"
 
-POINT_NOTE = "An interval of one point is not a certainty: no answers make this tally likely."
+POINT_NOTE = "An interval of a single point is not a certainty: no answers make this tally likely."
 
 
 def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
-    """Return the report as a summary at a glance."""
+    """Return the report as a summary."""
     if not report.metrics:
         return NOTHING_SKIPPED if report.skipped else NOTHING
     report = titled(report)
@@ -82,7 +82,7 @@ def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
 
 
 def _heading(report: EstimateReport, common: str | None, style: Style) -> Iterator[str]:
-    """Yield what every figure is, and the window if it is the same for all."""
+    """Yield lines that explain the figures and, if all questions have the same window, name it."""
     if report.is_trial:
         yield from _wrapped(TRIAL, style)
     together = ", all of a question together" if report.simultaneous else ""
@@ -109,7 +109,7 @@ def _block(
 
 
 def _figures(shown: MetricEstimate, highlight: Highlight, style: Style) -> Iterator[str]:
-    """Yield the figures of a window that have a line, and how many are left out."""
+    """Yield the lines of a window's figures, and a sentence on those that are left out."""
     groups = [group for group in shown.groups if group.about.line]
     leading = [group for group in groups if not group.about.by_value or group is shown.leading]
     positions = [_positions(group, highlight.positions) for group in leading]
@@ -126,7 +126,7 @@ def _figures(shown: MetricEstimate, highlight: Highlight, style: Style) -> Itera
 
 
 def _titled(title: str, sentence: str, style: Style) -> Iterator[str]:
-    """Yield a sentence behind a title that stands out."""
+    """Yield a title in bold, followed by a sentence."""
     first, *rest = wrapped(f"{title}: {sentence}", style.width, others="  ")
     yield style.strong(first[: len(title) + 1]) + first[len(title) + 1 :]
     yield from rest
@@ -138,17 +138,17 @@ def _sentence(sentence: str, style: Style) -> Iterator[str]:
 
 
 def _cells(group: FigureGroup, positions: Sequence[int]) -> Iterator[ShownFigure]:
-    """Yield the lines of the figures at some positions."""
+    """Yield the figures of a statistic that have a line."""
     unit, ends = unit_of(group), bar_ends(group)
     for figure in group.figures.at(positions):
         yield shown(group.about.line.format(group.label(figure)), figure, unit, ends)
 
 
 def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
-    """Return which figures have a line.
+    """Return the positions of the figures that have a line.
 
-    For yes and no, it is yes; for many values, the most common ones, or those with the largest
-    figures; otherwise, all figures with an estimate.
+    For yes and no, only yes has a line. If the number of lines is limited, the largest figures have
+    one. Otherwise, all figures with an estimate have one.
     """
     figures, most = group.figures, group.about.most_lines
     if is_yes_or_no(figures.labels):
@@ -162,7 +162,7 @@ def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
 
 
 def figure_lines(rows: Sequence[ShownFigure], style: Style) -> Iterator[str]:
-    """Yield a line for each figure: label, estimate with unit, error, interval, bar if it fits."""
+    """Yield a line for each figure: label, estimate, error, interval and, if it fits, a bar."""
     estimates = aligned([row.rounded.estimate or "?" for row in rows])
     errors = aligned([row.rounded.error for row in rows])
     lows, highs = aligned([row.rounded.low for row in rows]), aligned([row.rounded.high for row in rows])
@@ -179,7 +179,7 @@ def figure_lines(rows: Sequence[ShownFigure], style: Style) -> Iterator[str]:
 
 
 def _error(text: str) -> str:
-    """Return an error with its sign, or as many spaces if there is none."""
+    """Return a margin of error after ±, or spaces of the same width if it is blank."""
     return f"± {text}" if text.strip() else " " * (len("± ") + len(text) if text else 0)
 
 
@@ -198,7 +198,7 @@ def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
 
 
 def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
-    """Return the figure of one or several windows that the shown window's sentence is about."""
+    """Return, as a text, the figure of other windows that answers the question in the shown one."""
     group, figure = _headline(estimated, shown)
     if not estimated.reports:
         return "no reports"
@@ -212,7 +212,7 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 
 
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
-    """Return the figure that answers the question in the shown window, or here, and its group."""
+    """Return the figure, and its group, that answers the question in the shown window or here."""
     key = shown.headline
     if key is None or estimated.group(key.statistic) is None:
         key = estimated.headline
@@ -220,7 +220,7 @@ def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | 
 
 
 def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield what was requested besides the figures."""
+    """Yield sentences on results that were requested in addition to the figures."""
     if shown.central is not None:
         yield central_line(shown)
     if shown.clusters is not None:
@@ -232,7 +232,7 @@ def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
 
 
 def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
-    """Return how far made-up reports could have moved the answer's figure, and the test result."""
+    """Return sentences on the possible effect of fabricated reports, and on the test."""
     key, what = shown.headline, "nothing would move"
     moves = {FigureKey(move.statistic, move.value): move for move in fakes.moves}
     move = moves.get(key) if key is not None else None
@@ -255,7 +255,7 @@ def _moved_words(shown: MetricEstimate, move: Move) -> str:
 
 
 def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | None, style: Style) -> Iterator[str]:
-    """Yield the results of several windows together."""
+    """Yield sentences on several windows together: the pooled figure, and changes."""
     words = []
     if changes is not None:
         words.append(outcome_words(changes))
@@ -272,7 +272,7 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
 
 
 def _pooled_words(pooled: Pooled, shown: MetricEstimate) -> str:
-    """Return the figure of all windows that the sentence on one window is about."""
+    """Return a text with the figure of all windows together that answers the question."""
     group, figure = _headline(pooled, shown)
     if group is None or figure is None:
         return plural(pooled.reports, "report")
@@ -280,7 +280,7 @@ def _pooled_words(pooled: Pooled, shown: MetricEstimate) -> str:
 
 
 def _notes(report: EstimateReport, style: Style) -> Iterator[str]:
-    """Yield which devices figures describe, what is preliminary, and what looks too certain."""
+    """Yield notes on the described devices, on open windows, and on intervals of a point."""
     yield from _wrapped(participation_of([highlight.shown for highlight in report.highlights]), style)
     if any(highlight.shown.among_all is not None for highlight in report.highlights):
         yield from _wrapped(AMONG_ALL_NOTE, style)

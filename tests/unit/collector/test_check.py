@@ -240,7 +240,7 @@ TEXTS = Registry.parse(registry_text(a=BOOLEAN, word=TEXT | {"cells": 131_072, "
         (1, [20_000_000], Level.OK, "needs up to 12 MB in 1 shard"),
         (64, [400_000_000, 0, 400_000_000], Level.OK, "needs up to 777 MB in 64 shards"),
         (64, [300_000_000, 0, 400_000_000], Level.FAILED, "needs up to 777 MB in 64 shards, but 700 MB are free"),
-        (1, [0], Level.FAILED, "make the tally of metric.word smaller (of texts, by cells)"),
+        (1, [0], Level.FAILED, "make the tally of metric.word smaller (for texts, with fewer cells)"),
     ],
 )
 def test_a_window_of_every_metric_must_fit(shards: int, free_bytes: list[int], level: Level, said: str) -> None:

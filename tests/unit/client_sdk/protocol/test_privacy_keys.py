@@ -51,7 +51,7 @@ def metric(*lines: str) -> Metric:
             ['kind = "ordinal"\nvalues = ["a", "b", "c"]', 'fill_in = true\nmechanism = "exponential"'],
             "",
             "metric.m.mechanism",
-            "no place on the scale for no answer",
+            "cannot place a missing answer on the scale",
         ),
         ([BOOLEAN, "persist = true"], "", "metric.m.persist", "is only for a count"),
         ([BOOLEAN], 'strategy = "half"', "budget.strategy", "one of: split, sample, pace"),

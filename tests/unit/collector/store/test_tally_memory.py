@@ -51,7 +51,7 @@ def test_the_tallies_of_a_window_must_fit_into_all_that_the_servers_may_use(
     assert str(error.value) == (
         f"one window of every question needs up to {needed / 1e6:,.0f} MB in 1 shard, but {needed / 1e6:,.0f} MB "
         "is all that the servers may use: give the servers more memory, or make the tally of metric.word smaller "
-        "(of texts, by cells)"
+        "(for texts, with fewer cells)"
     )
 
 

@@ -158,7 +158,7 @@ def test_an_installed_mechanism_that_never_lies_is_refused(registry: Path, monke
     assert (
         "refused: os, one report: more is revealed than is claimed: epsilon infinite where 1.000000000" in result.stderr
     )
-    assert "refused: os, one report: a report has not the declared law: of 3 chances that of " in result.stderr
+    assert "refused: os, one report: a report does not have the declared law: of 3 probabilities, " in result.stderr
     assert "dark_mode" not in result.stderr
     assert "delta 0 | 1, infinitely used: refused *" in result.stdout
 
@@ -169,7 +169,7 @@ def test_an_installed_mechanism_that_is_off_by_the_last_digit_is_refused(
     monkeypatch.setattr(RandomizedResponse, "perturb", lies_one_part_in_2_to_the_64_too_rarely)
     result = _run("--registry", registry)
     assert result.exit_code == 1
-    assert "refused: dark_mode, one report: epsilon or delta of the law is not the declared one" in result.stderr
+    assert "refused: dark_mode, one report: epsilon or delta of the law differs from the declared" in result.stderr
 
 
 def test_an_installed_mechanism_of_more_than_was_asked_for_is_refused(
@@ -296,7 +296,7 @@ def test_permanent_answers_that_share_their_coins_are_refused(tmp_path: Path, mo
     monkeypatch.setattr(Permanent, "settle", shares_coins)
     result = _run("--registry", path)
     assert result.exit_code == 1
-    assert "refused: m, permanent answer: a pair of answers has not the declared law" in result.stderr
+    assert "refused: m, permanent answer: a pair of answers does not have the declared law" in result.stderr
 
 
 def test_an_sdk_that_cannot_be_walked_is_no_right_one(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,7 +310,7 @@ def test_an_sdk_that_cannot_be_walked_is_no_right_one(registry: Path, monkeypatc
     ("arguments", "said"),
     [
         (["--metric", "dark_mod"], "dark_mod"),
-        (["--reports", 480], "--exact walks all paths, so leave it out"),
+        (["--reports", 480], "--exact walks all paths; omit --reports"),
         (["--format", "csv"], "csv"),
         (["--all-input"], "--all-inputs"),
     ],

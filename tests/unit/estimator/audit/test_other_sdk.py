@@ -62,7 +62,7 @@ def test_an_exact_audit_walks_only_the_sdk_in_python(tmp_path: Path) -> None:
     path.write_text(TEXT, encoding="utf-8")
     result = CliRunner().invoke(command, ["audit", "--registry", str(path), "--exact", "--sdk", "player"])
     assert result.exit_code == 2
-    assert "--exact walks the SDK in Python" in result.output
+    assert "--exact can only walk the Python SDK" in result.output
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_an_exact_audit_walks_only_the_sdk_in_python(tmp_path: Path) -> None:
     [
         ("", "ended, or printed something other than JSON"),
         ("print('hello', flush=True); input()", "ended, or printed something other than JSON"),
-        ("print('[]', flush=True); input()", "its answer is no object"),
+        ("print('[]', flush=True); input()", "its answer is not a JSON object"),
         ('print(\'{"error": "no such question"}\', flush=True); input()', "no such question"),
     ],
 )

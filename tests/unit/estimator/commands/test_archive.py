@@ -90,7 +90,7 @@ def test_every_closed_window_gets_a_folder_in_every_form(out: Path) -> None:
 def test_a_window_that_has_not_begun_is_not_written_so_that_it_can_be_once_it_is_over(out: Path) -> None:
     early = _keep(out, FIRST + line("dark_mode", "2026-11-22") + line("dark_mode", "9998-12-31"))
     assert early.exit_code == PARTLY
-    assert early.stderr.count("it has not begun; see whether the clocks") == 2
+    assert early.stderr.count("it has not begun; check that the clocks") == 2
     assert folders(out) == {"2026-11-19"}
 
 
@@ -225,7 +225,7 @@ def test_a_second_run_has_nothing_to_do_and_touches_nothing(out: Path) -> None:
     before = contents(out)
     again = _keep(out, MORE)
     assert (again.exit_code, again.stdout) == (NOTHING, "")
-    assert "nothing new: every closed window is there" in again.stderr
+    assert "nothing new: every closed window is archived" in again.stderr
     assert contents(out) == before
 
 
@@ -345,7 +345,7 @@ def test_a_folder_of_another_program_is_left_alone(out: Path) -> None:
     (out / "notes").mkdir()
     result = _keep(out, MORE)
     assert result.exit_code == PARTLY
-    assert "2026-11-19 is there already, without report.json; move it away" in result.stderr
+    assert "2026-11-19 already exists, but has no report.json; move it away" in result.stderr
     assert (out / "2026-11-19" / "mine.txt").exists()
 
 
@@ -375,7 +375,7 @@ def test_a_system_without_locks_gets_an_error_that_says_so(out: Path, monkeypatc
     [
         (("--preliminary",), "No such option '--preliminary'"),
         (("--format", "csv"), "No such option '--format'"),
-        (("--with", "pooled"), "--with pooled spans windows, and archive writes each window alone; use report"),
+        (("--with", "pooled"), "--with pooled combines windows, but archive writes each window separately"),
     ],
 )
 def test_what_does_not_go_with_a_folder_is_wrong_usage(out: Path, more: tuple[str, ...], problem: str) -> None:
@@ -424,7 +424,7 @@ def test_the_archive_of_another_app_is_left_as_it_is(out: Path) -> None:
     (out.parent / "metrics.toml").write_text(REGISTRY_TEXT.replace('name = "acme"', 'name = "other"'))
     refused = _keep(out, MORE)
     assert refused.exit_code == FAILED
-    assert f"{out} has the reports of acme, and the registry is of other; name another folder" in refused.stderr
+    assert f"{out} contains the reports of acme, but the registry is for other; name another folder" in refused.stderr
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
@@ -432,7 +432,7 @@ def test_a_window_without_tallies_is_not_said_to_be_there(out: Path) -> None:
     none = _keep(out, MORE, "--from", "2026-11-20", "--to", "2026-11-20")
     assert none.exit_code == NEW
     assert _keep(out, MORE, "--from", "2026-11-20", "--to", "2026-11-20").stderr == (
-        "nothing new: every closed window is there\n"
+        "nothing new: every closed window is archived\n"
     )
     none = _keep(out, MORE, "--from", "2026-12-01")
-    assert (none.exit_code, none.stderr) == (NOTHING, "nothing new: no closed window that was asked for has a tally\n")
+    assert (none.exit_code, none.stderr) == (NOTHING, "nothing new: no requested closed window has a tally\n")

@@ -101,7 +101,7 @@ def test_a_report_never_replaces_what_it_reads(
     for form, name in product(("table", "html"), names):
         written = ("--format", form, "--output", name)
         refused = _run("--registry", registry, "--tallies", tallies, "--with", "candidates=texts", *written)
-        assert (refused.exit_code, "is read here, and the report would replace it" in refused.stderr) == (2, True)
+        assert (refused.exit_code, "is an input, and the report would overwrite it" in refused.stderr) == (2, True)
     assert (tmp_path / read).read_bytes() == before
 
 
@@ -124,7 +124,7 @@ def test_a_report_replaces_no_file_that_no_report_has_written(
     for name, content in FOREIGN.items():
         (folder / name).write_text(content)
         refused = _run("--registry", registry, "--tallies", tallies, "--format", form, "--output", folder / name)
-        assert (refused.exit_code, "was not written by a report, and is left as it is" in refused.stderr) == (2, True)
+        assert (refused.exit_code, "was not written by a report, and was left unchanged" in refused.stderr) == (2, True)
         assert (folder / name).read_text() == content
 
 
@@ -162,7 +162,7 @@ def test_an_archive_never_replaces_what_it_reads(registry: Path, tmp_path: Path)
     tallies = tmp_path / "index.json"
     tallies.write_bytes(SOUND)
     refused = _archive(tmp_path, "--registry", registry, "--tallies", tallies)
-    assert (refused.exit_code, f"{tallies} is read here" in refused.stderr) == (2, True)
+    assert (refused.exit_code, f"{tallies} is an input" in refused.stderr) == (2, True)
     assert tallies.read_bytes() == SOUND
 
 
@@ -177,7 +177,7 @@ def test_tallies_on_standard_input_are_not_replaced_either(registry: Path, talli
             text=True,
             check=False,
         )
-    assert (refused.returncode, "is read here" in refused.stderr) == (2, True)
+    assert (refused.returncode, "is an input" in refused.stderr) == (2, True)
     assert tallies.read_bytes() == SOUND
 
 
@@ -249,7 +249,7 @@ def test_a_table_fits_a_terminal_and_marks_what_is_preliminary(registry: Path, t
     assert max(len(row) for row in text.splitlines()) <= 80
     assert "2026-11-21*" in text
     assert "*: preliminary" in text
-    assert "random sample of a\npopulation" in text
+    assert "as a random sample of a population" in text
     assert "70.0% ± 3.1" in text
     assert "no reports" in text
     assert "a system with a …" in text
@@ -337,10 +337,10 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((), "either --collector URL or --tallies FILE"),
-        (("--tallies", "a", "--collector", "http://b"), "either --collector URL or --tallies FILE"),
+        ((), "source of tallies: --collector URL or --tallies FILE"),
+        (("--tallies", "a", "--collector", "http://b"), "source of tallies: --collector URL or --tallies FILE"),
         (("--collector", "http://telemetry.example.com"), "--collector must be an https:// URL, unless it is on this"),
-        (("--tallies", "a", "--verbose", "--format", "json"), "--verbose is for tables; json has every figure"),
+        (("--tallies", "a", "--verbose", "--format", "json"), "--verbose is for tables; json contains every figure"),
         (("--tallies", "a", "--from", "yesterday"), "'yesterday': a window is a UTC day"),
         (("--tallies", "a", "--from", "2026-11-20", "--to", "2026-11-19"), "begins after"),
         (("--tallies", "a", "--format", "xml"), "'xml' is not one of"),
@@ -348,9 +348,9 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
         (("--tallies", "a", "--with", "central=1"), "'1' must be a number above 0 and below 1"),
         (
             ("--tallies", "a", "--with", "central=1e-6", "--format", "csv"),
-            "the format csv has no place for it; choose another --format: table, html, json",
+            "the format csv cannot show this; choose another --format: table, html, json",
         ),
-        (("--tallies", "a", "--with", "pooled", "--format", "model"), "the format model has no place for it"),
+        (("--tallies", "a", "--with", "pooled", "--format", "model"), "the format model cannot show this"),
         (("--tallies", "a", "--with", "centrum"), "there is no extra 'centrum'; choose from: simultaneous, pooled,"),
         (("--tallies", "a", "--with", ""), "there is no extra ''; choose from: "),
         (("--tallies", "a", "--with", "clusters,"), "there is no extra ''; choose from: "),
@@ -365,11 +365,11 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
         (("--tallies", "a", "--metric", "os", "--alert", "dark_mode.share[yes] > .5"), "add --metric dark_mode"),
         (
             ("--tallies", "a", "--with", "range=startup_ms:2:x"),
-            "the ends are not two numbers; write range=METRIC:FROM:TO",
+            "the ends of the range are not two numbers; write range=METRIC:FROM:TO",
         ),
-        (("--tallies", "a", "--with", "range=startup_ms:nan:3"), "the ends are not two numbers"),
-        (("--tallies", "a", "--with", "range=startup_ms:-inf:3"), "the ends are not two numbers"),
-        (("--tallies", "a", "--with", "range=startup_ms:2"), "the ends are not two numbers"),
+        (("--tallies", "a", "--with", "range=startup_ms:nan:3"), "the ends of the range are not two numbers"),
+        (("--tallies", "a", "--with", "range=startup_ms:-inf:3"), "the ends of the range are not two numbers"),
+        (("--tallies", "a", "--with", "range=startup_ms:2"), "the ends of the range are not two numbers"),
         (("--tallies", "a", "--with", "range=gone:2:3"), "the registry defines no metric 'gone'"),
         (("--tallies", "a", "--with", "range=startup_ms:2:3"), "the range of startup_ms from 2 to 3 cannot be"),
     ],
@@ -462,7 +462,7 @@ def test_output_that_finds_no_room_is_one_sentence(form: str, unbuffered: str, r
     said = [line for line in ended.stderr.splitlines() if not line.startswith("skipped ")]
     assert (ended.returncode, said) == (
         1,
-        ["Error: the output cannot be written: No space left on device; give it another place to go"],
+        ["Error: the output cannot be written: No space left on device; redirect it to another place"],
     )
 
 

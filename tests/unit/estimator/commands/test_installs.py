@@ -33,7 +33,9 @@ COUNTS = [400, 600]
 
 DESCRIBED = "Figures describe the participating devices. Devices of users who decline are in no tally."
 BY_REPORTS = "devices participate: 1,000 reports of one in 2026-11-20, one per device"
-UNKNOWN = "How many participate is unknown: the schedule does not fix the share of devices that answer in a window."
+UNKNOWN = (
+    "How many participate is unknown: the schedule does not determine the share of devices that answer in a window."
+)
 
 
 @pytest.fixture
@@ -116,7 +118,7 @@ def test_every_form_has_the_bounds_among_all_installations(folder: Path) -> None
     assert (of_all.low, of_all.high) == (0.25 * yes.low, 1 - 0.25 * (1 - yes.high))
     for text in (texts[0], *texts[2:]):
         assert "Of all 4,000 installations 25% participate; among all of them “yes” is 16 to 95%" in words(text)
-    assert "25% participate. Among all installations: bounds for any" in words(texts[1])
+    assert "25% participate. Among all installations: the bounds are valid for any" in words(texts[1])
     assert re.search(r"<bdi>yes</bdi></th><td[^>]*>16 to 95%</td>", texts[1].replace("\N{NO-BREAK SPACE}", " "))
     verbose = words(report(folder, "--with", "installs=4000", "--verbose"))
     assert "among all 4,000 installations, 2026-11-20; 25% participate" in verbose
@@ -146,8 +148,8 @@ def test_a_mean_is_bounded_by_its_range_and_quantiles_are_said_to_have_no_bounds
 @pytest.mark.parametrize(
     ("budget", "metrics", "reason"),
     [
-        (PACE, EXPIRING, 'strategy = "pace" asks each device in windows that'),
-        ("web_year = 50", BOOLEANS, "which report again as another device after wiping their storage"),
+        (PACE, EXPIRING, 'strategy = "pace", a device is asked in windows that'),
+        ("web_year = 50", BOOLEANS, "a browser whose storage was wiped reports again as another device"),
     ],
 )
 def test_installations_are_refused_where_the_schedule_does_not_say_what_share_is_asked(
@@ -187,5 +189,5 @@ def test_fewer_installations_than_reports_are_refused(folder: Path, installs: in
     places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies"))
     result = CliRunner().invoke(command, ["report", *places, "--with", f"installs={installs}"])
     assert result.exit_code == status, result.stderr
-    said = "1,000 devices sent a report of one in 2026-11-20; name all installations, 1,000 or more"
+    said = "1,000 devices sent a report of one in 2026-11-20; give the number of all installations, at least 1,000"
     assert (said in result.stderr) == (status == 2)

@@ -135,8 +135,8 @@ def test_intervals_together_are_wider_and_labeled(tmp_path: Path, name: str) -> 
     assert (
         json.loads(run(tmp_path, content, "--format", "json", "--with", "simultaneous").stdout)["simultaneous"] is True
     )
-    assert "contain the true values at once" in run(tmp_path, content, "--with", "simultaneous", "--verbose").stdout
-    assert "contain the true values at once" not in run(tmp_path, content, "--verbose").stdout
+    assert "contain their true values" in run(tmp_path, content, "--with", "simultaneous", "--verbose").stdout
+    assert "contain their true values" not in run(tmp_path, content, "--verbose").stdout
 
 
 def test_a_covariance_is_in_json_and_only_there(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_a_verbose_table_has_windows_with_and_without_a_model(tmp_path: Path, fe
 @pytest.mark.parametrize(
     ("model", "each", "said"),
     [
-        ("dark", 60, "dark is no model"),
+        ("dark", 60, "dark is not a model"),
         ("other", 60, "other"),
         ("crosses", 0, "no window of crosses has enough reports"),
     ],

@@ -119,8 +119,8 @@ def test_an_archive_and_a_folder_for_the_public_are_never_mixed(folder: Path) ->
     before = contents(folder)
     places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
     for where, words, said in (
-        ("public", (), "is a folder for the public"),
-        ("other", ("--public", str(folder / "reports")), "is an archive, which has every question"),
+        ("public", (), "is a public folder"),
+        ("other", ("--public", str(folder / "reports")), "is an archive, which contains every question"),
     ):
         refused = CliRunner().invoke(command, ["archive", str(folder / where), *places, *words])
         assert (refused.exit_code, said in refused.stderr) == (1, True), refused.stderr
@@ -374,7 +374,7 @@ def test_an_interrupted_run_leaves_whole_files_and_links_that_lead_somewhere(
 def test_a_public_folder_is_not_the_archive_and_needs_a_public_metric(folder: Path) -> None:
     text = registry_text(**SHOWN)
     same = run(folder, text, "", "--public", str(folder / "reports"))
-    assert (same.exit_code, "--public names DIR itself; name a folder" in same.stderr) == (USAGE, True)
+    assert (same.exit_code, "--public names DIR itself; name a separate folder" in same.stderr) == (USAGE, True)
     none = run(folder, registry_text(**HIDDEN), "")
     assert (none.exit_code, "the registry has no question with public = true" in none.stderr) == (USAGE, True)
     (folder / "public").mkdir()

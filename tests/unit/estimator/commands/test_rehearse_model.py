@@ -82,7 +82,7 @@ def test_a_loss_that_no_number_of_devices_reaches_is_said(tmp_path: Path, monkey
     ("rows", "options", "head", "said"),
     [
         (ROWS, ("--metric", "x"), HEAD, "no metric 'x'"),
-        (ROWS, ("--metric", "b"), HEAD, "b is not a model with the label yes or no"),
+        (ROWS, ("--metric", "b"), HEAD, "b is not a model with a yes-or-no label"),
         (ROWS, (), HEAD.replace("sex", "gender"), "has no column sex"),
         ([*ROWS, "1,31415926,q,good,no,x"], (), HEAD, "line 72: must have as sex one of 'f', 'm'"),
         ([*ROWS, "1,3,f,good,31415926,x"], (), HEAD, "line 72: must have as label True or False"),
@@ -94,7 +94,7 @@ def test_a_loss_that_no_number_of_devices_reaches_is_said(tmp_path: Path, monkey
         (ROWS, ("--metric", "m", "--csv", "nowhere.csv"), HEAD, "nowhere.csv cannot be read: No such file"),
         (ROWS[:5], (), HEAD, "has 5 complete rows"),
         (ROWS, ("--metric", "m", "--epsilon", "0"), HEAD, "'0' must be a number above 0"),
-        (ROWS, ("--metric", "m", "--loss", "0.1", "--rounds", "1"), HEAD, "needs 2 rounds"),
+        (ROWS, ("--metric", "m", "--loss", "0.1", "--rounds", "1"), HEAD, "requires at least 2 rounds"),
         (ROWS[:25], (), HEAD, "must contain at least 2 people with yes"),
         ([*ROWS[:25], ROWS[-1]], (), HEAD, "must contain at least 2 people with yes"),
         (["7" + row[row.index(",") :] for row in ROWS], (), HEAD, "must contain at least 2 people with yes"),

@@ -122,9 +122,9 @@ def test_a_page_has_the_texts(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"zebra\ngr\xc3\xb6\xc3\x9fe\n", "candidate 2, 'größe', is no text of the letters"),
+        (b"zebra\ngr\xc3\xb6\xc3\x9fe\n", "candidate 2, 'größe', is not a text of the letters"),
         (b"\xff", "is not UTF-8 text"),
-        (b"zebra\n" * 3_000_000, "has more than 16,777,216 bytes; name fewer texts"),
+        (b"zebra\n" * 3_000_000, "has more than 16,777,216 bytes; remove some texts"),
         (None, "cannot be read"),
     ],
 )
@@ -181,14 +181,14 @@ def test_named_texts_of_many_windows_count_as_numbers_of_a_report(
     words = ["report", "--registry", folder / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
     result = CliRunner().invoke(command, [*map(str, words), "--with", f"candidates={folder / 'words.txt'}"])
     assert result.exit_code == 1
-    assert f"would be {2 * (SURVIVORS + 2) * NUMBERS_A_SHARE:,} numbers, too many at once" in result.output
+    assert f"would consist of {2 * (SURVIVORS + 2) * NUMBERS_A_SHARE:,} numbers, too many at once" in result.output
 
 
 def test_candidates_need_a_metric_about_texts(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "metrics.toml").write_text(registry_text(a={"purpose": "Why?", "kind": "boolean", "epsilon": 1}))
     words = ["report", "--registry", tmp_path / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
     result = CliRunner().invoke(command, [*map(str, words), "--with", f"candidates={folder / 'words.txt'}"])
-    assert 'candidates are for questions of kind = "text"' in result.output
+    assert 'candidates are only for questions of kind = "text"' in result.output
 
 
 @pytest.mark.slow

@@ -162,7 +162,7 @@ def invoked(name: str, option: str, bad: str) -> Result:
         ("plan --population 100 --today 2026-02-30", "'2026-02-30' must be a day, such as 2026-11-22"),
         (
             "plan --population 100 --wanted-error dark=1",
-            "must be smaller than the range of the figure, which is 1 long",
+            "must be smaller than the length of the figure's range, 1; try",
         ),
         ("plan --population 100 --allocate 1 --wanted-error dark=5", "try dark=0.02"),
         ("plan --population 100 --wanted-error drak=0.1", '; did you mean "dark"?'),

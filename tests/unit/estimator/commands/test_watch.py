@@ -60,20 +60,20 @@ def down() -> str:
 
 def test_a_picture_says_when_it_was_read_and_when_the_next_one_comes() -> None:
     first, second = pictures([lambda: "one\n", lambda: "two\n"])
-    assert first == "one\n\nread at 2026-11-21 12:00:00 UTC; again in 60 s; Ctrl-C ends\n"
+    assert first == "one\n\nread at 2026-11-21 12:00:00 UTC; next update in 60 s; press Ctrl-C to end\n"
     assert second.startswith("two\n\nread at 2026-11-21 12:01:00 UTC")
 
 
 def test_a_collector_that_is_down_meanwhile_leaves_the_last_picture_and_is_asked_again() -> None:
     _, second, third = pictures([lambda: "one\n", down, lambda: "three\n"])
     assert second.startswith("one\n\n2026-11-21 12:01:00 UTC: http://a cannot be reached")
-    assert "shown above: the state at 2026-11-21 12:00:00 UTC; again in 60 s" in second
+    assert "shown above: the state at 2026-11-21 12:00:00 UTC; next update in 60 s" in second
     assert third.startswith("three\n")
 
 
 def test_a_collector_that_is_not_up_yet_is_waited_for() -> None:
     first, second = pictures([down, lambda: "two\n"])
-    assert "is the collector running?\nagain in 60 s" in first
+    assert "is the collector running?\nnext update in 60 s" in first
     assert second.startswith("two\n")
 
 
@@ -168,7 +168,7 @@ def test_a_wrong_token_is_a_plain_error(collector: str, registry: Path) -> None:
     [
         ((), "Missing option '--collector'"),
         (("--tallies", "x"), "No such option '--tallies'"),
-        (("--collector", "https://a", "--with", "covariance"), "the format table has no place for it"),
+        (("--collector", "https://a", "--with", "covariance"), "the format table cannot show this"),
         (("--collector", "http://a"), "--collector must be an https:// URL"),
         (("--collector", "https://a", "--every", "1"), "'1' must be a whole number from 10 to 86,400"),
     ],

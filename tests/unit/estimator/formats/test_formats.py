@@ -370,8 +370,8 @@ def changed(place: str, value: object) -> str:
         ("metrics[0].reports", -1, "metrics[0].reports: expected `int` >= 0"),
         ("metrics[0].closed", 1, "metrics[0].closed: expected `bool`, got `int`"),
         ("metrics[0].window", "yesterday", "metrics[0].window: is not a window"),
-        ("metrics[0].groups[0].figures", [], "metrics[0].groups[0]: must be of two values or more, each with an"),
-        ("metrics[1].groups[0].figures[1].estimate", None, "metrics[1].groups[0]: must be of two values or more"),
+        ("metrics[0].groups[0].figures", [], "metrics[0].groups[0]: must have two values or more, each with an"),
+        ("metrics[1].groups[0].figures[1].estimate", None, "metrics[1].groups[0]: must have two values or more"),
         (
             "metrics[0].groups[0].statistic",
             "sahre",

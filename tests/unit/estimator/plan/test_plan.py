@@ -142,11 +142,11 @@ def test_what_is_best_already_is_said(tmp_path: Path) -> None:
 YEAR = "Within a year, all answers of a device reveal at most epsilon {}: even odds can become {}.\n"
 
 LASTS = (
-    "note: after 23 windows (day) that answer everything, from 2026-12-14 on, the lifetime ceiling may be reached: a"
-    " device answers less, and is silent in the end\n"
+    "note: after 23 windows (day) with answers to everything, from 2026-12-14 on, the lifetime ceiling may be reached:"
+    " a device then answers fewer questions, and finally none\n"
 )
 
-UNCHECKED = "note: [app] names no population, so whether each question will show anything was not checked\n"
+UNCHECKED = "note: [app] states no population, so it was not checked whether each question will show anything\n"
 ACCEPTED = "note: above the limits: budget; accepted because: It exists in tests only.\n"
 
 
@@ -277,7 +277,7 @@ def test_a_range_that_suits_the_answers_is_said_to(tmp_path: Path) -> None:
     path.write_text(registry_text(times=NUMBER | {"low": 0, "high": 1000, "statistic": "mean"}), encoding="utf-8")
     shares.write_text("[times]\n0 = 0.25\n300 = 0.25\n700 = 0.25\n1000 = 0.25\n", encoding="utf-8")
     shown = " ".join(_run(path, "--population", 8000, "--shares", shares).stdout.split())
-    assert "note: keep the range of times: no clip brings its mean nearer" in shown
+    assert "note: keep the range of times: according to the answers of --shares or" in shown
 
 
 def test_the_statement_needs_no_population(registry: Path) -> None:
@@ -298,16 +298,16 @@ def test_the_statement_needs_no_population(registry: Path) -> None:
         (("--population", 10, "--wanted-error", "os=1e-300"), "from 1e-102 to 1e+100"),
         (("--population", 10, "--allocate", 2, "--weight", "os=1e300"), "from 1e-09 to 1e+09"),
         (("--population", 10, "--allocate", "nan"), "'nan' must be a number"),
-        (("--population", 10, "--allocate", 1e-9), "no epsilon is below 0.000001; allocate more"),
+        (("--population", 10, "--allocate", 1e-9), "no epsilon can be below 0.000001; allocate a larger total"),
         (("--population", 10, "--delta", "nan"), "'nan' must be a number"),
         (("--population", 10, "--weight", "os=1"), "--weight requires --allocate"),
         (("--population", 10, "--allocate", 2, "--weight", "nothing=1"), "defines no metric 'nothing'"),
         (("--population", 10, "--allocate", 21), "allocate no more"),
         (("--population", 10, "--allocate", 0), "'0' must be a number"),
         (("--population", 10, "--delta", 0), "'0' must be a number"),
-        (("--check", "--statement"), "ask for one thing"),
+        (("--check", "--statement"), "use only one of --allocate"),
         (("--check", "--pilot", "tallies"), "--shares, --pilot and --windows require a plan"),
-        (("--check", "--record"), "ask for one thing"),
+        (("--check", "--record"), "use only one of --allocate"),
         (("--population", 10, "--shares", "nowhere"), "cannot be read"),
         (("--population", 10, "--against", "old.toml"), "--against requires --check or --statement"),
         (("--statement", "--at-most", 5), "--at-most requires --check"),

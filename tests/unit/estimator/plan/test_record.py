@@ -62,9 +62,10 @@ def test_the_parameters_are_those_of_a_device_over_its_life_or_of_a_year_where_a
 
 def test_strata_silence_and_the_disk_are_named_as_unprotected() -> None:
     told = str(_record((ROOT / REGISTRIES[2]).read_text(encoding="utf-8"))["dp_variant"]["unprotected_quantities"])
-    assert "`seen`: its public strata, sent unchanged: platform=linux; platform=windows." in told
-    assert "`constant`: on the device's own disk" in told
-    silent = next(line for line in told.splitlines() if "report only then" in line)
+    strata = "platform=linux; platform=windows"
+    assert f"`seen`: the device's public stratum, which is sent unchanged. Strata: {strata}." in told
+    assert "`constant`: the answers that occurred, which stay on the device's own disk" in told
+    silent = next(line for line in told.splitlines() if "reports are sent only then" in line)
     assert "`dark_mode`" in silent
     assert "`seen`" not in silent
 
@@ -86,5 +87,5 @@ def test_the_command_prints_the_record_of_the_registry(tmp_path: Path) -> None:
     assert "  # FILL IN: Government, Industry or Nonprofit\n" in result.stdout
     assert result.stderr.splitlines() == [
         "data_product_sector is left out: add Technology, Healthcare, Education, Government, Energy or Finance",
-        "number_of_privacy_units is left out: name the number of devices with --population",
+        "number_of_privacy_units is left out: give the number of devices with --population",
     ]

@@ -64,8 +64,8 @@ LOOSENED = {
     ("day", "week", 10): None,
     ("day", "month", 10): None,
     ("day", "week", 11): "one day may now cost as much as a week",
-    ("week", "month", 10): "a week that two months share may cost per_window twice",
-    ("week", "month", 6): "a week that two months share may cost per_window twice",
+    ("week", "month", 10): "a week that belongs to two months may cost per_window twice",
+    ("week", "month", 6): "a week that belongs to two months may cost per_window twice",
     ("week", "month", 5): None,
     ("week", "day", 10): "each day may now cost as much as each week could",
     ("month", "week", 1): "each week may now cost as much as each month could",
@@ -87,7 +87,7 @@ def test_another_period_of_the_ceiling_is_named_and_what_it_loosens(before: str,
     assert (remarks(old, new) == []) is (loosened is not None)
     (line,) = said
     assert line.startswith(f"budget.window: was changed to a {after} from a {before}: {loosened or 'per_window now'}")
-    assert line.endswith("what was spent keeps its day and counts towards the new period, too")
+    assert line.endswith("earlier charges keep their dates, and also count towards the new period")
 
 
 def test_a_shorter_window_and_more_metrics_a_window_are_named() -> None:

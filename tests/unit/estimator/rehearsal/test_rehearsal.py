@@ -139,7 +139,7 @@ def test_a_miss_is_marked(registry: Path, answers: Path) -> None:
 def test_a_metric_without_a_column_is_named_and_skipped(registry: Path, answers: Path) -> None:
     answers.write_text("os,color,os2\na,red,\n")
     result = _run("--registry", registry, "--csv", answers, "--format", "json")
-    assert "ignored columns, which are no metrics: 'color', 'os2'" in result.stderr
+    assert "ignored columns, which are not metrics: 'color', 'os2'" in result.stderr
     assert "skipped dark_mode, startup_ms: no column has its name" in result.stderr
     document = json.loads(result.stdout)
     assert [entry["metric"] for entry in document["metrics"]] == ["os"]
@@ -266,7 +266,7 @@ def test_a_population_has_the_given_shares_and_is_uniform_where_none_are_given(
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("s.toml", "[os]\na = 0.5\n", "os: its shares must have the sum 1, not 0.5"),
+        ("s.toml", "[os]\na = 0.5\n", "os: its shares must add up to 1, not 0.5"),
         ("s.toml", "[os]\na = 1.5\n", "os, entry 1: a share must be a number from 0 to 1"),
         ("s.toml", "[os]\na = nan\n", "os, entry 1: a share must be a number from 0 to 1"),
         ("s.toml", "[os]\na = true\n", "os, entry 1: a share must be a number from 0 to 1"),
@@ -355,7 +355,7 @@ def test_a_range_that_cannot_be_had_is_refused(registry: Path, answers: Path) ->
     registry.write_text(WAVE)
     result = _run("--registry", registry, "--csv", answers, "--with", "range=x:2:9")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "the range of x from 2 to 9 leaves its answers, which go from 0 to 8" in " ".join(result.stderr.split())
+    assert "the range of x from 2 to 9 exceeds the possible answers, 0 to 8" in " ".join(result.stderr.split())
 
 
 def test_a_distribution_without_reports_has_no_truth(registry: Path, answers: Path) -> None:

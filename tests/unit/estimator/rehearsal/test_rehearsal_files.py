@@ -66,8 +66,8 @@ def test_a_rehearsal_writes_the_page_of_a_report_and_tallies_for_report(folder: 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--tallies-out", "answers.csv"), "is read here"),
-        (("--html", "metrics.toml"), "is read here"),
+        (("--tallies-out", "answers.csv"), "is an input"),
+        (("--html", "metrics.toml"), "is an input"),
         (("--html", "x", "--tallies-out", "x"), "name two files"),
         (("--html", "notes.txt"), "was not written by a report"),
         (("--tallies-out", "notes.txt"), "may contain tallies of real reports; name a new file"),

@@ -160,7 +160,7 @@ def test_a_change_is_distinguished_from_chance_and_from_silence() -> None:
     least = min(change.p_value or 0 for change in of_values.figures("share"))
     assert least <= SIGNIFICANT < 3 * least, "one of three values is so far off by chance more often than it may be"
     assert verdict_of(registry.metric("os"), of_values, 2).code == "same"
-    assert "of 3 comparisons one is often as clear by chance" in verdict_of(registry.metric("os"), of_values, 2).words
+    assert "among 3 comparisons, one is often as clear" in verdict_of(registry.metric("os"), of_values, 2).words
     assert verdict((600, 400), (601, 399)) == "same"
     assert verdict((20, 20), (6000, 4000)) == "unknown"
     assert verdict_of(registry.metric("yes"), None, 1).brief == "", "nothing to compare"
@@ -175,7 +175,7 @@ def test_a_warning_says_how_many_reports_are_enough() -> None:
 
     words = warning(estimate_of(registry, "yes", (60, 40)))
     assert words is not None
-    needed = int(re.findall(r"takes about ([\d,]+) reports", words)[0].replace(",", ""))
+    needed = int(re.findall(r"needs about ([\d,]+) reports", words)[0].replace(",", ""))
     enough = estimate_of(registry, "yes", (needed // 2, needed - needed // 2))
     assert warning(enough) is None
     assert enough.estimates is not None
@@ -439,7 +439,7 @@ def test_the_page_claims_one_epsilon_for_all_reports_only_of_an_answer_that_neve
     once = registry_of(theme=CATEGORY | {"permanent_epsilon": 1})
     (view,) = page_of(make_report(once, []), once).metrics
     labels = [label for label, _ in view.facts if "psilon" in label]
-    assert labels == ["Epsilon of a report", "Epsilon of all reports of an answer that never changes, in this edition"]
+    assert labels == ["Epsilon of a report", "Epsilon of all reports of this edition, if the answer never changes"]
 
 
 def test_of_gaussian_noise_the_page_says_how_often_its_odds_are_exceeded() -> None:

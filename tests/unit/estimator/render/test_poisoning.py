@@ -87,7 +87,7 @@ def test_a_spreadsheet_has_no_place_for_it(tmp_path: Path) -> None:
         ],
     )
     assert run.exit_code == 2
-    assert "the format csv has no place for it; choose another --format: table, html, json" in run.output
+    assert "the format csv cannot show this; choose another --format: table, html, json" in run.output
 
 
 @pytest.mark.parametrize("fraction", ["0", "1", "-0.1", "nan", "much"])

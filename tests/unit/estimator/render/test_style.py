@@ -69,8 +69,8 @@ def test_a_distribution_has_no_mark_and_its_clusters_say_what_was_resampled(repo
     text = as_table(make_report(REGISTRY, read, Selection(preliminary=True), Request(clusters=True)))
     assert "~" not in text
     assert "Their intervals are valid for every population" in text
-    assert "how stable, is found by resampling tallies" in text
-    assert re.search(r"^  \d+ clusters?, 2026-11-20: this number in \d+% of resampled tallies$", text, re.MULTILINE)
+    assert "their stability are determined by resampling tallies" in text
+    assert re.search(r"^  \d+ clusters?, 2026-11-20: the same number in \d+% of resampled tallies$", text, re.MULTILINE)
     assert "resampl" not in as_table(report)
 
 

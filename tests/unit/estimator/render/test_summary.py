@@ -93,7 +93,7 @@ def test_a_point_of_a_vector_or_a_text_is_said_to_be_no_certainty(name: str) -> 
     tally = json.dumps(fields | {"reports": 2000, "counts": [2000], "symbols": [metric.channel.symbols - 1]}).encode()
     request = Request(candidates=("the", "zebra", "a") if name == "unknown_word" else ())
     text = as_summary(make_report(REGISTRY, decode([tally]), Selection(), request))
-    assert "An interval of one point is not a certainty" in text
+    assert "An interval of a single point is not a certainty" in text
 
 
 def test_every_metric_has_its_sentence_and_the_unit_of_its_numbers(every_kind: EstimateReport) -> None:
@@ -132,7 +132,7 @@ def test_an_interval_of_one_point_is_said_to_be_no_certainty() -> None:
     tally = json.dumps(fields | {"reports": 1000, "counts": [900, 100]}).encode()
     text = as_summary(make_report(FOUR, decode([tally]), Selection(), Request()))
     assert "(0 to 0%)" in text
-    assert "An interval of one point is not a certainty" in text
+    assert "An interval of a single point is not a certainty" in text
 
 
 def test_a_change_has_a_direction_and_a_size() -> None:

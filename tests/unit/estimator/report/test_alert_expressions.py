@@ -147,9 +147,9 @@ def test_what_is_no_expression_is_refused_with_the_grammar(text: str) -> None:
         ("unknown_word.mean > 0.5", "unknown_word has no mean and no shares; use another metric"),
         ("limitation.share[age] > 0.5", "limitation has no mean and no shares; use another metric"),
         ("limitation_by_feature.mean > 0.5", "limitation_by_feature has no mean and no shares; use another metric"),
-        ("same.share[x, y, z] > 0.5", "names a value that 2 answers are written as; take another"),
-        ("startup_ms.p95 rises", "changes of p95 are not tested; use a share or mean"),
-        ("dark_mode.share[no] rises", "is the opposite of one of share[yes]; write that"),
+        ("same.share[x, y, z] > 0.5", "is ambiguous: 2 answers are written as this value; choose another value"),
+        ("startup_ms.p95 rises", "changes of p95 are not tested; use a share or a mean"),
+        ("dark_mode.share[no] rises", "repeats an alert on share[yes] with the opposite direction; use share[yes]"),
     ],
 )
 def test_a_figure_or_value_that_a_metric_has_not_is_refused_with_those_that_it_has(text: str, problem: str) -> None:

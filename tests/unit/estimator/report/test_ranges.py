@@ -33,21 +33,21 @@ def test_a_range_within_the_answers_of_a_distribution_can_be_had(requested: tupl
     [
         (
             ("dark_mode", 0, 1),
-            'cannot be estimated; only numbers and counts of statistic = "distribution" or "quantiles" can',
+            'cannot be estimated; only numbers and counts with statistic = "distribution" or "quantiles" can',
         ),
         (
             ("mean_ms", 2, 3),
-            'cannot be estimated; only numbers and counts of statistic = "distribution" or "quantiles" can',
+            'cannot be estimated; only numbers and counts with statistic = "distribution" or "quantiles" can',
         ),
         (("crashes", 2, 3), "the share of each count, or the share above each threshold"),
         (("startup_ms", 2, 2), "the range of startup_ms from 2 to 2 is a single number"),
-        (("startup_ms", 3.5, 2), "the range of startup_ms from 3.5 to 2 ends before it begins; exchange its ends"),
+        (("startup_ms", 3.5, 2), "the range of startup_ms from 3.5 to 2 ends before it begins; swap its ends"),
         (("steps", 3, 2), "ends before it begins"),
-        (("startup_ms", 2, 10.5), "leaves its answers, which go from -5 to 10; choose other ends"),
-        (("startup_ms", -6, 2), "leaves its answers"),
-        (("steps", 0, 41), "leaves its answers, which go from 0 to 40"),
-        (("steps", float("nan"), 2), "leaves its answers"),
-        (("steps", 0, float("inf")), "leaves its answers"),
+        (("startup_ms", 2, 10.5), "exceeds the possible answers, -5 to 10; choose other ends"),
+        (("startup_ms", -6, 2), "exceeds the possible answers"),
+        (("steps", 0, 41), "exceeds the possible answers, 0 to 40"),
+        (("steps", float("nan"), 2), "exceeds the possible answers"),
+        (("steps", 0, float("inf")), "exceeds the possible answers"),
     ],
 )
 def test_any_other_range_is_refused(requested: tuple[str, float, float], problem: str) -> None:

@@ -51,9 +51,9 @@ def test_a_window_is_wanted_if_it_meets_the_span(
 
 def test_an_interval_of_one_point_is_explained_and_others_are_not() -> None:
     beyond = make_report(REGISTRY, decode([line("startup_ms", [0, 60])]))
-    assert "An interval of one point" in FORMATS["table"](beyond)
+    assert "An interval of a single point" in FORMATS["table"](beyond)
     ordinary = make_report(REGISTRY, decode([line("startup_ms", [30, 30])]))
-    assert "An interval of one point" not in FORMATS["table"](ordinary)
+    assert "An interval of a single point" not in FORMATS["table"](ordinary)
 
 
 @pytest.mark.parametrize("statistic", ["mean", "distribution", "quantiles"])

@@ -86,7 +86,7 @@ def test_numbers_of_other_types_are_numbers() -> None:
 @pytest.mark.parametrize("key", ["length", "norm"])
 def test_a_mistake_is_told_with_what_would_be_right(key: str) -> None:
     said = mistakes(m=VECTOR | {key: 0})
-    ends = {"length": "a whole number from 1 to 4095", "norm": "from 1e-06 to 1e+06; longer ones are clipped"}
+    ends = {"length": "a whole number from 1 to 4095", "norm": "from 1e-06 to 1e+06; longer vectors are shortened"}
     assert said == {f"metric.m.{key}": f"must be {ends[key]}"}
 
 
