@@ -14,6 +14,7 @@ from client_sdk.protocol.epsilon import exp_floor
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import AUTO, channel_for, designs
 from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
+from client_sdk.protocol.mechanisms.catalogue import GOOD_ENOUGH, set_mechanism
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
@@ -147,3 +148,13 @@ def test_two_primes_on_either_side_are_the_nearest_ones() -> None:
         below = [prime for prime in reversed(primes) if prime <= center][:2]
         above = [prime for prime in primes if prime > center][:2]
         assert list(designs._primes_near(center)) == below + above
+
+
+def test_blocks_are_chosen_for_sets_as_soon_as_favoring_all_members_costs_2_percent_more() -> None:
+    odds = requested("2").odds
+    for values in range(3, 41):
+        favoring_all = (values + odds - 1) / (odds - 1) ** 2
+        size = designs.best_subset_size(values + 1, odds)
+        blocks = designs.rare_variance(values + 1, size, odds)
+        chosen = set_mechanism(values, 1, odds)
+        assert chosen == "one-of" or (chosen == designs.K_ARY) == (favoring_all <= GOOD_ENOUGH * blocks), values

@@ -67,6 +67,14 @@ def test_a_flush_waits_for_answers_that_wait_in_memory(tmp_path: Path) -> None:
         holder.join()
 
 
+def test_what_a_running_program_loses_is_counted_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("client_sdk.ledger.losses.STORE_EVERY_S", 0.0)
+    with telemetry(tmp_path, registry=EXPIRED) as device:
+        assert device.history() == []  # its ledger is open
+        assert device.record("late", value=True) is Recorded.EXPIRED
+        wait_until(lambda: rows(tmp_path, "SELECT * FROM drops") == [("expired", 1)], deadline_s=60, what="the count")
+
+
 @pytest.mark.slow
 def test_what_a_dropped_telemetry_has_lost_is_counted_in_the_file(tmp_path: Path) -> None:
     def lose() -> None:

@@ -6,12 +6,13 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from client_sdk import LedgerError
 from client_sdk.ledger.file import open_memory
-from client_sdk.ledger.thread import BARE, READ, LedgerThread
+from client_sdk.ledger.thread import BARE, READ, WRITE, LedgerThread
 from client_sdk.results import LedgerBusyError
 from tests.support.devices.clients import Obstacle
 
@@ -111,3 +112,24 @@ def test_work_that_would_end_its_thread_does_not(ledger_thread: LedgerThread) ->
     with pytest.raises(LedgerError, match="SystemExit"):
         ledger_thread.run(lambda _: sys.exit(), LONG_S)
     assert ledger_thread.run(noted, LONG_S, begin=READ) == 0
+
+
+def test_what_another_process_blocks_is_tried_again_until_the_patience_of_the_end_is_used_up() -> None:
+    class Blocked(sqlite3.Connection):
+        """A ledger that another process holds whenever a write begins, a few times in a row."""
+
+        times = 4
+
+        def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+            if sql == WRITE and self.times:
+                self.times -= 1
+                error = sqlite3.OperationalError("database is locked")
+                error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+                raise error
+            return super().execute(sql, *parameters)
+
+    done = list[object]()
+    thread = LedgerThread(None, lambda: sqlite3.connect(":memory:", isolation_level=None, factory=Blocked))
+    assert thread.run_or_leave(lambda _: "done", 0.0, done.append) is None
+    thread.close(LONG_S)
+    assert done == ["done"]

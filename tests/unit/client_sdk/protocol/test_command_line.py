@@ -1,4 +1,4 @@
-"""Which paths name one file."""
+"""Which paths name one file, and where shells look for completions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.protocol.command_line import HEAD_BYTES, is_same_file, replaced, replaces_another_kind
+from client_sdk.protocol.command_line import (
+    COMPLETION_HINTS,
+    HEAD_BYTES,
+    completion_path,
+    is_same_file,
+    replaced,
+    replaces_another_kind,
+)
 
 
 def test_links_and_ways_around_lead_to_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,3 +52,15 @@ def test_only_a_file_of_another_kind_would_be_destroyed(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     for nothing in (tmp_path / "absent", tmp_path, Path("/dev/null"), tmp_path / "ours" / "below", tmp_path / "loop"):
         assert not replaces_another_kind(nothing, is_own)
+
+
+def test_every_shell_has_its_own_place_for_completions(tmp_path: Path) -> None:
+    places = {shell: completion_path("p", shell, tmp_path, {}).relative_to(tmp_path) for shell in COMPLETION_HINTS}
+    assert {shell: str(place) for shell, place in places.items()} == {
+        "bash": ".local/share/bash-completion/completions/p",
+        "zsh": ".zfunc/_p",
+        "fish": ".config/fish/completions/p.fish",
+    }
+    moved = {"XDG_DATA_HOME": "/data", "XDG_CONFIG_HOME": "/config"}
+    assert completion_path("p", "bash", tmp_path, moved) == Path("/data/bash-completion/completions/p")
+    assert completion_path("p", "fish", tmp_path, moved) == Path("/config/fish/completions/p.fish")

@@ -13,7 +13,8 @@ from client_sdk.protocol import COIN_SCALE
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.kinds.number import Count, Number
+from client_sdk.protocol.kinds.grid import BEYOND, ratio_of
+from client_sdk.protocol.kinds.number import Count, Number, decimal_in
 from tests.support.core.tables import for_each
 from tests.support.laws.coins import ScriptedCoins
 
@@ -180,3 +181,23 @@ def test_a_domain_error_carries_nothing() -> None:
     with pytest.raises(DomainError) as caught:
         UNCLIPPED.encode(1_234_567, 2, NO_COINS)
     assert caught.value.args == ()
+
+
+def test_a_decimal_beyond_400_digits_is_taken_for_zero_or_for_a_number_beyond_any_range() -> None:
+    assert ratio_of(Decimal("1e400")) == (10**400, 1)
+    assert ratio_of(Decimal("1e-400")) == (1, 10**400)
+    assert ratio_of(Decimal("-1e401")) == (-BEYOND, 1)
+    assert ratio_of(Decimal("1e-401")) == (0, 1)
+
+
+def test_the_extremes_of_a_range_are_its_ends_and_its_middle_on_request() -> None:
+    assert [named.value for named in VISITS.extremes()] == [0, 10]
+    assert {*(named.value for named in VISITS.extremes(midpoint=True))} == {0, 5, 10}
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [(" 1.50 ", Decimal("1.5")), ("1e3", Decimal(1000)), ("1e99999999999999999999", None), ("1_0", None), ("", None)],
+)
+def test_a_cell_of_a_table_states_a_decimal_number_or_none(cell: str, number: Decimal | None) -> None:
+    assert decimal_in(cell) == number

@@ -212,3 +212,14 @@ def test_the_edition_holds_features_ends_values_label_and_norm() -> None:
     changed = [metric_of(MODEL, features=features) for features in others]
     changed += [metric_of(MODEL), metric_of(MODEL, norm=2), metric_of(MODEL, **NUMBER_LABEL), metric_of(CROSSED_MODEL)]
     assert len({metric.edition for metric in changed}) == len(changed)
+
+
+def test_an_answer_in_a_cell_is_in_its_middle_and_belongs_to_it() -> None:
+    kind = metric_of(CROSSED_MODEL).kind
+    assert isinstance(kind, CrossedModel)
+    for feature in kind.observation.features:
+        for cell in range(feature.cells):
+            answer = feature.answer_in(cell)
+            assert feature.cell(feature.place(answer)) == cell
+            if isinstance(answer, Fraction):
+                assert feature.place(answer) == Fraction(2 * cell + 1, 2 * feature.cells)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import OutsideDomainError, Registry
 from client_sdk.protocol.errors import DomainError
-from client_sdk.protocol.kinds.nearest import GRID, MOST_COORDINATE, Nearest, Point, point_of
+from client_sdk.protocol.kinds.nearest import GRID, MAX_PROTOTYPES, MOST_COORDINATE, Nearest, Point, point_of
 from tests.support.core.tables import for_each
 from tests.support.devices.definitions import NEAREST, Toml, metric_of, mistakes, registry_text
 from tests.support.laws.coins import ScriptedCoins
@@ -176,3 +176,10 @@ def test_it_can_be_crossed_and_filled_in() -> None:
     assert both.encode(([1, 0.5], True), ScriptedCoins([])) == both.encode(("right", True), ScriptedCoins([])) == 3
     filled = metric_of(NEAREST, fill_in=True)
     assert [filled.encode(answer, ScriptedCoins([])) for answer in (None, [-1, 2])] == [3, 2]
+
+
+def test_as_many_prototypes_as_allowed_are_accepted_and_one_more_is_refused() -> None:
+    rows = [f'v{number} = "{number}"' for number in range(MAX_PROTOTYPES + 1)]
+    most = NEAREST | {"prototypes": Toml(f"{{ {', '.join(rows[1:])} }}")}
+    assert metric_of(most).kind.size == MAX_PROTOTYPES
+    assert [*mistakes(m=most | {"prototypes": Toml(f"{{ {', '.join(rows)} }}")})] == ["metric.m.prototypes"]

@@ -67,6 +67,11 @@ def test_the_ends_of_delta_are_sound() -> None:
         (ORDINAL | {"values": [f"v{index}" for index in range(65)]}, "supports at most 64 values, not 65"),
         (SET | {"mechanism": "exponential"}, "'exponential' does not support a set; use one that does: k-ary"),
         (COUNT | {"mechanism": "one-bit"}, "estimates the mean only"),
+        (
+            NUMBER | {"mechanism": "laplace", "permanent_epsilon": 5},
+            "'laplace' cannot report a permanent answer; it is for: randomized-response, k-ary-randomized-response, "
+            "cyclic-design, projective-geometry, one-bit, balanced-design",
+        ),
         (COUNT | {"statistic": "mean", "mechanism": "cyclic-design"}, 'use statistic = "distribution"'),
         (COUNT | {"max": 10**6, "mechanism": "cyclic-design"}, "has 1000001 shares; at most"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from client_sdk.protocol import Registry, RegistryError
 from client_sdk.protocol.registry import differences, history
 from client_sdk.protocol.statement import changed, statement
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, Field, parsed, registry_text
 from tests.support.services.git import commit_all
 
 OLD = registry_text(theme=CATEGORY | {"values": ["light", "dark"]})
@@ -115,3 +115,16 @@ def test_the_statements_difference_has_every_changed_line_under_its_heading() ->
     assert any(line.startswith("@@") and " @@ ## " in line for line in lines)
     added = changed(None, new).splitlines()
     assert [line[1:] for line in added if line.startswith("+")][1:] == after
+
+
+def test_a_change_names_what_was_added_removed_or_changed_and_nothing_that_stayed() -> None:
+    def said(before: dict[str, Field], after: dict[str, Field]) -> list[str]:
+        return list(differences.changes(*(parsed(m=CATEGORY | fields)["m"] for fields in (before, after))))
+
+    permanent: dict[str, Field] = {"permanent_epsilon": 5}
+    assert said(permanent, permanent | {"values": ["a", "b", "c", "d"]}) == ['"d" was added to values']
+    assert said(permanent, {"permanent_epsilon": 6}) == ["its permanent epsilon changed"]
+    three: dict[str, Field] = {"values": ["a", "b", "c"]}
+    assert said(three, three | {"other": "c"}) == ["other c was added"]
+    assert said(three | {"other": "c"}, three) == ["other was removed"]
+    assert said(three | {"other": "c"}, three | {"other": "b"}) == ["other changed from c to b"]
