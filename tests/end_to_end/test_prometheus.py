@@ -98,7 +98,7 @@ class Deployment:
         self._processes[part] = getattr(self, f"_{part}")(stack, self._ports[part])
 
     def kill(self, part: str) -> None:
-        """Kill all processes of a part: those that it has now, since nginx listens before it has workers."""
+        """Kill all processes that a part has now: nginx listens before it has workers."""
         main = self._processes[part].pid
         for pid in (main, *children(main)):
             with contextlib.suppress(ProcessLookupError):  # it may end with its parent
@@ -241,7 +241,7 @@ def answer(port: int, query: str) -> list[dict[str, Any]]:
 
 
 def at_once(port: int) -> dict[str, str]:
-    """Return the summaries of the alerts that fire, by their names; only of those that fire within a second.
+    """Return the summaries of the alerts that fire within a second, by their names.
 
     A busy machine may be slow enough for others.
     """
