@@ -239,7 +239,7 @@ def test_one_pseudo_random_word_for_two_things_cannot_be_walked() -> None:
         function = IdealFunction(coins)
         return function("a").bernoulli(1) + function("a").below(3)
 
-    with pytest.raises(AuditError, match="one pseudo-random word for two things"):
+    with pytest.raises(AuditError, match="one pseudo-random word for two purposes"):
         law_of(mixed, integer)
 
 

@@ -103,7 +103,7 @@ def test_short_lines_that_stand_for_too_many_shares_are_refused_before_they_are_
     monkeypatch.setattr(report_module, "MOST_NUMBERS", 40)
     short = [line("os", [1], symbols=[0], window=f"2026-11-{day}") for day in (19, 20)]
     assert len(make_report(REGISTRY, decode(short[:1])).metrics) == 1
-    with pytest.raises(TalliesError, match="would be 64 numbers, too many at once; read fewer"):
+    with pytest.raises(TalliesError, match="would consist of 64 numbers, too many at once; read fewer"):
         make_report(REGISTRY, decode(short))
 
 
@@ -115,7 +115,7 @@ def test_one_window_of_every_metric_is_always_estimated(covariance: bool, monkey
 
 
 def test_a_page_of_windows_that_lie_far_apart_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="9998-12-31 would have 2,932,532 places"):
+    with pytest.raises(OutputError, match="9998-12-31 would need room for 2,932,532 windows"):
         as_html(make_report(REGISTRY, decode(FAR_APART.splitlines())), REGISTRY)
     page = tmp_path / "report.html"
     refused = report(tmp_path, FAR_APART, "--output", str(page))

@@ -226,7 +226,7 @@ def test_a_file_that_is_no_toml_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "width", "refused"), [(64, 1, []), (65, 1, ["stopped"]), (34, 48, ["stopped"])])
-def test_the_stopped_questions_fit_into_a_header(number: int, width: int, refused: list[str]) -> None:
+def test_the_stopped_metrics_fit_into_a_header(number: int, width: int, refused: list[str]) -> None:
     listed = ", ".join(f'"m{each:0{width}}:0123456789ab"' for each in range(number))
     text = f"stopped = [{listed}]\n{registry_text(m=BOOLEAN)}"
     assert (places(text) if refused else Registry.parse(text).metrics.keys() - {"m"}) == (refused or set())
