@@ -136,7 +136,8 @@ def test_a_running_collection_is_watched_until_ctrl_c(collector: str, registry: 
         )
     try:
         wait_until(
-            lambda: b"press Ctrl-C to end" in output.read_bytes() or watching.poll() is not None, what="the first picture"
+            lambda: b"press Ctrl-C to end" in output.read_bytes() or watching.poll() is not None,
+            what="the first picture",
         )
         watching.send_signal(signal.SIGINT)
         assert watching.wait(START_DEADLINE_S) == 0
