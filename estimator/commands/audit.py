@@ -51,7 +51,7 @@ MAX_REPORTS = 10**7
     "--sdk",
     "program",
     metavar="COMMAND",
-    help="Audit another SDK, through a program that exchanges JSON on its pipes.",
+    help="Audit another SDK, through a program that exchanges JSON on standard input and output.",
 )
 @click.option(
     "--format", "form", type=click.Choice(list(AUDIT_FORMATS)), default="table", show_default=True, help="The format."
