@@ -67,8 +67,9 @@ def measure_latency() -> str:
         f"{ROUNDS} rounds of all in turn, median (range). {per_s:,.0f} requests a second are {LOAD:.0%} of what\n"
         f"it could take with {DEFAULT_THREADS} threads, as was just measured: {took} uploads a second.\n\n"
         "Empty POSTs at the same times, and writes of an upload's size that one process brings to the same disk\n"
-        "with nothing else to do, show what of it is the machine's. While uploads came, its host kept from it\n"
-        f"{spread([each.stolen for each in rounds], 2)} of its {os.cpu_count()} cores.\n\n"
+        "with nothing else to do, show the machine's part. While uploads came, worker, store and sender kept\n"
+        f"{spread([each.busy for each in rounds], 2)} of {os.cpu_count()} cores busy, and the host withheld "
+        f"{spread([each.stolen for each in rounds], 2)}.\n\n"
         + table(("done", *rounds[0].done), rows)
         + "".join(_tail(threads, rounds) for threads in THREADS)
     )
@@ -90,11 +91,13 @@ class _Round(NamedTuple):
 
     Attributes:
         done: QUANTILES of the seconds until requests, and writes, were done, by kind.
-        stolen: cores that the host kept from the machine while uploads came.
+        busy: cores that had work while uploads came.
+        stolen: cores that the host kept from the machine meanwhile.
 
     """
 
     done: dict[str, list[float]]
+    busy: float
     stolen: float
 
 
@@ -110,23 +113,27 @@ def _round(registry: Registry, ports: Mapping[int, int], folder: Path, per_s: fl
     number = round(per_s * SECONDS)
     due_s = sorted(random.uniform(0, SECONDS) for _ in range(number))
     done: dict[str, list[float]] = {}
-    stolen_s = 0.0
+    busy_s, stolen_s = 0.0, 0.0
     for threads, port in ports.items():
         requests = [request("/v1/reports", body) for body in uploads(registry, number)]
-        before_s = stolen_seconds()
+        before_s = core_seconds()
         done[_uploads(threads)] = quantiles(waits(port, requests, due_s))
-        stolen_s += stolen_seconds() - before_s
+        after_s = core_seconds()
+        busy_s, stolen_s = busy_s + after_s[0] - before_s[0], stolen_s + after_s[1] - before_s[1]
     done["empty POSTs"] = quantiles(waits(ports[DEFAULT_THREADS], [request("/empty", b"")] * number, due_s))
     done["writes"] = quantiles(writes(folder))
-    return _Round(done, stolen_s / (SECONDS * len(ports)))
+    all_s = SECONDS * len(ports)
+    return _Round(done, busy_s / all_s, stolen_s / all_s)
 
 
-def stolen_seconds() -> float:
-    """Return the core seconds since the start of the machine in which it had work and the host did
-    not let it run.
+def core_seconds() -> tuple[float, float]:
+    """Return the core seconds since the start of the machine: of work, and those in which the host
+    did not let it work.
     """
-    of_all_cores = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()
-    return int(of_all_cores[8]) / os.sysconf("SC_CLK_TCK")
+    fields = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:]
+    user, nice, system, _idle, _iowait, irq, softirq, stolen = map(int, fields[:8])
+    ticks = os.sysconf("SC_CLK_TCK")
+    return (user + nice + system + irq + softirq) / ticks, stolen / ticks
 
 
 def writes(folder: Path) -> list[float]:

@@ -37,7 +37,7 @@ EXAMPLES = {
     "selftest": "--data-dir app-data",
     "completion": "bash",
 }
-"""An example of each command."""
+"""For each command, the arguments of the example in its help."""
 
 
 def main(argv: Sequence[str] | None = None) -> ExitStatus:

@@ -1,7 +1,7 @@
 """Asks the user once, stores the choice, and applies the rules that override it.
 
 `decide` is a pure function over one table of rules. Only this module's functions read the
-environment and the stored choice: a `client_sdk.Telemetry` with an explicit ``consent=`` does not.
+environment and the stored choice; `client_sdk.Telemetry` itself reads neither.
 
 ```python
 url = "https://telemetry.example.com"
@@ -37,7 +37,7 @@ FILE_NAME: Final = "consent.json"
 """The file in the app's folder that stores the choice. Opting out does not delete it."""
 
 OFF: Final = ("", "0", "false")
-"""The values of ``DO_NOT_TRACK`` or ``CI`` that count as unset."""
+"""The values with which ``DO_NOT_TRACK`` or a variable of `CI_VARIABLES` counts as unset."""
 
 CI_VARIABLES: Final = (
     "CI",
@@ -171,9 +171,9 @@ def machine_files(platform: str = sys.platform, environment: Mapping[str, str] =
 def standing(choice: Choice | None, registry: Registry, host: str) -> Decision:
     """Return the decision that a stored choice implies for the app's current questions.
 
-    After a yes, a question is withheld until the user has been asked about it, if it is new, if its
-    meaning has changed, or if its cost has risen. If a ceiling was raised or the collector moved to
-    another host, every question is withheld, and nothing is deleted. A no remains a no.
+    After a yes, each question that is new, has another meaning or costs more than before is
+    withheld until the user has been asked about it. If a ceiling was raised or the collector moved
+    to another host, every question is withheld, and nothing is deleted. A no remains a no.
     """
     everything = tuple(registry.metrics)
     if choice is None:
@@ -346,15 +346,15 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
 ) -> Decision:
     """Ask the user about all undecided questions, store the choice, and return the decision.
 
-    The user is asked once, and only on a terminal, unless there is a ``prompt``. They type yes or
-    no, or the first letter of either word; there is no default.
+    The user is asked once. Without a ``prompt``, they are asked only on a terminal, where they type
+    yes or no, or the first letter of either word; there is no default.
 
     Args:
         registry: as `current` takes it.
         collector: as `current` takes it.
         data_dir: as `current` takes it.
         variable: as `current` takes it.
-        language: the sentences' language, for which the SDK or the registry has sentences.
+        language: a language for which the SDK or the registry has sentences.
         prompt: a function that asks in the app's own way, for example in a dialog. It gets the
             names of the questions and the lines to show, and returns the consent. If it returns
             None, the user did not choose, and is asked again at the next start.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 FORGET_DEADLINE_S = 30.0
-"""How long wiping may take. It rewrites the ledger's file, and the user expects it to succeed."""
+"""How long wiping may take. Wiping rewrites the ledger's file, and users expect it to succeed."""
 
 
 READY_DEADLINE_S = 1.0
@@ -92,7 +92,7 @@ class Consenting(Disclosure):
     def forget(self) -> None:
         """Opt out: wipe queue, history, counts and secret; spent budget stays spent.
 
-        Of past windows, the file then keeps only the total cost, without questions and days. From
+        For past windows, the file then keeps only the total cost, without questions or days. From
         now on this object has no consent, even if this method raises an error.
 
         >>> telemetry.forget()

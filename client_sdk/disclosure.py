@@ -125,7 +125,7 @@ class Disclosure:
         []
 
         Args:
-            language: the labels' language, for which the SDK or the registry has sentences.
+            language: the language of the labels; the SDK or the registry must have sentences in it.
 
         Raises:
             LedgerError: if the ledger cannot be read, or this object is closed.
@@ -190,8 +190,8 @@ class Disclosure:
         its result: ``out_of_budget``, ``not_asked``, ``stopped``, ``expired``, ``busy`` or
         ``unavailable``. If a process is killed, its counts of the last minute are lost.
         ``unknown`` counts calls for questions that the registry does not define. ``invalid`` counts
-        answers outside their domain, whose reports contain a random answer. Both count only since
-        this process began, because data on the device must not reveal a mistake. The reasons for
+        answers outside their domain, whose reports contain a random answer. Both counts cover only
+        this process, because data on the device must not reveal a mistake. The reasons for dropped
         reports are ``queue_full``; ``no_longer_asked`` (a new registry arrived before the report
         was sent); ``stopped`` (the collector has stopped the question for all devices);
         ``too_late`` (refused temporarily until its window closed); ``unanswered`` (sent repeatedly,

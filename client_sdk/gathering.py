@@ -117,13 +117,13 @@ class Gathering(Disclosure):
         Only the calendar decides when the function is called: immediately if the current window has
         no report yet, and within six hours after a later window begins. Of several processes, only
         one calls its function. The function runs in a separate thread. Its return value is recorded
-        as by `record`. The report leaves within a minute; a `flush` cannot send the report during
-        the first seven seconds.
+        as `record` does it. The report leaves within a minute; a `flush` cannot send the report
+        during the first seven seconds.
 
         The report leaves at the same instant whatever the function does. If it returns None, raises
         an exception, or takes more than 5 s, the SDK reports "no answer" if the question has
         ``fill_in``, and otherwise a random answer. Only the type of an exception is logged. Without
-        consent, after `forget` and after `close`, no function is called and no return value used.
+        consent, after `forget` or after `close`, no function is called and no answer is recorded.
 
         >>> telemetry.provide("dark_mode", lambda: True)
 

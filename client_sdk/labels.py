@@ -1,4 +1,4 @@
-"""Describes reports in words, by the registry that asked for them, even if it was replaced."""
+"""Describes reports in words, using the registry that defined them, even an earlier registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The objects that each process has for itself: threads and connections do not survive a fork.
+"""The objects that each process creates anew: threads and connections do not survive a fork.
 
 The objects end when the interpreter exits, while its daemon threads still run.
 """
@@ -72,7 +72,7 @@ class Processes:
         watch: BudgetWatch | None = None,
         helper: Helper | None = None,
     ) -> None:
-        """Store what each process needs, and the id of this one, which owns a ledger in memory."""
+        """Store what each process needs. Only the current process can use a ledger in memory."""
         self._path = path
         self._app = app
         self._transport = transport
@@ -154,7 +154,7 @@ class Processes:
 
 
 def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[float]) -> BudgetWatch | None:
-    """Return the watch that calls back when fractions of the budget are spent; None without one.
+    """Return the watch that calls back when fractions of the budget are spent; None if not wanted.
 
     Raises:
         TypeError, ValueError: if the fractions are invalid.
@@ -180,7 +180,7 @@ def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
     """Return the helper that sends after the program's exit; None if no helper process is wanted.
 
     Raises:
-        ValueError: if the sender is neither "thread" nor "process", or the process has no file.
+        ValueError: if the sender is neither "thread" nor "process", or is "process" without a file.
 
     """
     if sender == "thread":
@@ -195,7 +195,7 @@ def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
 
 
 class Exiting(Protocol):
-    """An object that has something to do before the interpreter exits."""
+    """An object with work to do before the interpreter exits."""
 
     def exit(self) -> None:
         """Do the work before the exit, and return quickly."""

@@ -128,7 +128,7 @@ class FlushOutcome(StrEnum):
 
 
 class Flushed(NamedTuple):
-    """The result of a flush; true if nothing is left to send, except reports held for their window.
+    """The result of a flush; true if no report is left except those held until their window ends.
 
     >>> bool(Flushed(FlushOutcome.SENT))
     True
@@ -195,7 +195,7 @@ class HistoryEntry(NamedTuple):
 
 
 class Waits(StrEnum):
-    """Why a report waits."""
+    """The reason why a report waits."""
 
     FOR_ITS_WINDOW = "leaves when its window has ended"
     FOR_ITS_TURN = "not sent yet"
@@ -212,7 +212,7 @@ class PendingReport(NamedTuple):
         window: the report's window.
         symbol: the number of the perturbed answer, counted from 0.
         why: why the report waits.
-        next_s: the time of the next attempt in Unix seconds; None if it leaves when the app runs.
+        next_s: the time of the next attempt in Unix seconds; None means as soon as the app runs.
         until_s: the time in Unix seconds after which no collector accepts the report.
         label: the perturbed answer, in words.
 

@@ -41,7 +41,7 @@ class ShippedModel:
     Attributes:
         name: the name of the metric whose reports the model was learned from.
         intercept: the intercept of the weighted sum.
-        norm: the maximum length of the vector of scaled features. None if weights belong to cells.
+        norm: the maximum length of the vector of scaled features; None if each cell has a weight.
         features: the features, in the registry's order.
         weights: for each feature, one weight per coordinate, or one per cell if `norm` is None.
         is_of_yes_and_no: whether the sum is the log-odds of yes; otherwise it predicts a number.

@@ -40,7 +40,7 @@ DIGITS = 9
 """The number of decimals of a privacy loss: losses are charged in billionths."""
 
 SHOWN = 8
-"""How many reports, the latest ones, are shown without ``--all``."""
+"""The maximum number of reports that are shown without ``--all``: the latest ones."""
 
 PLAIN = ("along", "against", "symbol", "texts")
 """The keys of technical sentences about reports. Plain output uses simpler sentences instead."""
@@ -83,7 +83,7 @@ class LedgerView(NamedTuple):
 def look(
     connection: sqlite3.Connection, now_s: float, language: str = ENGLISH, *, is_plain: bool = False
 ) -> LedgerView:
-    """Read the ledger in one transaction, without blocking others.
+    """Read the ledger in one transaction, without blocking other processes.
 
     If ``is_plain``, reports are described without technical terms.
 
@@ -142,7 +142,7 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
 
 
 def as_text(view: LedgerView, folder: str) -> Iterator[str]:
-    """Yield the most important lines for people: about twenty.
+    """Yield the most important lines for people, about twenty.
 
     Args:
         view: the ledger.

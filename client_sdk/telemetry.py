@@ -99,7 +99,7 @@ class Telemetry(Gathering, Consenting):
             allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow it
                 only within your own network: anybody on the way can read and answer the uploads.
             transport: how uploads are sent; HTTP by default. Only the default sends ``upload_key``.
-                Its ``post(body)`` returns a `client_sdk.Reply`, or None without a reply.
+                A transport's ``post(body)`` returns a `client_sdk.Reply`, or None without a reply.
             on_budget: called with a fraction and a `BudgetStatus` when that fraction of the
                 lifetime budget is spent: once per fraction and process, in the thread that uploads,
                 soon after the report that spent it. Uploads wait for the call; errors are logged.
@@ -111,7 +111,7 @@ class Telemetry(Gathering, Consenting):
                 in the clear. A value that the registry does not list is reported as "others".
             strict: whether a mistake of the app, such as an answer outside its domain, raises an
                 error. Use this only in tests: an error in front of a user would hint at the answer.
-            trial: whether to ask and send immediately, and print answers on standard error.
+            trial: whether to ask every question, send immediately, and print each answer on stderr.
 
         Raises:
             RegistryError: if ``registry`` is a path, and the file is missing or contains mistakes.

@@ -66,7 +66,7 @@ class TelemetryCommands:
         self._choose(agrees=True)
 
     def off(self) -> None:
-        """Report nothing any more, and erase what is stored."""
+        """Stop reporting, and erase what is stored."""
         self._choose(agrees=False)
         self.forget()
 

@@ -66,7 +66,7 @@ class FakeClock:
         self.now = now
 
     def __call__(self) -> float:
-        """Return Unix seconds."""
+        """Return the current instant in Unix seconds."""
         return self.now.timestamp()
 
     def advance(self, by: timedelta) -> None:
@@ -84,7 +84,7 @@ class KeptUploads:
     """
 
     def __init__(self) -> None:
-        """Start without uploads, online."""
+        """Start online, without uploads."""
         self.bodies: list[bytes] = []
         self.is_online = True
 
@@ -94,7 +94,7 @@ class KeptUploads:
         return [report for body in self.bodies for report in read_upload(body).reports]
 
     def post(self, body: bytes) -> Reply | None:
-        """Keep an upload and return an accepting reply; if offline, keep nothing, return None."""
+        """Keep an upload and return an accepting reply; if offline, return None instead."""
         if not self.is_online:
             return None
         self.bodies.append(body)
@@ -127,7 +127,7 @@ _TAKEN = frozenset(
         Recorded.BUSY,
     }
 )
-"""The outcomes of accepted answers. Chance, the calendar and the machine decide between them."""
+"""The outcomes of accepted answers. They differ by chance, the calendar and the machine only."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,7 +194,7 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
 
     Raises:
         RuntimeError: on `record`, `count` or `active` within the context, if the `Telemetry` could
-            reach a collector. Therefore no app can show true answers while it reports.
+            reach a collector. An app can therefore not collect true answers while it reports.
 
     """
     recorded = Answers()

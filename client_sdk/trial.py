@@ -1,7 +1,7 @@
-"""A trial of an app: prints each answer's progress on standard error while it happens.
+"""A trial of an app: each answer's progress is printed on standard error as it happens.
 
-Trials are for developers, and are the only part of the SDK that shows true answers. They are shown
-on standard error only, never by ``logging``, which may write to a file or to another machine.
+Trials are for developers, and are the only part of the SDK that shows true answers: on standard
+error only, never through ``logging``, which may write to a file or to another machine.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ ANSWER_S: Final = 5.0
 """How many seconds `Trial.record` and `Trial.flush` wait for the collector's answer."""
 
 START_S = 10.0
-"""For how many seconds after its start a device keeps trying to reach a collector that may still be
-starting."""
+"""The number of seconds after its start during which a device keeps trying to reach a collector
+that may still be starting."""
 
 AGAIN_S: Final = 0.2
 
@@ -175,12 +175,12 @@ class Trial(Gathering, Consenting):
         return None
 
     def _is_new(self, about: object, news: str | None) -> bool:
-        """Whether news about a subject differ from the latest ones; remember them."""
+        """Whether the news about a subject differs from its previous news; remember it."""
         before, self._told[about] = self._told.get(about), news
         return before != news
 
     def _fate(self, entry: HistoryEntry) -> str:
-        """Return the outcome of a report that has left."""
+        """Return the outcome of a report that has left, in words."""
         if entry.outcome == ReportOutcome.UNANSWERED:
             return f"sent for {entry.window}; no answer yet"
         words = self._registry.sentences(ENGLISH).code("outcome", entry.outcome)

@@ -1,6 +1,6 @@
 """Access control: the keys of a collector, and the access file that lists them.
 
-A key contains the SHA-256 digest of its secret, not the secret. Secrets are long and random
+A key contains the SHA-256 digest of its secret, not the secret itself. Secrets are long and random
 (`new_secret`), so nobody can derive a secret from its digest. Several keys may have the same name,
 such as the old and the new key while a secret is being replaced.
 
@@ -25,10 +25,10 @@ from collector.errors import ConfigError, require
 from collector.judge import Allowance
 
 SECRET_BYTES = 32
-"""256 random bits: nobody can guess them, so one round of a fast digest is enough."""
+"""The length of a secret. Nobody can guess 256 random bits, so one fast digest is enough."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""The name of a key: safe in a log line and in a key of the store."""
+"""The form of a key's name, which is safe in a log line and in a key of the store."""
 
 NAME_RULE = "must have 1 to 64 characters: lowercase letters, digits, - and _, starting with a letter or digit"
 
@@ -52,7 +52,7 @@ class AccessKey:
 
     Attributes:
         name: the holder's name; several keys may have the same name.
-        role: what the key is for.
+        role: the purpose of the key.
         digest: SHA-256 digest of the secret: 32 bytes.
         quota: for ``upload`` and ``relay``, the number of reports that all keys of this name may
             send in a UTC day; None for any number.
@@ -86,8 +86,8 @@ class Access:
 
     Attributes:
         keys: the keys, in the file's order.
-        uploads_are_open: whether anybody may report. The file must say so explicitly: it is not
-            enough that it has no upload key.
+        uploads_are_open: whether anybody may report. The access file must say so explicitly. A file
+            without an upload key does not open uploads by itself.
 
     """
 
@@ -95,11 +95,11 @@ class Access:
     uploads_are_open: bool = False
 
     def find(self, secret: str) -> AccessKey | None:
-        """Return the key of a secret, or None. The time taken does not reveal which key matched."""
+        """Return the key of a secret, or None, in a time that does not reveal which key matched."""
         digest = digest_of(secret)
         match = None
         for key in self.keys:
-            # go through all keys: the time of a search that stops would reveal which key matched
+            # all keys are compared: if the search stopped at a match, its time would reveal the key
             if hmac.compare_digest(key.digest, digest):
                 match = key
         return match
@@ -192,7 +192,7 @@ def parse_access(text: str) -> Access:
 
 
 def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey]) -> None:
-    """Record a mistake if the file does not say who may report, or contradicts itself."""
+    """Record a mistake if the file does not say who may report, or if it contradicts itself."""
     has_upload_key = any(key.role is Role.UPLOAD for key in keys)
     if uploads is None and not has_upload_key:
         top.mistake("uploads", UPLOADS_RULE)

@@ -1,4 +1,4 @@
-"""The Flask application: routes, headers and errors put together."""
+"""The Flask application, which combines the routes, the headers and the handling of errors."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 RETRY_AFTER_S = 5
-"""Seconds after which a client may retry while the store is down: about as long as a restart."""
+"""Seconds after which a client may retry if the store is down: about the time of a restart."""
 
 FULL_RETRY_AFTER_S = 600
-"""Seconds after which a client may retry while the store's memory is full.
+"""Seconds after which a client may retry if the store's memory is full.
 
 By then, remembered upload ids may have expired, or the store may have been given more memory.
 """
@@ -57,7 +57,7 @@ _log = logging.getLogger(__name__)
 
 
 class NoSessions(SessionInterface):
-    """Gives every request the same empty session and never saves it: devices have no sessions."""
+    """Gives every request the same empty session, because devices have no sessions."""
 
     _session = NullSession()
 
@@ -69,7 +69,7 @@ class NoSessions(SessionInterface):
 class Application(Flask):
     """A Flask application without hooks.
 
-    Flask would look them up for every request, which costs a tenth of the time.
+    Flask would look up hooks for every request, which takes a tenth of the time.
     """
 
     session_interface = NoSessions()
@@ -78,7 +78,7 @@ class Application(Flask):
         """Do nothing before a request."""
 
     def process_response(self, response: Response) -> Response:
-        """Return the response as the handler made it."""
+        """Return the handler's response unchanged."""
         return response
 
     def do_teardown_request(self, exc: BaseException | None = None) -> None:
@@ -132,7 +132,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
 def _headers(environ: WSGIEnvironment, served: Served, origins: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return the response headers that depend on the collector's state and on the client."""
     headers = []
-    if served.registry.stopped:  # on every response, whatever the request
+    if served.registry.stopped:  # every response, even to a failed request, lists the stopped questions
         headers += [(STOPPED, encode_stopped(served.registry.stopped)), ("Access-Control-Expose-Headers", STOPPED)]
     if not origins:
         return headers
@@ -196,7 +196,8 @@ _NAMES = {(operation.method, operation.path): operation.name for operation in OP
 def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGIApplication:
     """Return the application with its requests counted by operation and duration.
 
-    The duration includes the body, because the body is complete when it is returned.
+    The duration includes the time for computing the body, because the whole body is returned at
+    once.
     """
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -1,6 +1,6 @@
-"""Checks registry, access file, store and promise before a deployment.
+"""Checks the registry, the access file and the store before a deployment.
 
-Each check yields one-line results. No check changes what it looks at.
+Each check yields results of one line. No check changes the things that it checks.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ For each setting: the required value, and the consequence of any other value.
 
 
 class Level(StrEnum):
-    """How bad a result is."""
+    """The severity of a result."""
 
     OK = "ok"
     WARNING = "warning"
@@ -73,9 +73,9 @@ class CheckResult(NamedTuple):
     """The result of one check.
 
     Attributes:
-        level: how bad it is.
-        subject: what was checked, in a word.
-        text: the result, and what to do if it is bad.
+        level: the severity of the result.
+        subject: a word that names the subject of the check.
+        text: the result and, if something is wrong, a remedy.
 
     """
 
@@ -144,7 +144,7 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
 def check_store(
     opened: RedisStore, promise: Promise, registry: Registry | None, grace_s: int = GRACE_S
 ) -> Iterator[CheckResult]:
-    """Yield the results for a store. Checks that depend on a failed one are left out.
+    """Yield the results for a store. A check that depends on a failed check is left out.
 
     Args:
         opened: the store, which need not be prepared.
@@ -235,7 +235,7 @@ def _not_forgetful(connection: Connection) -> set[str]:
 def _memory(used: Memory) -> CheckResult:
     """Check whether a server has memory left.
 
-    Its memory is limited by its own setting or, without one, by its machine.
+    The limit is the server's own setting or, without this setting, the memory of its machine.
     """
     if used.part >= FULL:
         return CheckResult(
@@ -271,7 +271,7 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
 def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
     """Return the memory that one window of every question needs.
 
-    It depends on the number of shards, which an imported store keeps from the exported one.
+    The memory depends on the number of shards. An imported store has as many shards as the backup.
     """
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:

@@ -20,8 +20,8 @@ TOKEN = re.compile(r"[!-~]+")
 MIN_TOKEN = 16
 """The minimum length of a secret chosen by a person.
 
-Sixteen random hex digits are 64 bits: a hundred thousand guesses a second over the network would
-take millions of years to find them. A word of three letters is found in a fraction of a second.
+Sixteen random hex digits are 64 bits. With a hundred thousand guesses a second over the network,
+finding them would take millions of years; finding a word of three letters, a fraction of a second.
 """
 
 MAX_PORT = 65_535
@@ -35,7 +35,7 @@ DAY_S = 24 * HOUR_S
 MAX_GRACE_S = 366 * DAY_S
 """The longest grace period: a year.
 
-If a window accepted reports for longer, its results would come too late for anyone.
+With a longer grace period, results would come too late to be useful to anyone.
 """
 
 MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
@@ -43,8 +43,8 @@ MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
 DEFAULT_THREADS = 16
 """The default number of threads in a worker.
 
-A thread waits until the body of its request has arrived. Without a proxy, this many slow senders
-block a worker.
+A thread waits until the body of its request has arrived. Without a proxy, as many slow senders as
+there are threads can block a worker.
 """
 
 LEAST_STORE_BYTES = 16 * 2**20
@@ -71,18 +71,19 @@ class CollectorConfig:
         grace_s: seconds for which a window still accepts reports after its end.
         snapshot_interval_s: minimum number of seconds between two looks at open windows; 0 only in
             a trial.
-        durability: what an acknowledgement promises.
-        copies: how many replicas must have a report on disk before it is acknowledged, from 1 to 5,
-            if ``durability`` is ``replicated``.
+        durability: where a report is stored before it is acknowledged.
+        copies: if ``durability`` is ``replicated``, the number of replicas, from 1 to 5, that must
+            have a report on disk before the report is acknowledged.
         workers: worker processes, from 1 to 64.
         threads: threads in each worker that handle requests, from 1 to 256.
         log_format: the format of lines on standard error.
-        renames_app: whether this registry's app takes over a store that belongs to another app.
+        renames_app: whether to serve a store that belongs to another app, because that app was
+            renamed to this registry's app.
         allows_unknown_editions: whether to start even if devices report editions that neither the
             registry nor its history defines.
         metrics_bind: address and port to serve Prometheus metrics on, or None.
-        store_memory_bytes: how much memory the embedded store may use, or None for half of the
-            machine's.
+        store_memory_bytes: the memory limit of the embedded store, or None for half of the
+            machine's memory.
         is_trial: whether to count only the reports of trials. A trial has its own store, and shows
             open windows at any time.
 
@@ -157,7 +158,7 @@ class CollectorConfig:
 
     @property
     def promise(self) -> Promise:
-        """What an acknowledgement promises."""
+        """The promise of where a report is stored before it is acknowledged."""
         return promised(self.durability, self.copies, self.redis_url)
 
 
@@ -200,7 +201,7 @@ def require_long(secret: str | None, what: str) -> None:
         what: the name of the secret in the error.
 
     Raises:
-        ConfigError: if it is too short; the message says how to create another one.
+        ConfigError: if the secret is too short. The message says how to create another secret.
 
     """
     require(

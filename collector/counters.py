@@ -1,19 +1,19 @@
 """The counters of the workers: rows of 64-bit cells in shared memory, one row for each worker.
 
 Counting is an addition in shared memory, without a message or a system call. A worker owns its row
-of the shared counters for as long as it lives. When a worker dies, the next worker takes over its
+of the shared counters for as long as the worker lives. When it dies, the next worker takes over the
 row. Counters therefore never decrease, and there are never more rows than workers that ran at the
 same time.
 
-The multiprocess mode of prometheus_client would use a folder of files, which a killed collector
-leaves behind; the file of these cells has no name. The files of prometheus_client are sparse at
-first: on a full disk, a worker that counts would be killed (SIGBUS). Here, such a worker is only
-missing from the metrics. Counting with prometheus_client also costs more: 3.56 us for each upload,
-compared with 1.10 us here.
+The multiprocess mode of prometheus_client has three disadvantages. It uses a folder of files, which
+a killed collector leaves behind, while the file of these cells has no name. Its files are sparse at
+first, so on a full disk, a worker that counts would be killed (SIGBUS); here, such a worker is only
+missing from the metrics. And it takes longer: 3.56 us for each upload, compared with 1.10 us here.
 
-The counters count only perturbed reports and transport, and none belongs to a symbol, a metric or a
-device. A relay uses the same counters, and updates its counts of uploads only when a batch leaves
-or ends: its metrics reveal no more about the arrival time of an upload than the collector sees.
+The counters count only uploads, perturbed reports and requests. No counter belongs to a symbol, a
+metric or a device. A relay uses the same counters, and updates its counts of uploads only when a
+batch is sent or ends. Its metrics therefore reveal no more about the arrival time of an upload than
+the collector sees.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class SharedCounters:
 
     A process locks its row until it ends, for whatever reason. When a process has died, the next
     process continues in its row. The lock belongs to the process, not to the open file, which all
-    processes inherit. The lock ends as soon as the process closes any of its descriptors of the
-    file, so a process must never give up its row.
+    processes inherit. The lock would end as soon as the process closed any of its descriptors of
+    the file, so a process keeps all of them open.
     """
 
     def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:
-        """Take over a file, or create one.
+        """Use an existing file, or create a new file.
 
         Args:
             row_bytes: the bytes of a row; a row occupies whole pages of memory.
@@ -64,7 +64,7 @@ class SharedCounters:
         self._descriptor = unlinked_file() if descriptor is None else descriptor
 
     def __reduce__(self) -> tuple[Callable[..., SharedCounters], tuple[Any, ...]]:
-        """Pass the counters to a process that is being started."""
+        """Return the values with which a process that is being started recreates the counters."""
         return _adopt, (self._row_bytes, DupFd(self._descriptor))
 
     def row(self) -> mmap.mmap:
@@ -100,7 +100,7 @@ OTHER = "other"
 """The operation name for a request that matches no operation."""
 
 BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Upper bounds of latency buckets: from less than a disk write to the store's time limit."""
+"""Upper bounds of latency buckets in seconds, from below a disk write to the store's time limit."""
 
 OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
 
@@ -130,7 +130,7 @@ _COUNTERS = [(name, label) for name, labels in LABELS.items() for label in label
 _CELL = {counter: cell for cell, counter in enumerate(_COUNTERS)}
 
 _HISTOGRAM_CELLS = len(BUCKETS_S) + 2
-"""One cell for each bucket, one for slower requests, and one for the sum of nanoseconds."""
+"""The cells of a histogram: one per bucket, one for slower requests, one for total nanoseconds."""
 
 _HISTOGRAM = {name: len(_COUNTERS) + place * _HISTOGRAM_CELLS for place, name in enumerate(OPERATION_NAMES)}
 
@@ -164,7 +164,7 @@ class WorkerCounters:
             self._cells[_CELL[name, label]] += amount
 
     def put(self, name: str, value: int) -> None:
-        """Replace a value that is not a sum. Only a service with one worker has such values."""
+        """Set a value that is not a sum over time. Only a service with one worker may do this."""
         with self._lock:
             self._cells[_CELL[name, ""]] = value
 
@@ -213,14 +213,14 @@ class Totals:
         return self._cells[_CELL[name, label]]
 
     def latency(self, operation: str) -> tuple[list[int], float]:
-        """Return the requests per bucket, slower ones last, and the sum of all durations (s)."""
+        """Return the requests in each bucket and above the last, and the sum of durations (s)."""
         first = _HISTOGRAM[operation]
         *buckets, sum_ns = self._cells[first : first + _HISTOGRAM_CELLS]
         return buckets, sum_ns / 1e9
 
 
 def worker_pids(shared_counters: SharedCounters) -> list[int]:
-    """Return the id of the process that owns each row, or owned it last."""
+    """Return, for each row, the id of the process that owns or last owned the row."""
     return [memoryview(counted).cast("q")[_PID] for counted in shared_counters.rows()]
 
 

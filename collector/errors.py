@@ -6,7 +6,7 @@ from client_sdk.protocol.errors import HearsayError
 
 
 class ConfigError(HearsayError):
-    """A setting that cannot be used. The text names the setting and a correct value."""
+    """A setting that cannot be used. The message names the setting and a correct value."""
 
 
 class OptionError(ConfigError):
@@ -25,7 +25,7 @@ class StoreFullError(StoreUnavailableError):
 
 
 class QuotaExceededError(HearsayError):
-    """The upload would exceed its daily allowance. The store has counted and remembered nothing."""
+    """The upload would exceed its daily allowance, so the store counted and remembered nothing."""
 
 
 def require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence

@@ -22,11 +22,11 @@ from collector.errors import ConfigError
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces `path` on disk when the context ends without an error.
 
-    Only the file's owner can read it. If the path is a symbolic link, the link's target is
+    Only its owner can read the new file. If the path is a symbolic link, the link's target is
     replaced.
 
     Raises:
-        ConfigError: if it cannot be written.
+        ConfigError: if the file cannot be written.
 
     """
     target = path.resolve()

@@ -1,6 +1,6 @@
-"""Judges an upload: which reports count, where, and why the others do not.
+"""Judges an upload: decides which reports count in which tallies, and why the others are refused.
 
-Pure: the clock is an argument.
+Pure: the time is an argument.
 
 Windows and grace periods begin and end at whole seconds. The ruling on a metric, edition and window
 is therefore valid for a whole second, and is computed once per second instead of once per report.
@@ -21,21 +21,21 @@ from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal
 IDS_OUTLIVE_S = 86_400
 """Seconds for which an upload id is remembered after its last window has closed: a day.
 
-If an acknowledgement is lost just before the window closes, the client can send the upload again
-and still get the first answer.
+If an acknowledgement is lost just before the window closes, the client can still send the upload
+again and get the first answer.
 """
 
 CLOCKS_APART_S = 7 * 86_400
 """The maximum difference in seconds between clocks that judge two attempts of an upload: a week.
 
-The store looks for an id under every window where a collector with such a clock would have put it,
-so that collectors whose clocks are wrong by hours or days count nothing twice. An upload may name
-256 windows, but the store searches only about thirty of them, because searching one takes as long
-as counting a report.
+The store looks for an id under every window where a collector whose clock differs by at most this
+would have put it, so that collectors whose clocks are wrong by hours or days count nothing twice.
+An upload may name 256 windows, but the store searches only about thirty of them, because searching
+a window takes as long as counting a report.
 """
 
 RULINGS = 4096
-"""The maximum number of rulings kept for a second: enough for all metrics in every open window."""
+"""The maximum number of cached rulings, which is enough for all metrics in every open window."""
 
 
 class TallyLabel(NamedTuple):
@@ -57,7 +57,7 @@ class TallyLabel(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """How many reports may be counted for one name until the end of a day.
+    """The number of reports that may be counted for one name until the end of a day.
 
     Attributes:
         name: the owner of the allowance, such as the name of an upload key; never an address.
@@ -76,17 +76,17 @@ class Judgement(NamedTuple):
 
     Attributes:
         upload: the upload's id.
-        reports: how many reports it has.
+        reports: the number of reports in the upload.
         additions: for each label, the symbols of the accepted reports, by the index of the report
             in the upload.
         refused: the index of each refused report and the reason, by rising index.
-        ends: the ends of the upload's windows (Unix seconds, the latest first) under which another
-            attempt may have stored the id. That attempt may have been judged with another registry,
-            and by a clock that differs from this one by up to CLOCKS_APART_S.
+        ends: the ends of those windows of the upload (Unix seconds, the latest first) under which
+            another attempt may have stored the id. That attempt may have been judged with another
+            registry, and by a clock that differs from this one by up to CLOCKS_APART_S.
         latest_end: the latest end of a window with an accepted report (Unix seconds), under which
             the id is stored; 0 if no report is accepted, because no id then needs to be remembered.
         remember_until: Unix seconds until which the id is remembered; 0 if no report is accepted.
-        allowance: the allowance that the counted reports are charged to, or None.
+        allowance: the allowance to which the counted reports are charged, or None.
 
     """
 
@@ -100,7 +100,7 @@ class Judgement(NamedTuple):
     allowance: Allowance | None = None
 
     def without(self, closed: Collection[str]) -> Judgement:
-        """Return the judgement that results if the named windows no longer accept reports."""
+        """Return the judgement for the case that the named windows no longer accept reports."""
         kept = {label: reported for label, reported in self.additions.items() if label.window not in closed}
         late = (index for label in self.additions.keys() - kept.keys() for index in self.additions[label])
         refused = sorted((*self.refused, *((index, Refusal.WINDOW_CLOSED) for index in late)))
@@ -115,9 +115,9 @@ class _Ruling(NamedTuple):
     """The ruling on all reports of a metric, edition and window.
 
     Attributes:
-        refusal: why the reports never count, or None.
-        out_of_time: why the reports do not count now, or None.
-        label: their label.
+        refusal: the reason why the reports never count, or None.
+        out_of_time: the reason why the reports do not count at this time, or None.
+        label: the tally to which the reports are added if they count.
         ends_at: Unix seconds of the window's end.
         may_have_id: whether another attempt may have stored an upload's id under this window.
         remember_until: Unix seconds until which the id of an upload is remembered if one of the
@@ -138,7 +138,7 @@ _Rule = Callable[[str, str, str], _Ruling]
 
 
 class _Second(NamedTuple):
-    """The rule for one second.
+    """The rule for all rulings of one second, with the arguments that it was made from.
 
     Attributes:
         registry: the definitions of the metrics.
@@ -169,9 +169,9 @@ def judge(
         registry: the definitions of the metrics, including former definitions.
         now_s: Unix seconds.
         grace_s: seconds for which a window still accepts reports after its end.
-        once: the editions that were ever served, as METRIC:EDITION. A report of an edition that the
-            registry lacks comes from an older app if the edition is among these, otherwise from a
-            newer app.
+        once: the editions that were ever served, as METRIC:EDITION. If the registry lacks a
+            report's edition, the report comes from an older app if `once` contains the edition,
+            and otherwise from a newer app.
 
     """
     return _judge(upload, _rules(registry, now_s, grace_s, once))
@@ -186,7 +186,7 @@ def judge_all(  # noqa: PLR0913 as `judge`
     once: frozenset[str] = NONE_ONCE,
     allowance: Allowance | None = None,
 ) -> list[Judgement]:
-    """Judge several uploads at one instant."""
+    """Judge several uploads as of the same instant."""
     rule = _rules(registry, now_s, grace_s, once)
     return [_judge(upload, rule, allowance) for upload in uploads]
 

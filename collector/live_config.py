@@ -1,7 +1,7 @@
-"""The definitions and keys that are served, and how they change while the service runs.
+"""The definitions and keys that are served, and their changes while the service runs.
 
-The main process reloads the access file when it changes, and all files on a signal. It shares the
-resulting definitions and keys with the workers.
+The main process reloads the access file when this file changes, and all files on a signal. It
+shares the resulting definitions and keys with the workers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Served:
-    """The definitions and keys at one time: a state that is replaced as a whole and never changed.
+    """The definitions and keys at one time. This state never changes, but is replaced as a whole.
 
     Attributes:
         registry: the definitions of the metrics, including former definitions.
@@ -68,8 +68,8 @@ class SharedState:
     """The latest state, shared by all processes: the main process posts it, and workers read it.
 
     The state is in a file without a name that all processes keep open. Nobody can remove or replace
-    the file, workers that start later inherit it, and no process waits for another. A digest of the
-    state precedes it, so that a reader can tell whether the state is complete.
+    the file, workers that start later inherit it, and no process waits for another. Before the
+    state, the file has a digest of it, so that a reader can tell whether the state is complete.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -96,7 +96,7 @@ class SharedState:
         return shared_state
 
     def __reduce__(self) -> tuple[Callable[[Any], SharedState], tuple[Any]]:
-        """Send the descriptor to a worker that is being started."""
+        """Return the values with which a worker that is being started recreates this object."""
         return _adopt, (DupFd(self._descriptor),)
 
     def post(self, served: Served) -> None:
@@ -110,7 +110,7 @@ class SharedState:
         entry = sha256(state).digest() + state
         size = os.fstat(self._descriptor).st_size
         try:
-            self._write(entry[size:], size)  # first the part for which the disk may lack room
+            self._write(entry[size:], size)  # first, because the disk may lack room for this part
         except OSError:
             os.ftruncate(self._descriptor, size)
             raise
@@ -125,8 +125,8 @@ class SharedState:
     def latest(self) -> Served:
         """Return the latest state: the same object until another is posted. Safe in any thread.
 
-        While a new state is being written, or if the disk had no room for it, return the previous
-        state.
+        While a new state is being written, or if the disk had no room for a new state, the result
+        is the previous state.
         """
         while True:
             latest = self._latest  # read once and replaced as a whole, because of other threads
@@ -142,8 +142,8 @@ class SharedState:
     def _present_digest(self) -> bytes:
         """Return the digest from shared memory.
 
-        Every response needs the digest. A system call to read it would let another thread take over
-        the interpreter, which cost a busy worker a tenth of its processor time.
+        Every response needs the digest. When a system call was used to read the digest, another
+        thread could take over the interpreter, which cost a busy worker a tenth of its time.
         """
         if self._digest is None:
             self._digest = mmap.mmap(self._descriptor, DIGEST_BYTES, prot=mmap.PROT_READ)
@@ -164,7 +164,8 @@ def require_additive(served: Registry, new: Registry) -> None:
     """Refuse a registry that, even with its history, lacks an edition that is being served.
 
     Raises:
-        RegistryError: if an edition is missing; the message lists every metric concerned.
+        RegistryError: if an edition is missing. The message lists every metric with a missing
+            edition.
 
     """
     mistakes = []
@@ -184,8 +185,8 @@ def require_additive(served: Registry, new: Registry) -> None:
 def require_as_closed(served: Access, new: Access) -> None:
     """Refuse keys that would open uploads to everybody.
 
-    An operator who wants open uploads can restart the collector. An operator who made a mistake
-    notices it before it has an effect.
+    An operator who wants open uploads can restart the collector. An operator who opened uploads by
+    mistake notices the mistake before it has an effect.
 
     Raises:
         ConfigError: if the keys would open uploads; the message says how to open them on purpose.
@@ -223,9 +224,9 @@ class Reloader:
             read_registry: reads the definitions; raises a HearsayError if they cannot be used.
             access: the access file, or None.
             publish: called with each new state.
-            admit: prepares the store for a registry before it is published, and returns the
-                editions that were ever served; raises a HearsayError if the registry's tallies do
-                not fit into the store.
+            admit: prepares the store for a registry before the registry is published, and returns
+                the editions that were ever served; raises a HearsayError if the registry's tallies
+                do not fit into the store.
 
         """
         self.served = served
@@ -257,8 +258,8 @@ class Reloader:
 
     def look(self, *, requested: bool) -> None:
         """Read all files if requested; otherwise read the access file if it has changed."""
-        # noted before the file is read, so that a change during the reading is noticed the next
-        # time
+        # the stamp is taken before the file is read, so that the next look notices a change of the
+        # file during the reading
         stamp = _stamp(self._access)
         new = self.served
         if requested:
@@ -287,7 +288,7 @@ class Reloader:
                 notify(*reloading())
             try:
                 self.look(requested=is_requested)
-            except Exception:  # noqa: BLE001 whatever it is, the next look may succeed
+            except Exception:  # noqa: BLE001 after any error, the next look may succeed
                 if not failing:
                     _log.exception(
                         "the reload failed, and the collector continues with its present files",

@@ -1,8 +1,8 @@
 """The log of a collector and its workers: lines on standard error, for people or programs.
 
 A line describes the service, never an upload: it contains no address, no value, no secret, no
-upload id, and no time at which an upload arrived. The message of an exception might contain any of
-these, so of an exception, only the type and the places in the code are logged.
+upload id, and no time at which an upload arrived. Because the message of an exception might contain
+such data, only the exception's type and the places in the code are logged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LogFormat(StrEnum):
 
 
 class Event(StrEnum):
-    """The event that a line reports: a word that alerts and documentation use for it."""
+    """The event that a line reports, named by the word that alerts and documentation use."""
 
     STARTING = "starting"
     READY = "ready"
@@ -68,14 +68,14 @@ class _Formatter(logging.Formatter):
     converter = staticmethod(time.gmtime)
 
     def formatException(self, info: ExceptionInfo) -> str:  # noqa: N802 the library's name
-        """Return one line per place in the code, the innermost last, and then the type."""
+        """Return a line for each place in the code, the innermost last, and then the type."""
         kind, _, trace = info
         places = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(trace)]
         return "\n".join((*places, kind.__name__ if kind else "no exception"))
 
 
 def event_of(record: logging.LogRecord) -> str:
-    """Return the event of a line, or else the name of the part that logged it."""
+    """Return the event of a line or, without an event, the name of the logger."""
     event: str = getattr(record, "event", record.name.rpartition(".")[2].strip("_"))
     return event
 
@@ -84,7 +84,7 @@ class TextFormatter(_Formatter):
     """A line for people."""
 
     def __init__(self) -> None:
-        """Set the format."""
+        """Set the format of the lines and of the time."""
         super().__init__("%(asctime)s %(levelname)s %(event)s: %(message)s", "%Y-%m-%dT%H:%M:%SZ")
 
     def format(self, record: logging.LogRecord) -> str:

@@ -1,6 +1,6 @@
-"""Periodic work: closes windows, and has the append-only file rewritten.
+"""Periodic work: closes windows, and makes the store rewrite its append-only file.
 
-Every collector does this work; several collectors may do it on one store.
+Every collector does this work, even if several collectors share a store.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Health(NamedTuple):
         is_up: whether the store answered and had lost no acknowledged data.
         is_noted: whether a loss in the embedded store's file would be detected; always true for
             other stores.
-        open_windows: how many windows with a tally accept reports.
-        closed_windows: how many windows are closed.
+        open_windows: the number of windows that have a tally and accept reports.
+        closed_windows: the number of closed windows.
         memory_used: the fraction of its memory that the fullest server uses; 0 before the first
             look.
         open_reports: the reports by metric and open window, according to the last look at open
@@ -50,13 +50,13 @@ class Health(NamedTuple):
 REWRITE_INTERVAL_S = 840.0
 """Seconds between two rewrites: 14 minutes.
 
-Even if a rewrite is one tick late, uploads stay in order on disk for less than 15 minutes.
+Even if a rewrite is one tick late, the disk shows the order of uploads for less than 15 minutes.
 """
 
 RETRY_INTERVAL_S = 30.0
 """Seconds until a failed rewrite is tried again.
 
-Trying every second would not help if the disk is full.
+If, for example, the disk is full, trying every second would not help.
 """
 
 TICK_S = 1.0
@@ -75,7 +75,7 @@ class Log(Protocol):
 
 
 class ServerState(NamedTuple):
-    """The state of the servers at one look. The fields have the same names as in Health."""
+    """The state of the store's servers at one look, in fields with the same names as in Health."""
 
     is_noted: bool = True
     memory_used: float = 0.0
@@ -84,7 +84,7 @@ class ServerState(NamedTuple):
 
 
 class Maintenance:
-    """A thread that does the store's chores until it is stopped.
+    """A thread that does periodic work on the store until the thread is stopped.
 
     Attributes:
         health: the store's state at the last look.
@@ -100,7 +100,7 @@ class Maintenance:
         every_tick: Callable[[], ServerState] = ServerState,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Prepare the chores; nothing happens before ``start``.
+        """Prepare the periodic work. Nothing happens before ``start``.
 
         Args:
             store: the store whose windows are closed.
@@ -176,7 +176,7 @@ class Maintenance:
                 if str(error) not in reasons:  # a lost connection may hide a worse problem
                     _log.warning("maintenance is suspended: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
                 reasons.add(str(error))
-                # an old count could be mistaken for a current one
+                # an old count of reports could be mistaken for a current one
                 self.health = self.health._replace(is_up=is_up, open_reports={})
             else:
                 if reasons:
@@ -192,10 +192,10 @@ class OpenReports:
     """Counts the reports of open windows for Prometheus, from the look that all readers share.
 
     A count that changed with every scrape would reveal when each report of a metric arrived. This
-    class therefore adds up the counts of the last look, the one that preliminary results show,
-    which is renewed only once per interval. The first look is taken after the first interval: an
-    earlier one would find no reports, and an operator who tries out a new service would see this
-    empty look for an hour.
+    class therefore adds up the counts of the last look, which preliminary results also show, and
+    which is renewed only once per interval. The first look is taken after the first interval. If
+    it were taken earlier, it would find no reports, and an operator who tries out a new service
+    would see these empty results for an hour.
     """
 
     def __init__(
@@ -251,6 +251,6 @@ class OpenReports:
         reports: Counter[tuple[str, str]] = Counter()
         for tally in look:
             reports[tally.metric, tally.window] += sum(tally.counts)
-        # a look that was taken while the clock was ahead must not delay the next look by the same
-        # time
+        # if a look was taken while the clock was ahead, the next look must not be delayed by the
+        # clock's error
         return reports, min(self._interval_s, max(1.0, look.taken_s + self._interval_s - now_s))

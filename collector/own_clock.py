@@ -1,8 +1,8 @@
 """Suspects this host's clock if every report is refused because of its window.
 
-A store on the same host has the same clock, so a comparison with the store shows nothing. The
-devices reveal a wrong clock: if only some of their clocks are wrong, reports of the other devices
-still count; if this host's clock is wrong, no report counts.
+A store on the same host has the same clock, so comparing the clocks of host and store shows
+nothing. However, reports reveal a wrong clock: if the clocks of some devices are wrong, reports of
+the other devices still count; if this host's clock is wrong, no report counts.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from collector.counters import ACCEPTED, REPORTS, Totals
 from collector.log import Event
 
 SUSPICIOUS = 100
-"""The number of consecutive reports refused because of their windows that raises the suspicion.
+"""The number of consecutive reports, all refused for their windows, that makes the clock suspect.
 
-One upload can contain 256 reports, so a forger can raise the suspicion while no other device sends.
-The suspicion ends with the next report that counts.
+One upload can contain 256 reports, so a forger can make the clock suspect while no other device
+sends reports. The suspicion ends with the next report that counts.
 """
 
 _log = logging.getLogger(__name__)
@@ -51,8 +51,8 @@ class WindowVerdicts(NamedTuple):
 class OwnClockWatch:
     """Suspects the clock once `SUSPICIOUS` reports in a row were refused because of their windows.
 
-    "In a row" means that no look found an accepted report in between. A line is logged when the
-    suspicion begins, and another when a report counts again.
+    Reports are refused in a row if no look in between found an accepted report. A line is logged
+    when the suspicion begins, and another when a report counts again.
     """
 
     def __init__(self, look: Callable[[], WindowVerdicts]) -> None:

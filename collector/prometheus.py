@@ -2,12 +2,12 @@
 
 Only this module imports prometheus_client.
 
-The resources of each process are a separate series: a sum over the processes would fall when a
-worker ends, and Prometheus would read the fall as a counter reset. A worker is named after its row:
-the next worker in the row continues the series, with another start time.
+The resources of each process are a separate series. A sum over the processes would fall when a
+worker ends, and Prometheus would mistake the fall for a counter reset. A worker is named after its
+row of counters: the next worker in the row continues the series, with another start time.
 
-The metrics are for the operator of the service: counts of uploads, perturbed reports and requests,
-and nothing about a single upload, report or request.
+The metrics are for the operator of the service. They count uploads, perturbed reports and requests,
+and show nothing about a single upload, report or request.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _RELAY_COUNTERS = (
     (
         RELAYED,
         "hearsay_relay_uploads",
-        "Uploads in batches, answered by the collector or not. Divided by batches: among how many an upload hides.",
+        "Uploads in batches, whether or not the collector answered. Per batch: the uploads that are mixed together.",
         "outcome",
     ),
     (
@@ -77,7 +77,7 @@ _RELAY_COUNTERS = (
     (
         PROBLEMS,
         "hearsay_relay_problems",
-        "Problem responses to devices, by code. Unknown codes from the collector are collector_unavailable.",
+        "Problem responses to devices, by code. Unknown codes from the collector count as collector_unavailable.",
         "code",
     ),
 )
@@ -229,7 +229,7 @@ def _build() -> Metric:
 
 
 def worker_processes(shared_counters: SharedCounters) -> dict[str, int]:
-    """Return the pid of each worker, by the name that the worker passes on to its successor."""
+    """Return the process id of each worker by name. A worker that replaces another has its name."""
     return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(shared_counters), 1)}
 
 

@@ -1,4 +1,4 @@
-"""The settings that a server needs to keep acknowledged writes. Pure: settings in, refusal out."""
+"""The settings that a server needs so that no acknowledged write is lost. Pure."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ OLDEST_VERSION = (7, 0)
 OLDEST_VERSION_WITH_COPIES = (7, 2)
 """The minimum version for replicated acknowledgements and for clusters.
 
-Both need WAITAOF, which exists since Redis 7.2.
+Both features need WAITAOF, which exists since Redis 7.2.
 """
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
 """A full store must refuse writes: an evicted tally would be lost, an evicted id counted twice."""
 
 WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
-"""With these settings an acknowledged write is on disk."""
+"""With these settings, a write is on disk before it is acknowledged."""
 
 PART_COVERAGE = {"cluster-require-full-coverage": "no"}
-"""Required on a cluster. Otherwise one lost node stops all uploads, not only those of its slots."""
+"""Required on a cluster. Otherwise, a lost node stops all uploads, not only those of its slots."""
 
 SETTINGS = (*NO_EVICTION, *WRITE_THROUGH, *PART_COVERAGE)
 """The settings to ask the server for."""
@@ -39,12 +39,12 @@ def require_promise(
         version: the Redis version that the server is compatible with, such as ``7.2.4``.
         settings: the value of each of SETTINGS, or None for a setting that the server does not
             have.
-        promise: what an acknowledgement promises.
+        promise: the promise that the server must be able to keep.
         is_cluster: whether the server is a node of a cluster.
 
     Raises:
-        ConfigError: if it could; the message names the settings to change, and their required
-            values.
+        ConfigError: if the server could lose acknowledged writes. The message names the settings to
+            change, and their required values.
 
     """
     parts = tuple(map(int, version.split(".")[:2]))
@@ -70,15 +70,15 @@ def _why(wrong: Mapping[str, str]) -> str:
     if wrong.keys() & WRITE_THROUGH.keys():
         why += ". Otherwise it may answer before it writes to disk, and lose its latest acknowledged writes in a crash"
     if wrong.keys() & PART_COVERAGE.keys():
-        why += ". With full coverage required, one lost node of the cluster stops all uploads, not only its own"
+        why += ". With full coverage required, one lost node stops all uploads, not only those of its own slots"
     return why
 
 
 class Durability(StrEnum):
-    """Where the counted reports are when an upload is acknowledged.
+    """The place where the counted reports of an upload are stored before it is acknowledged.
 
-    ``fsync``: on the store's disk. ``replicated``: on the disks of replicas too, so that the loss
-    of a server loses no report.
+    With ``fsync``, this is the store's disk. With ``replicated``, the reports are also on the disks
+    of replicas, so that the loss of a server loses no report.
     """
 
     FSYNC = "fsync"
@@ -86,11 +86,11 @@ class Durability(StrEnum):
 
 
 class Promise(NamedTuple):
-    """What an acknowledgement promises.
+    """The promise that the counted reports of an acknowledged upload are stored durably.
 
     Attributes:
-        durability: where the counted reports are; None for a command that acknowledges no reports.
-        copies: how many replicas have the reports on disk; 0 unless ``replicated``.
+        durability: where the reports are stored; None for a command that acknowledges no reports.
+        copies: the number of replicas that have the reports on disk; 0 unless ``replicated``.
 
     """
 
@@ -107,9 +107,9 @@ def promised(durability: Durability, copies: int, redis_url: str | None) -> Prom
     """Return the promise that these options make.
 
     Args:
-        durability: where the counted reports are when they are acknowledged.
-        copies: if ``durability`` is ``replicated``, how many replicas have the reports at that
-            time.
+        durability: where reports are stored before they are acknowledged.
+        copies: if ``durability`` is ``replicated``, the number of replicas that have the reports on
+            disk by then.
         redis_url: the server of the store, or None for the embedded store.
 
     Raises:

@@ -1,4 +1,4 @@
-"""How long tallies are kept, and how they are retired: after their retention, or by a command.
+"""The retention of tallies, and their retirement at the end of the retention or by a command.
 
 Only tallies of closed windows are retired. The windows stay closed, so later reports for them are
 refused and cannot recreate a tally. Upload ids expire by themselves, a day after the grace period
@@ -7,9 +7,9 @@ of their last window.
 On Redis or Valkey a retirement has two steps, so that a reader never adds up half a tally. First
 the names are removed from the index of every shard; then the counts are deleted. A reader checks
 the index again after reading: if a tally is still in the index, its counts were complete. If a
-retirement is interrupted, the next one finishes it, because the names are kept until the counts are
-deleted. Until then, if one tally of a question in a window is being retired, readers see none of
-its tallies in that window (see `RedisStore`).
+retirement is interrupted, the next one finishes it, because the names are stored until the counts
+are deleted. While one of a question's tallies in a window is being retired, readers see none of the
+question's tallies in that window (see `RedisStore`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ A script delays all uploads while it runs. A thousand names take about a millise
 
 
 class TallyName(NamedTuple):
-    """Identifies a tally.
+    """The identity of a tally.
 
     Attributes:
         metric: the metric's name.
@@ -97,8 +97,8 @@ def before(store: Retirable, first_kept: Window) -> list[TallyName]:
 
 
 def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int) -> list[TallyName]:
-    """Return the tallies of closed windows whose retention, as their metrics define it, is over."""
-    # former definitions come first, so that the current one decides
+    """Return the tallies of closed windows whose retention, defined by their metrics, is over."""
+    # former definitions come first, so that the current definition overrides them
     every = {metric.name: metric.retention_days for metric in registry.counted}
     days = {name: retention_days for name, retention_days in every.items() if retention_days}
     closed = store.closed_windows() if days else frozenset()
@@ -112,7 +112,7 @@ def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int)
 
 
 class Retention:
-    """Retires tallies whose retention is over: once an hour, however often it is called."""
+    """Retires tallies whose retention is over, at most once an hour, even if called more often."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Retention:
         grace_s: int,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Prepare the chore.
+        """Store the arguments. Nothing is retired yet.
 
         Args:
             store: the store whose tallies are retired.
@@ -152,7 +152,7 @@ class Retention:
             if names:
                 _log.info("retired %s tallies at the end of their retention", len(names))
         except StoreUnavailableError as error:
-            # the other chores close windows, and must not wait for this one
+            # the other periodic tasks close windows, and must not wait for this one
             _log.warning("tallies at the end of their retention could not be retired yet: %s", error)
             self._next_s = now_s + RETRY_INTERVAL_S
 

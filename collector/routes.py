@@ -1,6 +1,6 @@
-"""The handlers: one function for each operation of the API, and the counting of uploads.
+"""The handlers, one function for each operation of the API, and the counting of uploads.
 
-A bad upload of a batch does not affect the other uploads.
+An upload that cannot be counted does not affect the other uploads of its batch.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from collector.store.strata import folded, own_editions
 SPARSE_FROM = 1024
 """The minimum number of symbols of a tally that may be sent in sparse form.
 
-Smaller tallies have only a few kilobytes.
+Tallies with fewer symbols take only a few kilobytes even with all their zeros.
 """
 
 GREETING = "This is a Hearsay collector: it counts perturbed reports. /v1/openapi.json describes its API.\n"
@@ -197,7 +197,7 @@ def _wants_preliminary(key: AccessKey) -> bool:
 
 
 def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
-    """Return all counts, or only those above 0 if a large alphabet has few such counts."""
+    """Return all counts or, if most counts of a large alphabet are 0, only the other counts."""
     symbols = [symbol for symbol, count in enumerate(counts) if count] if len(counts) >= SPARSE_FROM else ()
     if not symbols or 2 * len(symbols) >= len(counts):
         return {"counts": counts}

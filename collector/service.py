@@ -1,6 +1,6 @@
 """Runs the service.
 
-The store starts first, then the chores, then the workers. They stop in reverse order.
+The store starts first, then the periodic tasks, then the workers. They stop in reverse order.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Chores(NamedTuple):
     Attributes:
         shared_state: where workers read the definitions and keys.
         counts: where workers count requests, for the metrics and the watch of this host's clock.
-        reloader: reads the files again.
+        reloader: rereads the registry and the access file while the service runs.
 
     """
 
@@ -96,7 +96,7 @@ def serve(config: CollectorConfig) -> None:
 
     Raises:
         ConfigError: if the address, the store or the data directory cannot be used.
-        ModuleNotFoundError: if Flask is missing, which only the workers import.
+        ModuleNotFoundError: if Flask is missing. Only the workers import it later.
         RegistryError: if the registry cannot be used.
 
     """
@@ -158,7 +158,7 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
     """
     with contextlib.ExitStack() as stack:
         url, look_after = config.redis_url, _nothing_to_note
-        restarts: Callable[[], int] = lambda: 0  # noqa: E731 the operator runs this server
+        restarts: Callable[[], int] = lambda: 0  # noqa: E731 the operator restarts this server
         if url is None:
             memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
             embedded = stack.enter_context(EmbeddedStore(config.data_dir, memory_bytes=memory_bytes))
@@ -255,7 +255,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
 
 
 def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Mapping[tuple[str, str], int]]:
-    """Return a function that counts the reports in open windows, or none without metrics."""
+    """Return a function that counts the reports in open windows, or nothing without metrics."""
     if config.metrics_bind is None:
         return dict
     return OpenReports(store, grace_s=config.grace_s, interval_s=config.snapshot_interval_s)
@@ -282,10 +282,10 @@ def worker_app(
 ) -> Flask:
     """Return the application of one worker process. This runs in the worker.
 
-    A worker can start without the files and the store, which may be unavailable when it replaces
-    another.
+    A worker can start without the files and the store, because these may be unavailable when the
+    worker replaces another.
     """
-    from collector.app import create_app  # noqa: PLC0415 80 ms, which the main process does without
+    from collector.app import create_app  # noqa: PLC0415 takes 80 ms, and the main process does not need it
 
     begin_worker()
     return create_app(

@@ -14,7 +14,7 @@ import time
 VARIABLE = "NOTIFY_SOCKET"
 """The environment variable with the path of the socket.
 
-In an abstract name, an @ represents the NUL at the beginning.
+If the socket has an abstract name, an @ stands for the NUL character at the beginning.
 """
 
 READY, STOPPING = "READY=1", "STOPPING=1"
@@ -31,7 +31,7 @@ def status(words: str) -> str:
 
 
 def notify(*assignments: str) -> None:
-    """Send one message to the manager, if there is one that listens."""
+    """Send one message to systemd, if it started this service and listens."""
     path = os.environ.get(VARIABLE, "")
     if not path:
         return
@@ -45,5 +45,5 @@ class StatusHandler(logging.Handler):
     """Shows the last event in ``systemctl status``."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send the message of a line."""
+        """Send the message of a log record to systemd."""
         notify(status(record.getMessage()))

@@ -36,7 +36,7 @@ RESTART_DELAY_S = 1.0
 POLL_S = 0.05
 
 ANSWER_TIMEOUT_S = 5.0
-"""The time limit (seconds) of a readiness check: the same as for an answer of the store."""
+"""The time limit (seconds) of a readiness check, equal to that of an answer of the store."""
 
 HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYTES)
 """The cost limits of a connection.
@@ -51,13 +51,13 @@ _log = logging.getLogger(__name__)
 
 
 class _Server(MPServer):
-    """A server that does not hang after a second signal."""
+    """A server that does not hang if a second signal arrives."""
 
     def signal_handler_interrupt(self, *_: object, **__: object) -> None:
         """Wake the main loop, from another thread.
 
-        This handler runs between any two steps of the main thread. The main thread itself, or the
-        handler of an earlier signal, may have the lock that waking the loop needs.
+        This handler may interrupt the main thread at any step. At that time, the main thread, or
+        the interrupted handler of an earlier signal, may hold the lock that waking the loop needs.
         """
         self.interrupt_signal = True
         threading.Thread(target=self._interrupt).start()
@@ -81,8 +81,7 @@ def run_workers(
     Args:
         make_app: returns the application of one worker; called in the worker.
         log_format: how the workers log.
-        on_hangup: called on SIGHUP. It runs in the main thread between any two of its steps, so it
-            must be quick.
+        on_hangup: called on SIGHUP. It interrupts the main thread, so it must be quick.
         settings: further settings of the server.
 
     """
@@ -175,10 +174,10 @@ def require_free_address(address: str, port: int) -> None:
 
 
 def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:
-    """Print a line as soon as the service reports that it is ready. For programs, log it instead.
+    """Print a line as soon as the service reports that it is ready, or log it for programs.
 
-    systemd is notified as soon as the service answers at all: a service whose store is full or
-    unavailable still serves, and must not be restarted for that.
+    systemd is notified as soon as the service answers at all. If its store is full or unavailable,
+    the service still serves, and must not be restarted for this reason.
 
     Args:
         host: the host that the service listens on.

@@ -10,8 +10,8 @@ print(report.summary())
 frame = estimator.to_pandas(report)
 ```
 
-``__all__`` lists the public names. They are imported on first use, so that the command can report a
-missing numpy.
+``__all__`` lists the public names. They are imported on first use, so that the command can start
+without numpy and then say what to install.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
             not determine this share; or None.
 
     Raises:
-        CollectorDownError: if the collector cannot be reached or cannot answer now.
+        CollectorDownError: if the collector cannot be reached or is unavailable.
         RegistryError: if the registry's file cannot be used.
         RequestError: if a metric cannot estimate the share of a range, if no metric of texts allows
             a candidate's letters, or if ``installs`` needs ``asked``.
@@ -138,7 +138,7 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
         if fraction is not None and not 0 < fraction < 1:
             raise ValueError(f"{name} must be above 0 and below 1")
     if (installs is not None and installs < 1) or (asked is not None and not 0 < asked <= 1):
-        raise ValueError("installs must be a whole number from 1, and asked above 0 and at most 1")
+        raise ValueError("installs must be a whole number from 1 up, and asked must be above 0 and at most 1")
     definitions = registry if isinstance(registry, Registry) else history.load(Path(registry))
     if (tallies is None) == (collector is None):
         raise ValueError("give either tallies or collector")
@@ -185,8 +185,8 @@ def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
     """Return the secret of a read key for a collector."""
     if is_base_url(collector) and is_readable_on_the_way(collector) and not allow_plain_http:
         raise ValueError(
-            "collector must be an https:// URL, unless it is on this machine: anybody on the way could read the token "
-            "and change the tallies; allow_plain_http=True reads them nevertheless"
+            "collector must be an https:// URL, unless it is on this machine: anybody on the network path could read "
+            "the token and change the tallies; allow_plain_http=True allows http:// nevertheless"
         )
     if token is not None:
         return checked_token(token, "token must be the secret of a read key, one line of ASCII")
@@ -197,7 +197,7 @@ def _check_lists(ranges: Sequence[object], candidates: object) -> None:
     """Refuse a single text in place of a list. Python would iterate over the text's letters.
 
     Raises:
-        TypeError: if an argument is refused; the message shows a valid one.
+        TypeError: if an argument is refused; the message shows a valid argument.
 
     """
     if isinstance(candidates, str):
@@ -216,7 +216,7 @@ def _is_range(entry: object) -> bool:
 def _selection(first: str | date | None, last: str | date | None, *, preliminary: bool) -> Selection:
     begin, end = _window("first", first), _window("last", last)
     if begin and end and begin.starts_at >= end.ends_at:
-        raise WindowError(f"first, {begin}, begins after last, {end}, has ended; exchange them")
+        raise WindowError(f"first ({begin}) begins after last ({end}) has ended; exchange the two")
     return Selection(begin, end, preliminary)
 
 
@@ -245,7 +245,7 @@ def check_model(registry: Registry, name: str) -> None:
 
 
 def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
-    """Return the learned model of the last window that has one, as JSON.
+    """Return, as JSON, the model learned from the last window with enough reports.
 
     Args:
         report: the report with estimates of the metric.
@@ -258,7 +258,7 @@ def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
     """
     learned = [each for each in report.metrics if each.metric == name and each.learned is not None]
     if not learned:
-        raise RequestError(f"no window of {name} has enough reports to learn from; wait for more, or choose others")
+        raise RequestError(f"no window of {name} has enough reports to learn from; wait, or choose other windows")
     observation = analysis_of(registry.metric(name)).observation
     last = max(learned, key=lambda each: each.span.starts_at)
     assert observation is not None  # noqa: S101 `check_model` refuses metrics without one
@@ -285,7 +285,7 @@ def read_model_file(path: str | PathLike[str]) -> ModelFile:
     try:
         file = msgspec.json.decode(Path(path).read_bytes(), type=ModelFile)
     except OSError as error:
-        raise ReportError(f"{path} cannot be read: {error.strerror}; name a readable model") from error
+        raise ReportError(f"{path} cannot be read: {error.strerror}; give the path of a model") from error
     except msgspec.DecodeError:
         raise ReportError(f"{path} is not a model; write it with report --format model") from None
     if file.schema != MODEL_SCHEMA:

@@ -88,9 +88,7 @@ class Archive:
         """
         try:
             if any((self.folder / name).exists() for name in OF_A_COLLECTOR):
-                raise OutputError(
-                    f"{self.folder} is a collector's data directory; name a folder of its own for reports"
-                )
+                raise OutputError(f"{self.folder} is a collector's data directory; name another folder for the reports")
             self._require_no_other_index()
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / LOCK).open("ab") as lock:
@@ -107,12 +105,12 @@ class Archive:
     def _require_no_other_index(self) -> None:
         """Refuse a folder that is not an archive but has an index file, such as that of a website.
 
-        A damaged index of an archive is not refused, but rewritten.
+        If the index of an archive is damaged, it is accepted here and rewritten later.
         """
         foreign = next(filter(is_not_ours, (self.folder / name for name in ON_ALL_WINDOWS)), None)
         if foreign is not None and not (self.folder / LOCK).exists():
             raise OutputError(
-                f"{foreign} was not written by a report, and is left as it is; name a folder of its own for reports"
+                f"{foreign} was not written by a report, and is left as it is; name another folder for the reports"
             )
 
     def require_app(self, app: str) -> None:
@@ -148,7 +146,7 @@ class Archive:
         return self.folder / window.text
 
     def write(self, window: Window, files: Mapping[str, bytes]) -> None:
-        """Write the folder of a window that is not archived. All of its files appear together.
+        """Write the folder of a window that is not archived yet. All its files appear at once.
 
         Args:
             window: the window.
@@ -210,8 +208,8 @@ Estimates = Mapping[Window, Sequence[MetricEstimate]]
 """The estimates of each window."""
 
 ALERTS: Final = "alerts.ndjson"
-"""The file of a window's alerts. It is kept with the window because later runs do not repeat its
-alerts.
+"""The file with a window's alerts. It is kept in the window's folder, because later runs do not
+report these alerts again.
 """
 
 NOT_BEGUN: Final = "it has not begun; check that the clocks of this machine and of the collector are right"
@@ -319,7 +317,7 @@ def _is_before(earlier: Window, window: Window) -> bool:
 
 
 def _changes_until(window: Window, estimates: Estimates, registry: Registry) -> list[Changes]:
-    """Return the changes from archived windows to a later window that is not in the archive yet."""
+    """Return the changes between archived windows and a later window that is not archived yet."""
     metrics = apart(registry).metrics
     changes = changes_of(in_order(chain.from_iterable(estimates.values()), metrics), metrics)
     return [each for each in changes if each.last == window.text]
@@ -350,7 +348,7 @@ def write_standing(
 ) -> None:
     """Write the overview files whose content has changed.
 
-    Each file is replaced in one step. After an interruption, some files may still be the old ones.
+    Each file is replaced in one step. After an interruption, some files may not be updated yet.
 
     Args:
         archive: the archive, which must be locked.

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 class TalliesError(HearsayError):
-    """Tallies cannot be fetched or read. The message names them, and says where and what to do."""
+    """Tallies cannot be fetched or read. The message says which, where, and what to do."""
 
 
 class CollectorDownError(TalliesError):
-    """A collector does not respond, or says that it cannot answer now. Try again later."""
+    """A collector does not respond, or responds that it is unavailable. Try again later."""
 
 
 class AnswersError(HearsayError):
-    """Answers for a rehearsal cannot be read. The message says which, where, and what to do."""
+    """The answers for a rehearsal cannot be read. The message says which, where, and what to do."""
 
 
 class UnfitTallyError(HearsayError):
@@ -45,11 +45,11 @@ class OutputError(HearsayError):
 
 
 class BusyError(HearsayError):
-    """Another run is doing the same work in the same place, so this one has nothing to do."""
+    """Another run is already doing this work in the same folder, so this run does nothing."""
 
 
 class AuditError(HearsayError):
-    """An audit could not be carried out. This says nothing about the SDK."""
+    """An audit could not be carried out. It neither clears nor accuses the SDK."""
 
 
 class PlanError(HearsayError):
@@ -57,7 +57,7 @@ class PlanError(HearsayError):
 
 
 class ConformanceError(HearsayError):
-    """A program under test cannot be started. This says nothing about whether it conforms."""
+    """A program under test cannot be started. Whether it conforms remains unknown."""
 
 
 def metric_named(registry: Registry, name: str) -> Metric:

@@ -67,7 +67,7 @@ def checked_token(token: str, problem: str) -> str:
 
 
 TIMEOUT_S = 60.0
-"""The maximum number of seconds to wait for the next byte. The first byte is the slowest, because a
+"""The maximum number of seconds to wait for the next byte. The first byte takes longest, because a
 collector sums the shards of every tally before it sends the first line.
 """
 
@@ -81,12 +81,12 @@ SNAPSHOT_TAKEN = "Hearsay-Snapshot"
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A handler that follows no redirects. urllib would send the read token to the new host."""
+    """A handler that follows no redirects, so that urllib sends no read token to another host."""
 
     def redirect_request(  # noqa: PLR0913, PLR0917 the overridden signature
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> None:
-        """Return None, so that the redirect becomes an error with its status."""
+        """Return None, so that urllib raises an error with the redirect's status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +122,11 @@ def fetch(
         token: its read token.
         preliminary: whether to request the snapshot of open windows as well.
         bounds: the limits on the response.
-        timeout_s: seconds without a byte after which the collector counts as down.
+        timeout_s: the collector counts as down after this many seconds without a byte.
 
     Raises:
-        CollectorDownError: if the collector cannot be reached, disconnects, is too slow, or says
-            that it cannot answer now.
+        CollectorDownError: if the collector cannot be reached, disconnects, is too slow, or
+            responds that it is unavailable.
         TalliesError: if the collector refuses the request, if the response is not NDJSON of
             tallies, or if there are too many tallies.
 
@@ -141,7 +141,7 @@ def fetch(
         except BaseException as error:  # noqa: BLE001 the waiting thread raises it
             answer.set_exception(error)
 
-    # the thread is abandoned if too slow: no socket timeout limits the whole head of a response
+    # a slow thread is abandoned: no socket timeout limits the time for all headers of a response
     Thread(target=ask, daemon=True).start()
     try:
         return answer.result(LIMIT_S)
@@ -152,7 +152,7 @@ def fetch(
 def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, timeout_s: float) -> Fetched:
     url = f"{collector.rstrip('/')}/v1/tallies{'?preliminary=1' if preliminary else ''}"
     request = Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 the scheme was checked above
-    # a collector on this machine is reached without a proxy
+    # never use a proxy for a collector on this machine
     opener = build_opener(_NoRedirect, ProxyHandler({} if is_on_this_machine(collector) else None))
     try:
         with opener.open(request, timeout=timeout_s) as response:
@@ -185,7 +185,7 @@ def _pieces(response: HTTPResponse, collector: str, until: float) -> Iterator[by
 def _too_slow(collector: str) -> CollectorDownError:
     return CollectorDownError(
         f"{collector} has not sent all tallies within {LIMIT_S / 60:g} minutes; try again, or see whether it, or "
-        "a proxy before it, is overloaded"
+        "a proxy in front of it, is overloaded"
     )
 
 

@@ -1,4 +1,4 @@
-"""The files that a command writes. Each is replaced in one step, so nobody reads half a report.
+"""Writing of output files. Each file is replaced in one step, so nobody reads half a report.
 
 A file that is not a report is never replaced.
 """

@@ -3,8 +3,8 @@
 ```
 PUBLIC/index.html  index.json       the present result of every public question; link to a question
                                     as index.html#q-NAME
-PUBLIC/metrics/NAME.json            a report on all windows of a question, with its strata and its
-                                    former editions, which load_report reads
+PUBLIC/metrics/NAME.json            a report on all windows of a question, including its strata and
+                                    its former editions; load_report reads this file
 PUBLIC/.lock                        locked while a run is writing
 ```
 
@@ -95,7 +95,7 @@ def _published(estimates: Iterable[MetricEstimate], public: Registry) -> list[Me
 
 
 def _metric(estimated: MetricEstimate) -> str:
-    """Return the name of the question to which an estimate, perhaps of a stratum, belongs."""
+    """Return the name of an estimate's question, even if the estimate is of a single stratum."""
     return estimated.metric.partition("[")[0]
 
 

@@ -1,6 +1,6 @@
 """A report with methods to show it, in a notebook and as a text.
 
-Reports are plain data and do not import the code that renders them. This module joins the two.
+Reports are plain data and do not import the code that renders them. This module imports both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ShownReport(EstimateReport, frozen=True):
 
     @classmethod
     def from_report(cls, report: EstimateReport) -> Self:
-        """Return a report that can be shown, with the figures of the given one."""
+        """Return a report that can be shown, with the figures of the given report."""
         return cls(**asdict(report))
 
     def summary(self) -> str:

@@ -3,7 +3,7 @@
 A tally counts how often each symbol was reported in a window.
 A file has one NDJSON line for each metric, edition and window. Limits on the input protect the
 job's memory from a malicious collector, or from a machine that impersonates the collector. Real
-collections stay far below each limit. If a collection reaches one, read fewer windows.
+collections stay far below each limit. If a collection reaches a limit, read fewer windows.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ would take a Python object for each.
 """
 
 MOST_BYTES: Final = 2**32
-"""The maximum number of bytes of a response or a file. Reading so many bytes takes about a minute,
-but not more memory than a small file, because only one line is in memory at a time.
+"""The maximum number of bytes of a response or a file. Reading that much takes about a minute, but
+no more memory than reading a small file, because only one line is in memory at a time.
 """
 
 MOST_TALLIES: Final = 10**5
@@ -46,8 +46,8 @@ tally takes some kilobytes of memory and some milliseconds to estimate.
 """
 
 MOST_COUNTS: Final = 2**26
-"""The maximum number of counts and symbols in all selected tallies together: half a gigabyte of
-memory.
+"""The maximum number of counts and symbols in all selected tallies together. They take up to half a
+gigabyte of memory.
 """
 
 MOST_REPORTS: Final = 2**53 - 1
@@ -57,13 +57,13 @@ equals about a million reports from every person on earth.
 """
 
 LEAST_LINE_BYTES: Final = 2**22
-"""The number of bytes that any line may have. The registry may need fewer, but an older edition may
-have had more symbols.
+"""The length in bytes that is allowed for any line. The metrics of the registry may need less, but
+an older edition of a metric may have had more symbols.
 """
 
 BYTES_A_SYMBOL: Final = 28
-"""The maximum number of bytes of a symbol and its count in a line: 8 and 16 digits, plus
-separators.
+"""The maximum number of bytes of a symbol and its count in a line: 8 digits for the symbol, 16 for
+the count, plus separators.
 """
 
 FEWER: Final = "read fewer windows, with --from and --to"
@@ -79,8 +79,8 @@ numbers counts as outside. Valid lines have a few hundred bytes there.
 """
 
 POWERS: Final = 10 ** np.arange(1, 19)
-"""The powers of ten from 10 on: a whole number has one digit more than the number of powers up to
-it.
+"""The powers of ten from 10 to 10**18. The number of digits of a whole number is one more than the
+number of these powers that do not exceed it.
 """
 
 STDIN = Path("-")
@@ -100,7 +100,7 @@ class Tally:
         window: the window of the answers.
         closed: whether the tally can no longer change.
         reports: n, the sum of the counts.
-        counts: the count of each symbol 0, 1, …, or, if ``symbols`` is given, of each of these.
+        counts: the counts of the symbols 0, 1, …; or of ``symbols``, in their order, if given.
         symbols: the counted symbols in rising order, if the alphabet is sparse; otherwise None.
 
     """
@@ -141,9 +141,9 @@ class Tally:
 
         """
         if self.symbols is None and len(self.counts) != symbols:
-            raise UnfitTallyError(f"it has {len(self.counts)} counts where the channel has {symbols} symbols")
+            raise UnfitTallyError(f"it has {len(self.counts)} counts, but the channel has {symbols} symbols")
         if self.symbols and self.symbols[-1] >= symbols:
-            raise UnfitTallyError(f"it has symbol {self.symbols[-1]} where the channel has {symbols} symbols")
+            raise UnfitTallyError(f"it has symbol {self.symbols[-1]}, but the channel has only {symbols} symbols")
 
 
 def _every(_: Window) -> bool:
@@ -243,12 +243,12 @@ def read_file(path: Path, bounds: Bounds = EVERYTHING) -> list[Tally]:
 
     """
     if path == STDIN and sys.stdin is None:
-        raise TalliesError("there is no standard input; name a readable file of tallies")
+        raise TalliesError("there is no standard input; give the path of a file of tallies")
     try:
         with nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb") as file:
             return decode(bounds.lines(iter(partial(file.read, PIECE_BYTES), b"")), bounds)
     except OSError as error:
-        raise TalliesError(f"{path} cannot be read: {error.strerror}; name a readable file of tallies") from error
+        raise TalliesError(f"{path} cannot be read: {error.strerror}; give the path of a readable file") from error
     except TalliesError as error:
         raise TalliesError(f"{'standard input' if path == STDIN else path}: {error}") from None
 
@@ -322,7 +322,7 @@ def _symbols(raw: object, expected: int) -> Sequence[int]:
     symbols = _integers(raw, "symbols", MAX_SYMBOL)
     numbers = np.frombuffer(symbols, np.int64)
     if len(symbols) != expected or (numbers[1:] <= numbers[:-1]).any():
-        raise ValueError("symbols must be rising, one for each count")
+        raise ValueError("symbols must be in rising order, one for each count")
     return symbols
 
 
@@ -338,10 +338,10 @@ def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
     """Return the document of a line, with arrays in place of lists of whole numbers.
 
     The JSON reader would create an object for each number, half a gigabyte for a large tally. Lists
-    of whole numbers are therefore read separately, and a JSON object takes the place of each list.
-    It cannot be confused with anything else, because a tally's line contains no other objects.
+    of whole numbers are therefore read separately, and a JSON object replaces each of them. This
+    placeholder is unambiguous, because a tally's line contains no other objects.
     """
-    if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # even few bytes could make large objects or nest deeply
+    if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # a short line could create many objects or nest deeply
         raise ValueError("it must be one object that contains names, numbers and at most two lists")
     rest, arrays, end = b"", list[Counts](), 0
     while (start := line.find(b"[", end)) >= 0 and (stop := line.find(b"]", start)) >= 0:

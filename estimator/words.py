@@ -1,4 +1,4 @@
-"""Values and numbers of things as text for people, used in every format of a report."""
+"""Functions that write values and counts of things as text for people, in all report formats."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ EMPTY_TEXT: Final = "(empty text)"
 """The text shown for an empty answer, which would otherwise look like a gap."""
 
 LONGEST_LABEL: Final = 80
-"""The maximum number of characters shown of a value. JSON and CSV contain values in full."""
+"""The maximum number of characters of a value that are shown. JSON and CSV contain all of them."""
 
 
 def shown_of(number: int, most: int) -> int:
-    """Return how many things to show. A single hidden one would be shown in place of the hint."""
+    """Return how many things to show: ``most``, or all if that leaves out at most one thing."""
     return number if number <= most + 1 else most
 
 
@@ -57,7 +57,7 @@ def is_yes_or_no(labels: Sequence[object]) -> bool:
 
 
 def parts(value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the value that a figure describes
-    """Return a value as text, or a pair as two texts that a narrow line can cut separately."""
+    """Return a value as a text, or a pair as two texts, each of which can be cut to fit a line."""
     return tuple(map(label_of, value)) if isinstance(value, tuple) else label_of(value)
 
 
@@ -67,5 +67,5 @@ def short(text: str, most: int = LONGEST_LABEL) -> str:
 
 
 def in_unit(label: str, unit: str) -> str:
-    """Return the label of a number with its unit, if it has one."""
+    """Return the label of a number, followed by the unit if there is one."""
     return f"{label}, {unit}" if unit else label

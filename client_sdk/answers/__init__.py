@@ -1,4 +1,4 @@
 """The path from a true answer to a queued report: the calendar, randomness and the budget.
 
-Imports the ledger, the host, results and the protocol. Nothing here touches the network.
+This package imports the ledger, the host, results and the protocol. It never uses the network.
 """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 LOOK_DEADLINE_S = 5.0
-"""How long one look at the budget waits for the ledger. If it fails, the next look catches up."""
+"""How long a look at the budget waits for the ledger. If a look fails, the next one catches up."""
 
 
 def _fractions(warn_at: Sequence[float]) -> list[float]:
@@ -57,7 +57,7 @@ class BudgetWatch:
         self._announced: set[tuple[tuple[int, int], float]] = set()
 
     def look(self, ledger_thread: LedgerThread) -> None:
-        """Call back for newly reached fractions, in a thread for which the app does not wait."""
+        """Call back for newly reached fractions, in a thread that the app does not wait for."""
         try:
             spent_nanos, status = ledger_thread.run(self._read, LOOK_DEADLINE_S, begin=READ)
         except LedgerError:

@@ -14,8 +14,8 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window
 
 RELEASE_SPREAD_S = 6 * 3600
-"""Reports that wait for the end of their window leave at a random time in the six hours after it,
-so that not all devices send at once. The collector accepts these reports for three days."""
+"""Reports that wait for the end of their window leave at a random time in the six hours after the
+end, so that not all devices send at once. The collector accepts these reports for three days."""
 
 
 class Phase(Enum):
@@ -53,7 +53,7 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
     Args:
         registry: the questions.
         instant_s: Unix seconds, as the ledger counts time.
-        releases: later instants at which reports that are held back may leave.
+        releases: later instants when held-back reports may leave.
 
     """
     metrics = registry.metrics.values()

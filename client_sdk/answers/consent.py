@@ -45,7 +45,7 @@ def covers(consent: Consent, metric: Metric | None) -> bool:
 
 
 def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
-    """Return each question's purposes as one text, for the questions that have any."""
+    """Return each question's purposes as one text; questions without a purpose are left out."""
     return {name: " ".join(sorted(metric.consent)) for name, metric in metrics.items() if metric.consent}
 
 
@@ -66,7 +66,7 @@ class Agreement:
         self._former: dict[str, Metric | None] = {}
 
     def take(self, decided: object) -> None:
-        """Store what the user has agreed to, according to the app. Errors: see `consent_of`."""
+        """Store what the user has agreed to, according to the app; raise as `consent_of` does."""
         self.consent = consent_of(decided)
         self.withheld = decided.withheld if isinstance(decided, Decision) else frozenset()
         self.declined = decided.declined if isinstance(decided, Decision) else frozenset()
@@ -83,7 +83,7 @@ class Agreement:
     def asked(self, name: str, edition: str, window: str) -> Metric | None:
         """Return a slot's or report's metric; None without consent or if not asked in the window.
 
-        An edition of another stratum counts, too: the device was in it when the window began.
+        An edition of another stratum is accepted: the device was in it when the window began.
         """
         definition = self._registry.metrics.get(name)
         if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):
@@ -91,7 +91,7 @@ class Agreement:
         return definition if self.takes(name) else None
 
     def learn_former(self, connection: sqlite3.Connection) -> None:
-        """Look up the questions of earlier registries: purposes still apply to waiting reports."""
+        """Look up earlier registries' questions, whose purposes still apply to waiting reports."""
         unknown = registries.metrics(connection) - self._registry.metrics.keys() - self._former.keys()
         if unknown:
             definitions = registries.definitions(connection, unknown)

@@ -198,7 +198,7 @@ class CountReports(NamedTuple):
 
 
 NO_EDITION: Final = ""
-"""The edition in the rows of days of use."""
+"""The edition of all rows that store days of use."""
 
 
 def mark_day(connection: sqlite3.Connection, definition: Metric, instant_s: float) -> None:
@@ -247,7 +247,7 @@ def _days(connection: sqlite3.Connection, definition: Metric) -> list[Window]:
 
 
 def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
-    """Whether neither a day's window nor the last period that contains it can still be reported."""
+    """Whether no report can count a day any more: its window and all periods with it are over."""
     if definition is None or definition.kind.call != "active":
         return True
     period_s = definition.kind.most * DAY_S

@@ -134,7 +134,7 @@ def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str]
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
         if not is_asked(metric, edition, window):
-            # a metric that is asked in a window was asked in all earlier ones
+            # a metric that is asked in a window was asked in all earlier windows
             _drop_held_of(connection, metric, edition, is_asked)
 
 

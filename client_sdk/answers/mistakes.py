@@ -21,11 +21,11 @@ from client_sdk.results import Recorded, warn
 T = TypeVar("T")
 
 INVALID: Final = "invalid"
-"""The reason under which replaced answers are counted. Their results are those of valid ones."""
+"""The reason under which replaced answers are counted. They get the same results as valid ones."""
 
 
 class Mistakes:
-    """The mistakes found in one process. All are counted; each metric's first one is logged."""
+    """The mistakes found in one process. All are counted; the first of each metric is logged."""
 
     def __init__(self) -> None:
         """Start without mistakes."""

@@ -13,16 +13,16 @@ import struct
 from client_sdk.protocol.channel import COIN_SCALE
 
 SCHEME = "hearsay prf 1"
-"""The label that comes first for all pseudo-random coins. A new version gets a new label."""
+"""The first label of all pseudo-random coins. A new version of this scheme gets a new label."""
 
 PARTICIPATION = "participation"
-"""The label of the coins that decide in which windows a device reports which questions."""
+"""The label of the coins that choose the windows and the questions that a device answers."""
 
 _WORD_BYTES = 8
 
 
 def derive(secret: bytes, *labels: str) -> bytes:
-    """Return 32 bytes that the secret and the labels determine; to others, they look random."""
+    """Return 32 bytes derived from a secret and labels; without the secret, they look random."""
     encoded = [label.encode() for label in (SCHEME, *labels)]
     message = b"".join(struct.pack(">Q", len(label)) + label for label in encoded)
     return hmac.digest(secret, message, "sha256")

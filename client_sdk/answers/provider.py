@@ -7,8 +7,9 @@ report leaves at the same instant whatever the function does, even if it ends th
 transaction also claims the window, so that no other process calls its function for it.
 
 The return value is randomized immediately. `CALL_S` after the claim, or when the program ends, a
-second transaction replaces the placeholder's symbol. It does so for every outcome of the call, and
-the function cannot influence when: neither the file nor its timestamps reveal the outcome.
+second transaction replaces the placeholder's symbol, whatever the outcome of the call. The function
+cannot influence the time of this transaction. Neither the file nor its timestamps therefore reveal
+the outcome.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ CALL_S = 5.0
 """How long a function may take: long enough for a slow disk or a local database."""
 
 HELD_S = CALL_S + 2.0
-"""How long a flush does not send the report, so that the answer reaches the ledger first."""
+"""How long even a flush does not send the report, so that the answer reaches the ledger first."""
 
 CLAIM_S = 1.0
 """How long `Provider.provide` waits for the claim of a window. Opening a ledger takes 30 ms on an
@@ -59,7 +60,7 @@ LEDGER_DEADLINE_S = 5.0
 """How long a claim waits for the ledger. The app itself waits only `CLAIM_S` for the claim."""
 
 LOOK_AGAIN_S = 60.0
-"""The pause after the ledger or the clock could not be used."""
+"""The pause before the next look if the ledger or the clock could not be used."""
 
 LONGEST_REST_S = 3600.0
 """The longest time between looks at the clock, because timeouts stop while a computer sleeps."""
@@ -83,7 +84,7 @@ class _Provided:
     """A function and its next step: a look at the ledger, or the end of its call.
 
     Attributes:
-        due_s: the Unix seconds before which no call is due.
+        due_s: the Unix time before which no call is due.
         look_s: the instant of the next look, by the monotonic clock.
         is_running: whether the function still runs, perhaps since an earlier window.
 
@@ -292,7 +293,7 @@ class Provider:
         return self._ledger_thread.run(self._schedule.learn_secret, LEDGER_DEADLINE_S, begin=READ)
 
     def _conclude(self, each: _Provided) -> None:
-        """Replace the placeholder's symbol by that of the return value, or by one for no answer."""
+        """Replace the placeholder's symbol by one for the return value, or for no answer."""
         with self._changed:
             if each.call is None:
                 return
@@ -310,7 +311,7 @@ class Provider:
     def _over(self, each: _Provided) -> tuple[Metric, _Asked]:
         """End a call; its return value is no longer used."""
         call, each.call = each.call, None
-        assert call is not None  # noqa: S101 the callers have looked
+        assert call is not None  # noqa: S101 the callers have checked this
         call.is_over = True
         return each.definition, call
 
@@ -331,5 +332,5 @@ class Provider:
 
 
 def _none(definition: Metric) -> Callable[[Coins], Any]:
-    """Return the function that makes the input for no answer: the fill value, or a random one."""
+    """Return the function that yields the input for no answer: the fill's, or a random one."""
     return definition.draw if definition.fill is None else partial(definition.encode, definition.fill.answer)

@@ -47,7 +47,7 @@ class PermanentAnswer(NamedTuple):
 
 
 class SymbolOfWindow(NamedTuple):
-    """A symbol that is valid in one window only, because each window has rotations of its own."""
+    """A symbol that is valid in one window only, because each window has its own rotations."""
 
     symbol: int
     window: Window

@@ -98,7 +98,7 @@ class Schedule:
         randomized: Randomized,
         leaves_s: float = 0.0,
     ) -> Recorded:
-        """Do the due work; charge and queue the current window's report, to leave at an instant."""
+        """Do the due work; charge and queue the window's report, which leaves at ``leaves_s``."""
         instant_s = self.catch_up(connection, clock_s)
         window = Window.at(definition.window, instant_s)
         if isinstance(randomized, SymbolOfWindow) and randomized.window != window:

@@ -75,7 +75,7 @@ class Metrics:
 
 
 _CLASSES = "class Metric(Generic[Answer]):"
-"""The line with which the classes begin; type aliases are inserted before this line."""
+"""The first line of the classes; type aliases are inserted before this line."""
 
 
 def codegen(path: Path, output: Path | None) -> Outcome:

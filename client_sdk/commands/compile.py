@@ -1,7 +1,7 @@
 """``hearsay-client compile``: the questions as a module for the SDK of browsers and Node.
 
-A browser reads no TOML and derives no law of a mechanism, but gets the law's integers. Promises
-that a target cannot keep are refused here, before anything ships.
+A browser neither reads TOML nor derives a mechanism's law, so the module contains the integers of
+the law. Promises that a target cannot keep are refused here, before anything ships.
 
 The module is JavaScript with types. The integers of laws and charges are strings, because they may
 exceed 2**53. The module imports only the mechanisms that its questions need, so that a bundler
@@ -54,7 +54,7 @@ SENTENCES: Final = ("consent", "history", "number", "outcome", "reported")
 
 EVIDENCE: Final = "evidence"
 UNKNOWN: Final = "evidence.unknown"
-"""The keys of sentences on how much a report reveals: of the module's questions, or of others."""
+"""The keys of the sentences on how much a report reveals: for the module's questions and others."""
 
 HOW: Final = "statement.how"
 """The key of the sentence that explains randomization to users who are asked for consent."""
@@ -178,7 +178,7 @@ def _compared(files: dict[Path, str], registry: Path) -> Outcome:
 
 
 def module_of(registry: Registry, target: str) -> str:
-    """Return the source of the module."""
+    """Return the JavaScript source of the module."""
     metrics = registry.metrics.values()
     mechanisms = sorted({metric.channel.name for metric in metrics})
     kinds = sorted({kind for metric in metrics for kind in kinds_of(metric.kind)})
@@ -216,7 +216,7 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
 
 
 def sentences_for(registry: Registry, language: str) -> dict[str, str]:
-    """Return the sentences that the SDK shows to users, with the one on what a report reveals."""
+    """Return the sentences that the SDK shows to users, also those on what a report reveals."""
     say = registry.sentences(language)
     used = {key: text for key, text in say.texts.items() if key.partition(".")[0] in SENTENCES}
     purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in registry.metrics.items()}

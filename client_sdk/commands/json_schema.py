@@ -1,4 +1,4 @@
-"""``hearsay-client schema``: a JSON Schema of metrics.toml for editors such as those with taplo.
+"""``hearsay-client schema``: a JSON Schema of metrics.toml for editors, for example with taplo.
 
 The schema describes what a single table may contain, so that editors report mistakes while the
 author types. Only ``hearsay-client check`` knows the rules that involve several tables or numbers.
@@ -94,7 +94,7 @@ def _sentences() -> Schema:
 
 
 def _has(key: str, value: object) -> Schema:
-    """Return the condition that a key has a value."""
+    """Return the schema of tables in which a key has a given value."""
     return {"properties": {key: {"const": value}}, "required": [key]}
 
 

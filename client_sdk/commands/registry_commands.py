@@ -38,7 +38,7 @@ _APP = '"acme-notes"'
 _LAST_DAY = "2027-12-31"
 
 Words = Mapping[str, tuple[str, ...]]
-"""The options of each command."""
+"""The options of each command, by the command's name."""
 
 
 def add_to(commands: Subparsers) -> None:
@@ -156,7 +156,7 @@ def _today() -> date:
 
 
 def check(path: Path, today: date, against: Path | None = None) -> Outcome:
-    """Return the mistakes of a registry or, if it has none, the objections to a release of it.
+    """Return the mistakes of a registry or, if it has none, the objections to its release.
 
     Args:
         path: the registry. The history beside it is read, too.
@@ -211,7 +211,8 @@ def _write_new(path: Path, content: bytes) -> None:
     """Write a new file; delete it on failure, because it would block the next attempt.
 
     Raises:
-        OSError: if the file exists or cannot be written; in this case, no file is made.
+        OSError: if the file already exists (it is not changed) or cannot be written (a partial file
+            is deleted).
 
     """
     path.open("xb").close()

@@ -53,7 +53,7 @@ LOOKS: Final = 100_000
 """How often the clock is read to see if it goes back. This takes some hundredths of a second."""
 
 SET_S: Final = 1.0
-"""By how much the clock may deviate during the check: no clock or scheduler is less precise."""
+"""The maximum deviation of the clock during the check; no clock or scheduler is less precise."""
 
 DESCRIPTORS: Final = 256
 """The number of descriptors that a child checks for inheritance; a self-test opens a dozen."""
@@ -79,7 +79,7 @@ class _BrokenError(Exception):
 
 
 class _AbsentError(Exception):
-    """The system lacks the feature that the check is about."""
+    """The system lacks the feature that a check tests."""
 
 
 def selftest(data_dir: Path | None, clocks: Clocks = Clocks()) -> Outcome:  # noqa: B008 it is a constant
@@ -297,14 +297,14 @@ def _record(ledger: LedgerThread, number: int) -> Recorded:
 
 
 def _expect(result: Recorded, *results: Recorded) -> None:
-    """Raise an error if any of the results is not the expected one."""
+    """Raise an error if any of the results differs from the expected result."""
     for each in results:
         if each is not result:
             raise _BrokenError(f"a report was {each} instead of {result}")
 
 
 def _sound(path: Path, acknowledged: set[int]) -> None:
-    """Check that a ledger is intact: each charge has a report, and no acknowledged one is lost."""
+    """Check that a ledger is intact, has a report for each charge, and has lost no report."""
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         damage = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         charged = {name for (name,) in connection.execute("SELECT metric FROM charges")}
@@ -318,7 +318,7 @@ def _sound(path: Path, acknowledged: set[int]) -> None:
 
 
 def _origin(path: Path) -> str | None:
-    """Return the inode number that a ledger's file was made with; None if inodes do not last."""
+    """Return the inode number noted when a ledger was made; None if inode numbers change there."""
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         inode: str | None = connection.execute("SELECT inode FROM device").fetchone()[0]
     return inode
@@ -337,7 +337,7 @@ def _lock_of(path: Path) -> Path:
 
 
 class _Child:
-    """A process that sends messages to this one."""
+    """A child process that sends messages to this process."""
 
     def __init__(self, method: str, work: Callable[..., None], *arguments: object) -> None:
         """Start the process by one of the methods of `multiprocessing`."""
@@ -350,7 +350,7 @@ class _Child:
         there.close()
 
     def receive(self) -> Any:  # noqa: ANN401 whatever the process tells
-        """Return the next message."""
+        """Return the next message of the child process."""
         with contextlib.suppress(EOFError, OSError):
             if self.told.poll(PATIENCE_S):
                 received = self.told.recv()
@@ -361,7 +361,7 @@ class _Child:
         raise _BrokenError("a child process ended too early")
 
     def kill(self) -> None:
-        """Kill the process if it still runs, as the system does if a process needs much memory."""
+        """Kill the process if it still runs, as the system does when memory runs out."""
         self._process.kill()
         self._process.join(PATIENCE_S)
 
@@ -374,7 +374,7 @@ class _Child:
 
 @contextlib.contextmanager
 def _process(method: str, work: Callable[..., None], *arguments: object) -> Iterator[_Child]:
-    """Yield a process, and kill the process afterwards."""
+    """Yield a child process, and kill it afterwards."""
     child = _Child(method, work, *arguments)
     try:
         yield child

@@ -1,4 +1,4 @@
 """The process and the machine that the SDK runs in.
 
-Imports only results and the protocol.
+This package imports only results and the protocol.
 """

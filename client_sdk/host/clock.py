@@ -18,7 +18,7 @@ class Clock:
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
-        """Take the app's clock."""
+        """Take the app's function that returns the time."""
         self.problem: str | None = None
         self._now = now
 

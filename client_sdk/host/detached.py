@@ -25,14 +25,14 @@ importlib.import_module(job["module"]).main(**job["arguments"])
 """The job is passed on standard input: it may contain a secret, and command lines are public."""
 
 _DIGITS, _BEHIND = 20, 1 << 20
-"""The maximum number of digits of a process's id, and the offset that Windows locks in a file."""
+"""The maximum number of digits of a process id, and the offset of the byte locked on Windows."""
 
 _WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
 """DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP and CREATE_NO_WINDOW of CreateProcess."""
 
 
 def can_start() -> bool:
-    """Whether there is a Python executable; frozen or embedding programs do not have any."""
+    """Whether there is a Python executable; frozen and embedding programs do not have one."""
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
     return is_python and not getattr(sys, "frozen", False)
 
@@ -87,8 +87,8 @@ def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iter
     Args:
         path: the file, which is created if it is missing.
         held: the descriptor if this process already has the lock; None otherwise.
-        is_named: whether the file contains this process's id while it holds the lock, so that
-            others can end it.
+        is_named: whether the file contains this process's id while the lock is held, so that other
+            processes can end this process.
 
     Raises:
         OSError: if the file cannot be made.
@@ -117,7 +117,7 @@ def _named(descriptor: int) -> int:
 
 
 def holder(path: Path) -> int | None:
-    """Return the id of the process that holds a file's lock: 0 if unknown, None if no one does.
+    """Return the id of the process that holds a file's lock: 0 if unknown, None if unlocked.
 
     This function writes nothing.
     """
@@ -140,7 +140,7 @@ def end(path: Path) -> None:
 
 
 def _lock(descriptor: int, *, is_shared: bool) -> bool:
-    """Try to take a lock, without waiting. Processes that only check a lock take it as shared."""
+    """Try to take a lock, without waiting. To only check a lock, a process takes it as shared."""
     try:
         if sys.platform == "win32":  # a lock on Windows blocks readers; no byte is this far behind
             os.lseek(descriptor, _BEHIND, os.SEEK_SET)

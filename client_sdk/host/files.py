@@ -26,7 +26,7 @@ def identify(path: Path) -> tuple[int, int] | None:
 
 
 def rename_if_free(file: Path, path: Path) -> None:
-    """Rename a file within its folder, unless the new name is taken; one process at a time."""
+    """Rename a file within its folder, while the folder is locked, unless the name is taken."""
     with _locked(path.parent):
         if not path.exists():
             file.rename(path)

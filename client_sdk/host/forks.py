@@ -105,7 +105,7 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
-    global _generation, _importing  # noqa: PLW0603 they are this process's
+    global _generation, _importing  # noqa: PLW0603 both belong to this process
     _generation += 1
     _importing = threading.RLock()  # the old lock may belong to a thread that this process lacks
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from os import urandom
 
 BACKOFF_BASE_S = 1.0
-"""The first retry is made within a second: a lost packet or a restart causes most failures."""
+"""The first retry is made within a second, because most failures are lost packets or restarts."""
 
 BACKOFF_CEILING_S = 3600.0
-"""The maximum is an hour: if a million devices return at random within an hour, they make three
-hundred requests a second. Each upload has its own back-off: a device with four failing uploads
-makes eight requests an hour."""
+"""The maximum back-off. A million devices with failing uploads are then spread over an hour, and
+make a few hundred requests a second. Each upload has its own back-off: a device with four failing
+uploads makes eight requests an hour."""
 
 Uniform = Callable[[float, float], float]
 """A source of jitter: returns a random float between two others."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 CLOCK_BACK_S = 86_400
-"""How far a clock may be set back: until it catches up, the ledger's time does not advance. A day
-is more than any correction of a working clock. Beyond a day, spent budget could be spent again."""
+"""How far a clock may be set back. The ledger's time waits until the clock catches up. A day is
+more than any correction of a working clock. Beyond a day, spent budget could be spent again."""
 
 NOTED_S = 3600
 """The time is written once an hour: windows begin at full hours, and writes wait for the disk."""
@@ -121,6 +121,6 @@ def _within_nanos(connection: sqlite3.Connection, period: Window) -> int:
 
 
 def set_slot(connection: sqlite3.Connection, key: SlotKey, slot: Slot) -> None:
-    """Note the state of a charge."""
+    """Store the state of a charge."""
     query = "UPDATE charges SET reported = ? WHERE metric = ? AND edition = ? AND window = ?"
     connection.execute(query, (slot, *key))

@@ -29,12 +29,12 @@ def explain(error: BaseException, path: Path | None) -> LedgerError:
 
 
 def missing(path: Path) -> LedgerError:
-    """Return the error of a missing file."""
+    """Return the error for a missing file."""
     return LedgerError(f"there is no ledger at {path}; nothing has been recorded there")
 
 
 def of_node(folder: Path) -> LedgerError:
-    """Return the error of a folder that has the ledger of an app for Node instead."""
+    """Return the error for a folder that has the ledger of an app for Node instead."""
     return LedgerError(
         f"{folder} has the ledger of an app for Node, which only that app can read: let it print history() and "
         "budget() of its Telemetry, or call forget()"
@@ -42,7 +42,7 @@ def of_node(folder: Path) -> LedgerError:
 
 
 def damaged(path: Path | None) -> LedgerError:
-    """Return the error of a file that is not a valid ledger."""
+    """Return the error for a file that is not a valid ledger."""
     return LedgerError(
         f"{path} is damaged or not a ledger; nothing is recorded, and the file was not changed: restore it, or delete "
         "it by hand, which also deletes the record of what was spent"
@@ -50,17 +50,17 @@ def damaged(path: Path | None) -> LedgerError:
 
 
 def newer(path: Path) -> LedgerError:
-    """Return the error of a file with a schema that this version does not know."""
+    """Return the error for a file with a schema that this version does not know."""
     return LedgerError(f"{path} was written by a newer version and was not changed; update the app")
 
 
 def foreign(path: Path, owner: str, app: str) -> LedgerError:
-    """Return the error of a file that belongs to another app."""
+    """Return the error for a file that belongs to another app."""
     return LedgerError(f"{path} is the ledger of the app {owner!r}, not {app!r}; give each app its own data_dir")
 
 
 def copied(path: Path) -> LedgerError:
-    """Return the error of a file that was made elsewhere."""
+    """Return the error for a ledger that was copied from elsewhere."""
     return LedgerError(
         f"{path} is a copied or restored ledger, or this machine's id can no longer be read; nothing is recorded, "
         "because a copy would spend the same budget again: put the original back, let this program read the id, or "
@@ -69,10 +69,10 @@ def copied(path: Path) -> LedgerError:
 
 
 def inherited(path: Path) -> LedgerError:
-    """Return the error of a file that was open during a fork."""
+    """Return the error for a file that was open during a fork."""
     return LedgerError(f"{path} was open when this process was forked; start processes with spawn instead of fork")
 
 
 def in_memory() -> LedgerError:
-    """Return the error of a ledger in memory that a child process would need."""
+    """Return the error for a ledger in memory that a child process would need."""
     return LedgerError("a ledger in memory belongs to one process; pass data_dir to record in child processes")

@@ -1,7 +1,7 @@
 """The one SQLite file of a device: how it is made, opened and checked.
 
-This module fails closed: a file that is damaged, newer or another app's is refused and left
-unchanged, because a new file in its place would renew the budget.
+This module fails closed: a file that is damaged, from a newer version or from another app is
+refused and left unchanged, because a new file in its place would renew the budget.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TEMPORARY_SUFFIX = ".new"
 # queue.leaves: the earliest time, in Unix seconds, at which any process may send a report.
 # retries: an upload without a row in this table is due.
 # registries, problems: for people who look at the ledger.
-# editions: all editions of the registries; the ones that a collector has stopped are marked.
+# editions: all editions of the registries; editions that a collector has stopped are marked.
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (

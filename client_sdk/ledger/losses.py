@@ -30,7 +30,7 @@ LOST = frozenset(
         Recorded.UNAVAILABLE,
     }
 )
-"""The results of answers that are lost and counted; a repeated answer of a window is not lost."""
+"""The results that count as losses. A second answer within a window does not count as lost."""
 
 
 class Losses:

@@ -31,7 +31,7 @@ MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 """Where systemd and D-Bus store the id of an installation. Containers have no id."""
 
 _UNINITIALIZED = b"uninitialized"
-"""The file's text during the first boot, until systemd generates an id: machine-id(5)."""
+"""The text of machine-id(5) during the first boot, until systemd generates an id."""
 
 WINDOWS_KEY = r"SOFTWARE\Microsoft\Cryptography"
 

@@ -5,8 +5,8 @@ is first sent, so that every attempt sends the same bytes with the same id. The 
 once it is settled. Settling it twice (two processes may send one upload) changes nothing.
 
 The collector's answer to an upload decides only when this upload is sent again and what happens to
-its own reports. A temporarily refused report never shares an upload with others again, because the
-collector could recognize the device by it.
+its own reports. A temporarily refused report never shares an upload with others again, because it
+would let the collector recognize the device.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 MAX_UNDER_WAY = 512
 """The maximum number of unsettled uploads: enough if all reports of two full uploads are refused
-and sent singly, which takes a hundred thousand bytes. Every upload ends in time, so that only an
-error reaches the limit. The limit never delays new uploads, whose time must not depend on answers
-to other uploads."""
+and sent singly, which takes a hundred thousand bytes. Every upload is settled or dropped some day,
+so only an error reaches the limit. The limit never delays new uploads, because their time must not
+depend on answers to other uploads."""
 
 MAX_SENT_ALONE = 4
 """How often a temporarily refused report is sent again: about once on each of the four days when a
@@ -49,7 +49,7 @@ MAX_LATE_ATTEMPTS = 40
 clock, which may be wrong for a while. With the back-off, all attempts take most of a day."""
 
 ALL_TOGETHER: Final[Mapping[str, str]] = MappingProxyType({})
-"""The groups of a registry without purposes."""
+"""The groups if no question has a purpose: all reports may share uploads."""
 
 _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
@@ -65,7 +65,7 @@ class Parcel(NamedTuple):
 def new_parcel(
     connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str] = ALL_TOGETHER, *, hurried: bool = True
 ) -> Parcel | None:
-    """Make an upload of waiting, unsent reports; if hurried, also before their random instant.
+    """Make an upload of waiting, unsent reports; if hurried, do not wait for their random instants.
 
     The reports are chosen and ordered at random, so that their order reveals nothing. Only reports
     of questions with the same ``groups`` share an upload: if a user withdraws one purpose, reports
@@ -182,7 +182,7 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
 
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
-    """Store a new upload; above the limit, drop and count uploads whose windows close first."""
+    """Store a new upload; if there are too many, drop and count those whose windows close first."""
     upload = Upload(urandom(16).hex(), reports)
     body = upload.encode()
     latest = max(map(deadline, reports))

@@ -1,4 +1,4 @@
-"""The registries that wrote to this ledger: the meaning of reports, and the stopped questions.
+"""The registries used with this ledger: the meaning of its reports, and the stopped questions.
 
 A registry ships inside the app and is the same on every device: it says nothing about a user. It is
 stored compressed, and is wiped by opting out.
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 MOST_KEPT: Final = 20
-"""How many registries are stored: enough to describe every report of some years. They take less
-than 100 kB, or some MB with a thousand prototypes.
+"""The maximum number of stored registries: enough to describe every report of some years. They take
+less than 100 kB, or some MB with a thousand prototypes.
 """
 
 _WITH_METRICS: Final = ("queue", "history", "counts", "charges")

@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     Work = Callable[[sqlite3.Connection], Any]
 
 WRITE, READ, BARE = "BEGIN IMMEDIATE", "BEGIN", ""
-"""How a job begins. ``BARE`` is for statements that cannot be part of a transaction."""
+"""The statement that begins a job. ``BARE`` is for work that cannot be part of a transaction."""
 
 T = TypeVar("T")
 
 MAX_LEFT = 64
-"""The maximum number of jobs that wait in memory after their callers have gone on. No app requests
-as many in the few seconds for which a disk may hang."""
+"""The maximum number of jobs that wait in memory after their callers have gone on. No app makes as
+many requests in the few seconds that a disk may hang."""
 
 AGAIN_S = 0.1
 """The pause before jobs that wait in memory are tried again. Each attempt also waits a moment for
 the other process."""
 
 LAST_TRY = 0.8
-"""The fraction of the time that `close` waits for the thread; after it, jobs are not retried."""
+"""The fraction of the waiting time of `close` during which blocked jobs are still retried."""
 
 
 class _AbandonedError(Exception):
@@ -237,7 +237,7 @@ class LedgerThread:
         forks.unregister(self)
 
     def _do_again(self, until_s: float, connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
-        """Do the jobs that wait in memory; retry blocked jobs until an instant."""
+        """Do the jobs that wait in memory; retry blocked jobs until ``until_s``."""
         while self._again:
             time.sleep(max(0.0, min(self._again_at_s, until_s) - time.monotonic()))
             self._ends = time.monotonic() >= until_s

@@ -12,7 +12,7 @@ exact."""
 
 
 class Strategy(StrEnum):
-    """The rule that selects the questions of a device in a window, without looking at answers."""
+    """The rule that selects which questions a device answers in a window; it ignores answers."""
 
     SPLIT = "split"
     """Every question."""
@@ -96,7 +96,7 @@ class Budget(NamedTuple):
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
-        """Return the ceilings that a cost would exceed after earlier spending; may be empty."""
+        """Return the ceilings that earlier charges plus this cost would exceed; may be empty."""
         totals = {
             Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
             Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,

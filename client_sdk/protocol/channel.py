@@ -31,7 +31,7 @@ class Coins(Protocol):
 
 
 MOST_LIKELIEST: Final = 4
-"""`Channel.likeliest` lists at least this many inputs, and may leave out further ones."""
+"""`Channel.likeliest` lists at least this many inputs, and may leave out further inputs."""
 
 
 class Channel(ABC):
@@ -80,7 +80,7 @@ class Channel(ABC):
     def worst_ratio(self) -> Fraction:
         """The largest P(symbol|x) / P(symbol|x') over symbols and inputs: e to the exact epsilon.
 
-        If `delta` is above 0, some probabilities exceed this ratio, by as much as `delta` allows.
+        If `delta` is above 0, some ratios are larger than this one; `delta` limits the excess.
         """
 
     @property
@@ -93,17 +93,17 @@ class Channel(ABC):
         return PURE
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 of one mechanism
-        """Return the probability that a report shifts odds beyond a ratio >= `worst_ratio`."""
+        """Return the chance that a report shifts odds by more than a ratio >= `worst_ratio`."""
         return PURE
 
     @property
     def last_step(self) -> Channel:
-        """The channel that draws the report, such as from a permanent answer or a set's member."""
+        """The channel of the last step: from a permanent answer or a drawn member to the report."""
         return self
 
     @property
     def permanent_nanos(self) -> int:
-        """The epsilon of all reports of one answer, in billionths; 0 if there is no limit."""
+        """The epsilon of all reports of an unchanged answer, in billionths; 0 if unlimited."""
         return 0
 
     @abstractmethod
@@ -115,9 +115,9 @@ class Channel(ABC):
         """Return the symbol to report for the input ``value``, from 0 to k-1. Devices run this."""
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs that give a symbol its largest probability, in rising order.
+        """Return the inputs that give a symbol its largest probability, in ascending order.
 
-        If there are more than `MOST_LIKELIEST` of these inputs, the last ones may be left out.
+        If there are more than `MOST_LIKELIEST` of these inputs, the rest may be left out.
         """
         if self.says_truth:
             return (symbol,)

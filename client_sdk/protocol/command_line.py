@@ -67,7 +67,7 @@ def completion_path(program: str, shell: str, home: Path, environment: Mapping[s
 
 
 HEAD_BYTES = 4096
-"""The number of bytes at the start of a file that determine its kind."""
+"""The number of bytes that are read from the start of a file to recognize its kind."""
 
 
 def is_same_file(path: Path, other: Path) -> bool:
@@ -92,8 +92,8 @@ def replaces_another_kind(path: Path, is_own: Callable[[bytes], bool]) -> bool:
 
     Args:
         path: the path to write to.
-        is_own: decides from the first `HEAD_BYTES` bytes of a file whether the file is of the
-            writer's kind.
+        is_own: returns whether a file is of the writer's kind, given its first `HEAD_BYTES`
+            bytes.
 
     """
     try:

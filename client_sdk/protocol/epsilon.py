@@ -2,8 +2,8 @@
 
 Epsilon is computed from the integers of a channel, not from the registry's request, and is the same
 on every machine. ``decimal`` rounds ``exp`` and ``ln`` correctly, half to even. The true value is
-therefore within one unit in the last place of the result. libm does not guarantee this. Two
-machines could derive different channels from one definition, and reports would be refused.
+therefore within one unit in the last place of the result. libm does not guarantee this: with libm,
+two machines could derive different channels from one definition, and reports would be refused.
 """
 
 from __future__ import annotations

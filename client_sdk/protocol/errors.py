@@ -1,4 +1,4 @@
-"""The errors of the vocabulary, with messages for people.
+"""The errors that `client_sdk.protocol` raises, with messages for people.
 
 The message of every error says what is wrong and what to do. Most errors also carry details as
 data. No error ever carries a user's answer. The base class exists only to be caught, never to be
@@ -51,7 +51,7 @@ class RegistryError(HearsayError):
 
 
 class LanguageError(HearsayError, ValueError):
-    """A language without texts for users. The message names the available languages."""
+    """A request for a language that has no texts. The message names the available languages."""
 
 
 class WindowError(HearsayError):
@@ -71,7 +71,7 @@ class UnknownMetricError(HearsayError):
     """
 
     def __init__(self, metric: str | None, known: tuple[str, ...]) -> None:
-        """Name the unknown metric and the known ones."""
+        """State the unknown name, and the names that the registry defines."""
         name = "metric of this name (pass the name first, then the answer)" if metric is None else f"metric {metric!r}"
         super().__init__(f"the registry defines no {name}; it defines: {', '.join(known)}")
         self.metric = metric
@@ -91,13 +91,13 @@ class OutsideDomainError(HearsayError):
 
     def __init__(self, metric: str, expected: str) -> None:
         """Store the metric and the answers that it expects."""
-        super().__init__(f"metric {metric!r} expects {expected}; the value passed is not (and is not shown)")
+        super().__init__(f"metric {metric!r} expects {expected}; the value passed is something else (it is not shown)")
         self.metric = metric
         self.expected = expected
 
 
 class DomainError(ValueError):
-    """An answer outside a domain; it carries neither the answer nor the metric.
+    """An answer outside a domain; the error contains neither the answer nor the metric.
 
     Its text is empty, or states a requirement for a part of the answer.
     """

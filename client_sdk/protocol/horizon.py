@@ -1,4 +1,4 @@
-"""The maximum reports and privacy loss of a device in a window, a month, a year and its lifetime.
+"""A device's maximum number of reports and privacy loss in a window, month, year or lifetime.
 
 If a function is given a day, its result counts from that day on, for a device that starts then.
 Without a day, the result applies to every device, no matter how long it has been reporting.
@@ -27,11 +27,11 @@ class Asked(Protocol):
 
     @property
     def budget(self) -> Budget:
-        """The ceilings."""
+        """The ceilings on privacy loss."""
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
-        """The questions by name."""
+        """The definitions of the questions, by name."""
 
 
 class Horizon(StrEnum):
@@ -95,8 +95,8 @@ def windows_left(metric: Metric, today: date | None) -> int | None:
 def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
     """Return the maximum number of reports of each metric, ignoring the ceilings.
 
-    If a device draws its questions, only the questions with the largest epsilons are counted, as
-    many as are drawn per window: the drawn questions reveal no more than these.
+    If a device draws n questions per window, only the n questions with the largest epsilons are
+    counted, because no other n questions reveal more.
     """
     metrics = list(registry.metrics.values())
     if registry.budget.strategy is Strategy.SAMPLE:
@@ -152,8 +152,8 @@ def _paid_in_life(registry: Asked, metric: Metric, *, alone: bool) -> int:
 def _pays_whole_windows(registry: Asked) -> bool:
     """Whether a device pays, in each window, either for all questions or for none.
 
-    This is true under `Strategy.PACE`, unless a ceiling other than the lifetime ceiling may refuse
-    a question.
+    This is true under `Strategy.PACE`, unless a ceiling other than the lifetime ceiling could leave
+    too little for some question.
     """
     budget, metrics = registry.budget, registry.metrics.values()
     together, month = sum(metric.epsilon_nanos for metric in metrics), budget.per_month_nanos
@@ -185,7 +185,7 @@ def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int
 
     If browsers may wipe the ledger, only the ceiling per window survives a wipe, because a new
     ledger reports nothing in the windows in which it was created. The sums for a month and a year
-    then assume repeated wipes, and the sum for a lifetime is that of one ledger.
+    then assume repeated wipes, and the sum for a lifetime applies to a single ledger.
     """
     budget = registry.budget
     most = sum(
@@ -208,7 +208,7 @@ def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int
 
 
 def most_nanos(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
-    """Return the epsilon of any two histories in a horizon, in billionths."""
+    """Return the epsilon within a horizon for any two histories, in billionths."""
     together = sum(each.any_nanos for each in costliest_reports(registry, horizon, today))
     return int(min(ceiling(registry, horizon, today), together))
 
@@ -230,7 +230,7 @@ def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) 
 
 
 def paid_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int:
-    """Return the maximum number of a metric's reports within the ceiling on epsilon."""
+    """Return the maximum number of a metric's reports that the ceilings on epsilon allow."""
     paid = ceiling(registry, horizon, today) // metric.epsilon_nanos
     reports = most_reports(registry, metric, horizon, today)
     return paid if reports is None else min(paid, reports)

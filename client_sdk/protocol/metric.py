@@ -22,7 +22,7 @@ CACHED_DELTAS = 64
 
 
 EDITION_DIGITS = 12
-"""48 bits: if a metric has 1,000 editions, two of them collide in one of 10**8 registries."""
+"""48 bits. If a metric has 1,000 editions, any two of them collide with a chance below 10**-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Metric:
         stratum: the stratum of its reports, sent in the clear; empty if there is none.
         is_trial: whether its reports belong to a trial (`registry.trial`).
         edition: the hexadecimal digest of the meaning of a report.
-        editions: all editions: first that of reports without a stratum, then those of ``strata``.
-        epsilon_nanos: the epsilon of one report after any others, in billionths, rounded up.
+        editions: the edition of reports without a stratum, then the editions of ``strata``.
+        epsilon_nanos: the epsilon of one report, after any others, in billionths, rounded up.
 
     """
 
@@ -119,7 +119,7 @@ class Metric:
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
     def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return a true answer's input: a symbol or a vector. Errors are those of `read`."""
+        """Return a true answer's input: a symbol or a vector. It raises the errors of `read`."""
         if answer is None and self.has_no_answer:
             return self.channel.inputs - 1
         return self.read(self.kind.encode, answer, self.channel.inputs, coins)
@@ -160,7 +160,7 @@ class Metric:
     def randomize(self, encode: Callable[[Coins], Any], coins: Coins, window: str | None = None) -> int:
         """Return the symbol to report for the input that ``encode`` returns, given coins.
 
-        The same coins then perturb the input. For vectors, the window's name determines rotations.
+        The same coins then perturb the input. Vectors are rotated according to the window's name.
         """
         channel = self.channel if window is None else self.channel.in_window(window)
         return channel.perturb(encode(coins), coins)

@@ -1,9 +1,9 @@
 """The kind of a question whose answers train a model: some features, and a label to predict.
 
 The same features can be encoded in two ways. For a mechanism for vectors, the input is a vector of
-products, whose mean yields a linear model. For crosses, the input has a cell of each feature with
-the label, whose shares yield log-odds. Both encodings are integers that are the same on every
-machine.
+products, whose mean yields a linear model. For crosses, the input has one cell for each feature
+combined with the label; the shares of these cells yield log-odds. Both encodings consist of
+integers that are the same on every machine.
 
 Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
 sufficient statistics for scalable Bayesian GLM inference" (degree 2).
@@ -41,7 +41,7 @@ LABEL: Final = "label"
 """The key of the label in an answer."""
 
 MAX_INPUTS: Final = 88
-"""The maximum number of the features' coordinates, whose products fill the longest vector."""
+"""The maximum number of coordinates of all features. Their products fill the longest vector."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
 """The weights of the parts of the vector: label * feature, feature * feature, feature, and label.
@@ -69,7 +69,7 @@ class ModelFeature:
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """The names of its coordinates.
+        """The names of the feature's coordinates.
 
         A number, or a choice of two values, has one coordinate. A choice of more values has a
         coordinate for each value except the first.
@@ -105,7 +105,7 @@ class ModelFeature:
             yield from (UNIT * (value == other) for other in range(1, self.kind.size))
 
     def cell(self, value: Fraction | int) -> int:
-        """Return the cell of a result of `place`."""
+        """Return the index of the cell that contains a result of `place`."""
         return min(int(value * self.bins), self.bins - 1) if isinstance(self.kind, Number) else int(value)
 
     def answer_in(self, cell: int) -> object:
@@ -150,7 +150,7 @@ class Observation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The keys of an answer."""
+        """The keys of an answer: the names of the features, and ``label``."""
         return (*(feature.name for feature in self.features), LABEL)
 
     @property
@@ -160,7 +160,7 @@ class Observation:
 
     @property
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
+        """The valid answers, described for error messages."""
         return f"a mapping with the keys {', '.join(self.names)} and no other"
 
     @property
@@ -175,7 +175,7 @@ class Observation:
         return "Mapping[str, float | Decimal | Fraction | str | bool]"
 
     def extremes(self) -> Sequence[NamedAnswer]:
-        """Return two answers: with the first value of everything, and with the last."""
+        """Return two answers: with the first value of each feature and label, and with the last."""
         return tuple(
             NamedAnswer(
                 {each.name: _end(each.kind, end) for each in self.features} | {LABEL: _end(self.label, end)},
@@ -287,11 +287,11 @@ class _OfFeatures(Kind):
 
     @property
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
+        """The valid answers, described for error messages."""
         return self.observation.expected
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return two answers: with the first value of everything, and with the last."""
+        """Return two answers: with the first value of each feature and label, and with the last."""
         return self.observation.extremes()
 
     @property
@@ -335,7 +335,7 @@ class Model(_OfFeatures, Ball):
         ),
         NORM._replace(required=False),
     )
-    norm: ClassVar[Fraction] = Fraction(1)  # type: ignore[misc] # of each question of the others
+    norm: ClassVar[Fraction] = Fraction(1)  # type: ignore[misc] # a field in other kinds
 
     observation: Observation
     radius: int
@@ -347,8 +347,8 @@ class Model(_OfFeatures, Ball):
         observation = Observation(values["features"], values["label"])
         inputs = len(observation.coordinates)
         if inputs > MAX_INPUTS:
-            have = f"have {inputs} coordinates, one for a number and for each value but the first"
-            table.mistake("features", f"{have}; at most {MAX_INPUTS} can be learned from")
+            have = f"have {inputs} coordinates (one per number; one per value of a list, except the first)"
+            table.mistake("features", f"{have}; at most {MAX_INPUTS} are supported")
             return None
         return replace(cls.with_norm(observation, values["norm"]), population=values["population"])
 
@@ -362,15 +362,15 @@ class Model(_OfFeatures, Ball):
         return cls(observation, isqrt(UNIT**2 * inputs // 2) if norm is None else round(norm * UNIT))
 
     @property
-    def length(self) -> int:  # type: ignore[override] # of each question of the others
-        """The number of products."""
+    def length(self) -> int:  # type: ignore[override] # a field in other kinds
+        """The number of products, which are the coordinates of the vector."""
         return length_for(len(self.observation.coordinates))
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
         """Return the model with the encoding that its mechanism needs: a vector, or crosses."""
         may_cross, features = isinstance(self.observation.label, Boolean), len(self.observation.features)
         if mechanism not in ("auto", "rotated-axes", "crosses"):
-            table.mistake("mechanism", "must be one of those for a model: auto, rotated-axes, crosses")
+            table.mistake("mechanism", "must be a mechanism for models: auto, rotated-axes or crosses")
         if mechanism == "crosses" and not may_cross:
             table.mistake("mechanism", "'crosses' is for a label of yes or no; use 'auto' or 'rotated-axes'")
         if mechanism == "auto" and self.population is None and may_cross:
@@ -452,7 +452,7 @@ class CrossedModel(_OfFeatures):
         )
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the only input of an answer."""
+        """Return the only input of an answer, which has probability 1."""
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 as every domain

@@ -41,8 +41,8 @@ class RequestedEpsilon(NamedTuple):
         """Read a number, or a text ``ln NUMBER``.
 
         Raises:
-            ValueError: if the value is neither, is not finite, or is out of range. The message says
-                what would be right.
+            ValueError: if the value is neither a number nor such a text, is not finite, or is out
+                of range. The message says what would be right.
 
         """
         if isinstance(raw, str):

@@ -5,7 +5,7 @@ The page says what is asked, why, and what the reports can reveal. It depends on
 The page expresses privacy loss as odds: the odds that anybody who starts with even odds can reach
 after the reports.
 
-The words for what a single report tells about its sender depend on its epsilon. With a small
+The page's words for how much a single report reveals depend on the report's epsilon. With a small
 epsilon, a report is weak evidence. With a large epsilon, a report is as good as the answer, and the
 page must not claim otherwise.
 """
@@ -42,13 +42,14 @@ from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
 from client_sdk.protocol.window import WindowKind
 
 CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
-"""The privacy loss from which on odds, of a million to one, are as good as knowing."""
+"""The privacy loss at which even odds become a million to one, which is as good as knowing."""
 
 TWO_DIGITS: Final = 10
 """Odds above this number are printed without a decimal."""
 
 TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
-"""For each method of the SDK that records answers, the key for what a report's existence tells."""
+"""For each method that records answers, the key of the sentence on what a report's existence
+tells."""
 
 WIDTH: Final = 80
 """The maximum width of a paragraph's lines, in characters."""
@@ -123,7 +124,7 @@ def _under_heading(line: str, page: Sequence[str]) -> str:
 
 
 def odds(nanos: float, say: Sentences) -> str:
-    """Return in words the odds that even odds become with a privacy loss.
+    """Return in words the odds that a privacy loss makes of even odds.
 
     Args:
         nanos: the loss in billionths of epsilon.
@@ -136,7 +137,7 @@ def odds(nanos: float, say: Sentences) -> str:
 
 
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return in words the odds that even odds become, and how often they may be exceeded.
+    """Return in words the odds that a loss makes of even odds, and how often they are exceeded.
 
     Args:
         nanos: the loss in billionths of epsilon.
@@ -212,7 +213,7 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
 
 
 def _agreed(purposes: list[str], say: Sentences) -> str:
-    """Return purposes as one text; for none, that only agreeing to everything is sufficient."""
+    """Return purposes as one text; without purposes, a text that says to agree to everything."""
     if not purposes:
         return say("statement.agree.everything")
     return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)
@@ -301,7 +302,7 @@ def _together(budget: Budget, totals: dict[Horizon, str], say: Sentences) -> Ite
 
 
 def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
-    """Yield how users can read and erase the list of their sent reports, and what remains."""
+    """Yield the commands that read and erase the list of sent reports, and say what remains."""
     read, erase = (f"    {command}\n" for command in COMMANDS)
     yield f"## {say('statement.erase.title')}\n"
     yield from (_paragraph(say("statement.erase.list")), read, _paragraph(say("statement.erase.how")), erase)
@@ -317,11 +318,11 @@ STRONG: Final = 99
 """Up to these odds, a report is strong evidence. Beyond them, the answer is as good as known."""
 
 PAIR: Final = 2
-"""With two answers, the odds determine the share of true reports. With more, the share is lower."""
+"""With two answers, odds determine the share of true reports. With more answers, it is lower."""
 
 BETS: Final = 10
 REPORTS: Final = 100
-"""The number of bets or reports of which a share is stated, unless rounding would be too coarse."""
+"""Shares are stated out of this number of bets or reports, unless rounding would be too coarse."""
 
 ROUNDED_AWAY: Final = Fraction(1, 25)
 """The maximum difference between a rounded share of `BETS` and the exact share."""
@@ -375,7 +376,7 @@ def but_rarely(chance: Fraction, say: Sentences) -> str:
 
 
 def _share(chance: Fraction, least: int, key: str, say: Sentences) -> str:
-    """Return a rounded probability, as a share of a power of ten that is neither none nor all."""
+    """Return a rounded probability as a share of a power of ten; it is never none or all of it."""
     whole = least
     while True:
         part = floor(chance * whole + Fraction(1, 2))

@@ -1,8 +1,8 @@
-"""The kind of a question whose answer is any text: its letters as bits, and its cell per group.
+"""The kind of a question whose answer is any text, encoded as bits and as one cell per group.
 
 A text of at most L letters becomes an integer of L * c bits, with c bits for each letter. The
 letters are numbered from 1 in the registry's order; 0 ends the text and fills the remaining places.
-A report is for one of several groups (`client_sdk.protocol.mechanisms.grouped_geometry`). The
+Each report belongs to a group (`client_sdk.protocol.mechanisms.grouped_geometry`). The
 channel draws the group with coins that do not depend on the text. This module computes the cells of
 all groups, so that the encoding does not depend on the drawn group.
 
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 
 MAX_LETTERS: Final = 255
-"""The maximum number of letters: 8 bits each. With more, a text would need too many levels."""
+"""The maximum number of different letters, so that a letter takes at most 8 bits. With more, a text
+would need too many levels."""
 
 MAX_TEXT_LENGTH: Final = 32
 """The maximum length of a text. Longer texts need more groups, each with fewer devices."""
@@ -62,7 +63,8 @@ CUT: Final = "…"
 """The mark after a text of the maximum length, which may be the beginning of a longer text."""
 
 FIRST_BARE_BYTE: Final = 0xDC80
-"""Python's code point for byte 128 where it is not UTF-8; further bytes follow (PEP 383)."""
+"""The code point to which Python decodes byte 128 if it is not UTF-8. The code points of bytes 129
+to 255 follow (PEP 383)."""
 
 
 PRESETS: Final[Mapping[str, str]] = {
@@ -73,11 +75,11 @@ PRESETS: Final[Mapping[str, str]] = {
 """Named sets of letters. The order of letters is part of a report's meaning and never changes."""
 
 CELLS_ALLOWED: Final = tuple(2**power for power in range(12, 18))
-"""With fewer cells, too many texts would share one. More cells would hardly find more texts."""
+"""With fewer cells, too many texts would share a cell. More cells would hardly find more texts."""
 
 
 def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
-    """Return the letters, or those of a named preset; None after a mistake."""
+    """Return the letters that a table lists, or the letters of its preset; None after a mistake."""
     preset, letters = table.text("preset"), table.take(key.name)
     if preset and letters is not None:
         table.mistake("preset", "cannot be combined with letters; keep one of them")
@@ -190,7 +192,7 @@ class Text(Kind):
 
     @property
     def letter_bits(self) -> int:
-        """The number of bits of a letter, c."""
+        """The number c of bits of a letter."""
         return letter_bits(self.letters)
 
     @property
@@ -226,7 +228,7 @@ class Text(Kind):
 
     @property
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
+        """The valid answers, described for error messages."""
         letters = "" if self.other is not None else f" of {self.alphabet}"
         if self.max_items == 1:
             return f"a text{letters}"
@@ -234,7 +236,7 @@ class Text(Kind):
 
     @property
     def alphabet(self) -> str:
-        """The letters, in words."""
+        """The letters that a text may contain, described for error messages."""
         return "characters other than NUL" if self.letters == BYTES else f"the letters {self.letters!r}"
 
     @property
@@ -285,7 +287,7 @@ class Text(Kind):
         return tuple(coins.below(inputs) for _ in self.groups(inputs))
 
     def numbers(self, answer: object) -> list[int]:
-        """Return the integers of an answer's texts, rising; texts equal after cutting count once.
+        """Return the ascending integers of an answer's texts; texts equal after cutting count once.
 
         Raises:
             DomainError: if the answer is not a text, or not a set, list or tuple of up to
@@ -344,18 +346,18 @@ class Text(Kind):
         return [text.strip() for text in cell.split(MEMBERS_APART) if text.strip()]
 
     def truth(self, answer: object) -> object:
-        """Return the text as shown; for a set, the texts in rising order of their integers."""
+        """Return the text as shown; for a set, the texts in ascending order of their integers."""
         labels = tuple(map(self.label_of, self.numbers(answer)))
         return labels if self.max_items > 1 else labels[0]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the empty text, a shortest and a longest text, and one of only the last letter."""
+        """Return the empty text, the first letter once and L times, and the last letter."""
         first, last = self.letters[0], self.letters[-1]
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences on the reported part of a text, and on the clear part of a report."""
+        """Yield sentences on which part of a text is reported, and what a report shows openly."""
         unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:
             yield say(f"statement.text.{unit}", length=self.max_length)

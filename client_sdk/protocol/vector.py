@@ -34,7 +34,7 @@ exactly.
 """
 
 MAX_LENGTH: Final = 4095
-"""The maximum number of coordinates. With an additional one, they fill a rotation of 4,096."""
+"""The maximum number of coordinates. One more is added, and the largest rotation has 4,096."""
 
 LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINATE)
 """The minimum and the maximum of ``norm``."""
@@ -77,7 +77,7 @@ class Ball(Kind):
     shapes: ClassVar[tuple[str, ...]] = ("ball",)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the only input of an answer."""
+        """Return the only input of an answer, which has probability 1."""
         return {self.vector(answer, inputs): Fraction(1)}
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
@@ -133,8 +133,8 @@ class Vector(Ball):
 
     @property
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
-        return f"a list of {self.length} finite numbers up to {MOST_COORDINATE:,} in size"
+        """The valid answers, described for error messages."""
+        return f"a list of {self.length} numbers from -{MOST_COORDINATE:,} to {MOST_COORDINATE:,}"
 
     @property
     def definition(self) -> dict[str, object]:
@@ -150,8 +150,8 @@ class Vector(Ball):
         """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
 
         Raises:
-            DomainError: if the answer is not a list of ``length`` finite numbers up to
-                `MOST_COORDINATE`.
+            DomainError: if the answer is not a list of ``length`` finite numbers of at most
+                `MOST_COORDINATE` in absolute value.
 
         """
         if not isinstance(answer, Sized) or len(answer) != self.length:
@@ -173,7 +173,7 @@ class Vector(Ball):
         return [None if number is None else float(number) for number in numbers]
 
     def truth(self, answer: object) -> object:
-        """Return the numbers."""
+        """Return the numbers as a tuple."""
         return tuple(cast("Sequence[float]", answer))
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers

@@ -13,12 +13,12 @@ GRACE_S = 3 * DAY_S
 """The default time in seconds for which a collector accepts a window's reports after its end.
 
 Within three days, a device that was off over a weekend can still report. Clients send reports for
-as long.
+the same time.
 """
 
 LATEST_YEAR = 9998
-"""The last year of windows, one year before the last year of `datetime`, so that all have an
-end."""
+"""The last year of windows, one year before the last year of `datetime`, so that all windows have
+an end."""
 
 
 class WindowKind(StrEnum):
@@ -80,7 +80,7 @@ class Window:
     @staticmethod
     @lru_cache(maxsize=4096)
     def parse(text: str) -> "Window":
-        """Return the window that a text names; the window ends after Unix time 0.
+        """Return the window that a text names; refuse windows that ended by Unix time 0.
 
         Raises:
             WindowError: if the text is not the canonical name of a window.

@@ -96,7 +96,7 @@ def main(  # noqa: PLR0913 what a helper must know, as it came
 ) -> None:
     """Send everything that is due now or soon, as the only helper of a ledger.
 
-    ``held`` is the lock's descriptor if this process already has the lock; None if it has not.
+    ``held`` is the lock's descriptor if this process already has the lock; None otherwise.
     """
     helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http, groups), False
     transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
@@ -119,7 +119,7 @@ class BriefLedger:
         """Do work within a separate transaction; return the value that the work returns.
 
         Raises:
-            LedgerError: if the ledger cannot be used, or another process holds it for seconds.
+            LedgerError: if the ledger cannot be used, or another process uses it for seconds.
 
         """
         for _ in range(_TRIES):
@@ -150,9 +150,9 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Send reports that are due within `LIFE_S`; return whether others wait for a later instant.
+    """Send reports that are due within `LIFE_S`; return whether other reports are due later.
 
-    An upload is sent again either first or not at all, so that it stays apart from other uploads.
+    An upload is sent again only at the first look, so that it stays apart from other uploads.
     New reports that became due during a request get a new random instant, as in
     `client_sdk.sending.timing`.
     """

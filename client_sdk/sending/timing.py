@@ -33,7 +33,7 @@ ahead, and there may be another instant after a request. A request in progress e
 deadline, within a minute. If new reports still wait then, another helper continues."""
 
 HEAD_START_S = 2.0
-"""How long a program with a helper sends nothing at first: most such programs end before that."""
+"""How long a program with a helper waits before it sends. Most such programs end earlier."""
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0
@@ -52,7 +52,7 @@ LEDGER_DEADLINE_S = 5.0
 
 
 class Wake(NamedTuple):
-    """A monotonic instant: for sending an upload again or, if there is none, reading the ledger."""
+    """The monotonic instant at which an upload is sent again, or else the ledger is read."""
 
     at_s: float
     retry: Retry | None
@@ -84,12 +84,12 @@ class Departures:
         uniform: the source of jitter.
         news_s: when to look for new reports; None if there is no reason to.
         rests: whether this look only waits for the calendar.
-        wake: when to send an upload again; None if none waits.
+        wake: when to send an upload again; None if no upload waits.
 
     """
 
     def __init__(self, uniform: Uniform) -> None:
-        """Start with nothing to send."""
+        """Start without a planned attempt."""
         self.uniform = uniform
         self.news_s: float | None = None
         self.rests = False
@@ -101,7 +101,7 @@ class Departures:
 
     @property
     def next_s(self) -> float:
-        """The instant of the next attempt to send what already waits; infinite without one."""
+        """The instant of the next attempt to send waiting reports; infinite if none is planned."""
         news_s = math.inf if self.news_s is None or self.rests else self.news_s
         return news_s if self.wake is None else min(news_s, self.wake.at_s)
 
@@ -111,7 +111,7 @@ class Departures:
         return min(self.next_s, math.inf if self.news_s is None else self.news_s)
 
     def next_departure(self, now_s: float, clock_s: float) -> Departure:
-        """Return when a report recorded now leaves: with waiting ones, or at a random instant."""
+        """Return when a report recorded now leaves: with waiting reports, or at a random time."""
         if self._departure.at_s <= now_s:
             in_s = self.uniform(0.0, SPREAD_S)
             self._departure = Departure(now_s + in_s, clock_s + in_s)
@@ -177,7 +177,7 @@ class Departures:
             self.news_s = now_s + min(due_in_s + self.uniform(0.0, SPREAD_S), LONGEST_REST_S)
 
     def go_on(self, now_s: float, *, news: bool, hurried: bool, flushing: bool) -> None:
-        """Look for more new reports after sending new ones; after a retry, keep their planned time.
+        """After new reports were sent, look for more; after a retry, keep the planned look.
 
         New reports that became due during the exchange get a new instant, because otherwise they
         would leave directly after the exchange. But if a flush began during the exchange, they do
@@ -188,7 +188,7 @@ class Departures:
             self.look(now_s + (0.0 if flushing else self.uniform(0.0, SPREAD_S)))
 
     def succeed(self) -> None:
-        """Note that the ledger could be used."""
+        """End the back-off, because the ledger could be used."""
         self._failures = 0
 
     def back_off(self, now_s: float) -> None:

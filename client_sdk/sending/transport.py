@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REPORTS_PATH = "/v1/reports"
 
 MAX_REPLY_BYTES = 65_536
-"""The maximum size of a reply, equal to that of an upload. A verdict on 256 refused reports takes a
+"""The maximum size of a reply, the same as for an upload. A verdict on 256 refused reports takes a
 quarter of this size."""
 
 _HEADERS = {
@@ -115,7 +115,7 @@ def _watch(session: requests.Session, deadline: ExchangeDeadline) -> None:
 
 
 def _read(response: requests.Response) -> bytes:
-    """Return the body, up to `MAX_REPLY_BYTES`."""
+    """Return the body of a response, cut after `MAX_REPLY_BYTES` bytes."""
     content = bytearray()
     for byte in response.iter_content(1):  # asking for more would wait for all of it
         content += byte

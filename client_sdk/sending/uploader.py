@@ -1,6 +1,6 @@
 """The thread that sends waiting reports. The app never waits for it, except in a flush.
 
-`timing` decides when uploads leave, `transactions` decides which uploads, the ledger stores them.
+`timing` decides when uploads leave, `transactions` chooses them, and the ledger stores them.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Uploader:
             self._wake()
 
     def departure(self, clock_s: float) -> Departure:
-        """Return when a report recorded now leaves: within a minute, together with waiting ones."""
+        """Return when a report recorded now leaves: within a minute, with the waiting reports."""
         with self._changed:
             return self._departures.next_departure(time.monotonic(), clock_s)
 

@@ -1,1 +1,1 @@
-"""The HTTP contract, without a server: operations, bodies, problems, OpenAPI document."""
+"""The HTTP API, independent of a server: operations, bodies, problems and the OpenAPI document."""

@@ -3,7 +3,7 @@
 A request has one upload per line. The answer has one line for each upload, in the same order. A
 line contains the upload's id and verdict, or the problem with the upload. A problem consists of the
 line number (from 1), the status that ``POST /v1/reports`` would have returned, a code and a
-sentence. It never repeats the upload.
+sentence. A problem never repeats parts of the upload.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from client_sdk.protocol.wire.verdict import Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576
-"""Maximum bytes in a batch's body: enough for 16 of the largest uploads, or 1,000 of usual size."""
+"""Maximum bytes in a batch's body: enough for 16 uploads of maximum or 1,000 of usual size."""
 
 MAX_BULK_UPLOADS = 1000
 """Maximum number of uploads in a batch. A worker judges them in a few hundredths of a second."""
@@ -148,8 +148,8 @@ def _decode_answer(number: int, line: bytes, upload: str) -> LineAnswer:
 def _decode_verdict(body: bytes) -> Verdict:
     """Read a verdict on any number of reports.
 
-    The store repeats the first verdict on a remembered id, so the number of reports may differ from
-    the number sent this time.
+    For a remembered id, the store repeats the first verdict, so the number of reports in it may
+    differ from the number sent this time.
     """
     document = json.loads(body)
     return Verdict.decode(body, document["accepted"] + len(document["refused"]))

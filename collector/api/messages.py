@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
     """Return the body of a WSGI request with a given media type.
 
-    The number of bytes must match the Content-Length: if a connection breaks, a server passes on
-    the part of the body that arrived as if it were complete. A Content-Length is required because
-    WSGI does not show whether the last chunk of a chunked body arrived.
+    The number of bytes must match the Content-Length. If a connection breaks, the server passes on
+    the incomplete body as if it were complete. Chunked bodies are refused, because WSGI does not
+    show whether their last chunk arrived.
 
     Raises:
         ProblemError: 415 for another media type or an encoding, 411 for a chunked body, 413 above
@@ -132,7 +132,7 @@ def with_headers(
     Extending the list of headers once is faster than one call for each header.
 
     Args:
-        application: answers requests.
+        application: the WSGI application.
         further: returns additional headers for the response to a request.
 
     """

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/problem+json"
 
 TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
-"""Fixed titles. Python's own titles depend on its version, so a proxy could not send the same."""
+"""Titles fixed here because Python's depend on its version, so a proxy could not match them."""
 
 
 class Problem(Enum):
     """Every problem: its stable code, its status, and a sentence for people.
 
-    The names of any headers that only this problem has follow the sentence.
+    After the sentence come the names of headers that only responses with this problem have.
     """
 
     INVALID_JSON = (
@@ -167,7 +167,7 @@ class Problem(Enum):
     )
 
     def __init__(self, code: str, status: HTTPStatus, sentence: str, *headers: str) -> None:
-        """Name the parts."""
+        """Store the parts of the problem."""
         self.code = str(code)
         self.status = status
         self.sentence = sentence
@@ -202,7 +202,7 @@ class ProblemError(Exception):
 
 def problem_response(status: HTTPStatus, code: str, detail: str, headers: dict[str, str]) -> Response:
     """Return a problem document."""
-    from flask import Response  # noqa: PLC0415 80 ms, which the main process does without
+    from flask import Response  # noqa: PLC0415 takes 80 ms, and the main process does not need it
 
     title = TITLES.get(status, status.phrase)
     document = {"type": "about:blank", "title": title, "status": status.value, "code": code, "detail": detail}

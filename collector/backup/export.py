@@ -30,8 +30,8 @@ def backup(
     Args:
         reader: the store.
         app: the app's name, or None if it is unknown.
-        on_ids: called before each line of remembered uploads, with their number.
-        on_line: called with every line but the end.
+        on_ids: called before each line of remembered uploads, with the number of these uploads.
+        on_line: called with every line except the last, which marks the end.
 
     Raises:
         BackupError: if a server of the store restarted or was replaced during the export. The lines
@@ -78,8 +78,8 @@ def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Itera
 def _tallies(reader: StoreReader, properties: StoreProperties, cuts: list[ShardCut]) -> Iterator[TallyLine]:
     """Yield each tally, summed over all shards.
 
-    The parts of open windows come from the cuts. The parts of closed windows do not change, and are
-    read now.
+    For open windows, each shard's part comes from its cut. The parts of closed windows no longer
+    change, so they are read when this function runs.
     """
     symbols_by_name: dict[str, int] = {}
     for cut in cuts:

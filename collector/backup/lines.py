@@ -1,6 +1,6 @@
 """The lines of a backup: tagged records, which msgspec writes as JSON and reads strictly. Pure.
 
-The meaning of a line never changes within a format number. Files of later formats are refused.
+Under the same format number, the meaning of a line never changes. Other formats are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_SYMBOLS: Final = MAX_GEOMETRY_SYMBOLS
 """The maximum number of symbols of any channel."""
 
 MOST_SHARDS: Final = 2**14
-"""The number of slots in a cluster. A shard belongs to one slot."""
+"""The maximum number of shards, one for each slot of a cluster."""
 
 MAX_COUNT: Final = 2**63 - 1
 """The largest value of a counter in the store."""
@@ -32,14 +32,14 @@ MAX_COUNT: Final = 2**63 - 1
 LATEST_S: Final = 2**38
 """The latest time in a backup (Unix seconds).
 
-It is later than the end of any grace period, because the last windows are those of the year 9999.
+The last windows are in the year 9999. This time is later than the end of their grace period.
 """
 
 LONGEST_LINE: Final = 32 * MOST_SYMBOLS
 """The maximum length of a line in bytes: 32 for each symbol.
 
-An entry has a symbol of up to 8 digits, a count of up to 19 digits, and punctuation. The bytes that
-remain are enough for the rest of the line.
+For each symbol, a line has the symbol with up to 8 digits, a count with up to 19 digits, and
+punctuation. The bytes that are left over are enough for the rest of the line.
 """
 
 _OWN_EDITION: Final = rf"\A{METRIC_NAME.pattern}:{EDITION.pattern}\Z"
@@ -115,7 +115,7 @@ class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="editions"):
-    """The editions that the store remembers, so that a restored store keeps small strata folded.
+    """The editions that the store remembers. With them, a restored store can fold small strata.
 
     Attributes:
         own: each question's own edition, as `collector.store.store_protocol` defines it.
@@ -133,8 +133,8 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
         edition: the edition of the metric.
         window: the window's name.
         symbols: the number of symbols of the alphabet.
-        counts: how often each symbol was reported, without zeros. The memory needed therefore
-            depends on the length of a line, not on the alphabet that it claims.
+        counts: how often each symbol was reported, without zeros. The memory for reading a line
+            therefore depends on the length of the line, not on the alphabet that the line states.
 
     """
 
@@ -157,11 +157,11 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
 
 
 class End(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="end"):
-    """The last line. A file without it was truncated.
+    """The last line. A file without this line was truncated.
 
     Attributes:
-        lines: the number of lines before it.
-        sha256: the SHA-256 digest of these lines, in hex.
+        lines: the number of lines before this one.
+        sha256: the SHA-256 digest of the lines before this one, in hex.
 
     """
 

@@ -29,7 +29,7 @@ from collector.backup.store_filler import Demand, StoreFiller
 from collector.store.store_protocol import OwnEditions
 
 IDS_AT_ONCE = 2**19
-"""The number of remembered uploads to sort by shard at a time, so that each write has many."""
+"""The number of remembered uploads sorted by shard at a time: many, so that writes are large."""
 
 MADE_UP = (
     "the file was changed, or comes from another store: take the backup again, or import another one. "
@@ -41,12 +41,12 @@ class Backup(NamedTuple):
     """The contents of a backup that was read completely.
 
     Attributes:
-        header: the properties of its store.
+        header: the properties of the store that was backed up.
         ids: the number of remembered uploads. An upload that arrived during the export may be
             included twice.
         tallies: the number of tallies.
         digest: the SHA-256 digest that identifies the backup, in hex.
-        demand: the memory that it needs.
+        demand: the memory that the restored backup needs.
 
     """
 
@@ -116,11 +116,11 @@ def check(path: Path, registry: Registry | None = None) -> Backup:
 
     Args:
         path: the file.
-        registry: the definitions, if they are known. The backup may also have tallies of earlier
-            editions that these definitions lack.
+        registry: the definitions, if they are known. The backup may also contain tallies of earlier
+            editions that are not among these definitions.
 
     Raises:
-        BackupError: if a line is damaged, or contradicts the other lines or the registry; or if the
+        BackupError: if a line is damaged, or contradicts other lines or the registry. Also if the
             file is truncated, cannot be read, or can be read only once, like a pipe.
 
     """
@@ -152,7 +152,7 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
 
     Args:
         path: the file.
-        backup: what `check` returned for the file.
+        backup: the description that `check` returned for the file.
         filler: an empty store, or one with an interrupted import of the same backup.
         on_ids: called with the number of uploads whenever some have been written.
 
@@ -195,12 +195,12 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
 class Alphabets:
     """The alphabet of each edition, according to the lines of a backup.
 
-    An edition determines the alphabet, and all strata of a question share one. A store in which the
-    alphabets differ would be unreadable.
+    An edition determines the alphabet, and all strata of a question share one alphabet. If the
+    alphabets of strata differed, the store could not be read.
     """
 
     def __init__(self, registry: Registry | None = None) -> None:
-        """Store the registry, if there is one. Alphabets that it does not define are unknown."""
+        """Store the registry, if there is one. The alphabets of other editions are unknown."""
         metrics = () if registry is None else registry.counted
         self._defined = {
             (metric.name, edition): metric.channel.symbols for metric in metrics for edition in metric.editions

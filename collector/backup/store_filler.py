@@ -1,8 +1,8 @@
 """Fills a store on Redis or Valkey from a backup, if the store has enough memory.
 
 A backup may need far more memory than the size of its file. A tally needs memory for every symbol
-of its alphabet, in the store and in the programs that read it: a line with a single report of
-symbol 16,777,215 needs 134 MB. The name of each closed window is stored in every shard.
+of its alphabet, in the store and in the programs that read the tally: a line with a single report
+of symbol 16,777,215 needs 134 MB. The name of each closed window is stored in every shard.
 
 Each script is one atomic step on the server.
 """
@@ -37,7 +37,7 @@ IDS_A_SCRIPT = 1000
 WINDOWS_A_COMMAND = 1000
 """The maximum number of names per command.
 
-Other commands wait while it runs, and a server limits the number of arguments.
+Other commands have to wait for this command, and a server limits the number of arguments.
 """
 
 REMEMBER = f"""
@@ -102,16 +102,17 @@ EMPTY_BYTES: Final = 65_536
 def require_room(store: Shards, digest: str, demand: Demand) -> None:
     """Refuse a backup that does not fit into a store's memory, before anything is written.
 
-    An import that has already begun is not checked again, because it has used some of the memory.
+    If an import has already begun, nothing is checked, because the import has used some of the
+    memory.
 
     Args:
         store: the store, which need not be prepared.
         digest: identifies the backup.
-        demand: the memory that it needs.
+        demand: the memory that the backup needs.
 
     Raises:
-        ConfigError: if the backup does not fit, or a server cannot keep the promise of an
-            acknowledgement.
+        ConfigError: if the backup does not fit, or a server cannot store data as durably as
+            acknowledgements promise.
         StoreUnavailableError: if a server does not answer.
 
     """
@@ -129,9 +130,9 @@ def require_room(store: Shards, digest: str, demand: Demand) -> None:
 
 
 class StoreFiller:
-    """Fills a store.
+    """Fills a store from a backup, step by step.
 
-    Repeating a step changes nothing. Every method raises StoreUnavailableError
+    A step that is repeated changes nothing. Every method raises StoreUnavailableError
     if the store does not answer.
     """
 
@@ -141,10 +142,10 @@ class StoreFiller:
         self._reader = StoreReader(store)
 
     def begin(self, digest: str) -> bool:
-        """Begin or continue the import of a backup.
+        """Begin or continue the import of a backup, and return whether anything is left to import.
 
-        Return False if the store already contains the whole backup. Until the import is finished,
-        no collector can serve the store.
+        The result is False if the store already contains the whole backup. Until the import is
+        finished, no collector can serve the store.
 
         Raises:
             ConfigError: if the store contains anything other than parts of this backup.
@@ -156,7 +157,7 @@ class StoreFiller:
         if IMPORTING not in facts:
             if not self._is_empty():
                 raise ConfigError("the store is already in use: a backup can only be imported into an empty store")
-            # another import may begin at the same time
+            # HSETNX, because another import may begin at the same time
             self._store.run_on_facts("HSETNX", keys.STORE, IMPORTING, digest)
             facts = self._store.facts()
         if facts.get(IMPORTING) != digest:
@@ -189,11 +190,11 @@ class StoreFiller:
                 self._store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *part)
 
     def remember_editions(self, editions: OwnEditions) -> None:
-        """Remember the editions of the tallies, before the tallies can be read."""
+        """Remember the editions of the tallies. Call this before `put` makes tallies readable."""
         self._store.remember_editions(editions)
 
     def put(self, tally: TallyLine) -> None:
-        """Store a tally. A tally is a sum over shards, so one shard can contain all of it.
+        """Store a tally in one shard, which is enough because a tally is a sum over all shards.
 
         Raises:
             ConfigError: if the store has a different tally of this name, because a collector is
@@ -209,9 +210,9 @@ class StoreFiller:
         """End the import. After that, a collector can serve the store.
 
         Raises:
-            ConfigError: if the store has tallies other than the given ones. In that case a
-                collector has counted during the import, perhaps uploads that are in the backup but
-                were not yet remembered.
+            ConfigError: if the store has tallies other than the given ones. In that case, a
+                collector has counted during the import. It may have counted uploads again that are
+                in the backup but were not yet remembered.
 
         """
         elsewhere = (
@@ -236,8 +237,7 @@ class StoreFiller:
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
     """Return the counters up to the last reported symbol, and one more, as 64-bit integers.
 
-    A collector never adds the extra counter. It therefore distinguishes restored tallies from those
-    that a collector counted.
+    A collector never adds such an extra counter, so the counter marks restored tallies.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():
@@ -254,7 +254,7 @@ class Demand:
     """
 
     def __init__(self) -> None:
-        """Begin with an empty backup."""
+        """Begin without any lines."""
         self.tally_bytes = self._bytes_a_shard = 0
         self._other_bytes = EMPTY_BYTES
         self._largest: tuple[int, TallyLine] | None = None

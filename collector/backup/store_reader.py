@@ -61,7 +61,7 @@ return {{changed, closed, index, open}}
 BucketState: TypeAlias = tuple[int, int]
 """The expiry of a bucket, and its number of uploads.
 
-Uploads are never removed from a bucket, so every change alters its state.
+Uploads are never removed from a bucket, so every change of the bucket alters its state.
 """
 
 
@@ -70,7 +70,7 @@ class StoreProperties(NamedTuple):
 
     Attributes:
         schema: the store's schema.
-        shards: how many shards it has.
+        shards: the number of the store's shards.
         grace_s: seconds for which a window accepts reports after its end, or None if no
             collector has served the store.
 
@@ -142,7 +142,7 @@ class StoreReader:
     def servers(self) -> str:
         """Return a text that changes if a server restarts or is replaced.
 
-        In both cases acknowledged uploads may have been lost.
+        If the text has changed, acknowledged uploads may have been lost.
 
         Raises:
             ConfigError: if slots are moving from one server to another.
@@ -194,14 +194,14 @@ class StoreReader:
         return self._store.own_editions()
 
     def is_indexed(self, name: str) -> bool:
-        """Whether a tally still exists. If so, counts that were read just before are complete."""
+        """Whether a tally still exists. If so, counts read before this call are complete."""
         return self._store.is_indexed(name)
 
 
 def _server(connection: Connection) -> str:
     """Return a text that changes if a master restarts, takes over or gets slots.
 
-    It is empty for a replica.
+    For a replica, the text is empty.
     """
     facts = info(connection, "replication") | info(connection, "server") | info(connection, "cluster")
     if facts["role"] != "master":
@@ -217,5 +217,5 @@ def _stored_bucket(raw: list[Any]) -> StoredBucket:
 
 
 def _unpacked(packed: bytes, symbols: int) -> tuple[int, ...]:
-    """Return the counters of all symbols; the store ends with the last reported symbol."""
+    """Return the counters of all symbols. The stored bytes end at the last reported symbol."""
     return struct.unpack(f">{symbols}q", packed.ljust(8 * symbols, b"\0"))

@@ -1,4 +1,4 @@
-"""``hearsay-collector store export``, ``import`` and ``accept-loss``: backups, damaged stores."""
+"""``hearsay-collector store export``, ``import`` and ``accept-loss``, for backups and repairs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.shards import Shards
 
 STDOUT = Path("-")
-"""The file name that many programs interpret as standard output. Nobody wants such a file."""
+"""The name that many programs interpret as standard output. It is refused as a file name."""
 
 
 @click.command(
@@ -201,11 +201,11 @@ class Summary:
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Show progress. Yield a function to call with the number of things that were just done.
+    """Show progress. Yield a function to call with the number of items done since the last call.
 
     Args:
-        label: a word or two for the things that are counted.
-        total: how many things there will be, or None if that is unknown.
+        label: a word or two that name the items.
+        total: the total number of items, or None if it is unknown.
 
     """
     if not sys.stderr.isatty():

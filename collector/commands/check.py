@@ -1,4 +1,4 @@
-"""``hearsay-collector check``: whether a deployment will work, one line per check."""
+"""``hearsay-collector check``, which tests whether a deployment will work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: all commands, how they report errors, and ``hearsay-collector key``."""
+"""The command line: all commands, the reporting of errors, and ``hearsay-collector key``."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ErrorReportingGroup(click.Group):
         except OSError as error:
             if error.errno not in NO_ROOM or error.filename is not None:
                 raise
-            # Otherwise the interpreter would write the buffer again as it exits, and fail again.
+            # Otherwise, the interpreter would write the buffer again as it exits, and fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             problem = f"the output cannot be written: {error.strerror}; redirect it elsewhere"
             click.ClickException(problem).show()
@@ -114,7 +114,7 @@ class ErrorReportingGroup(click.Group):
             raise click.ClickException(f"{error.filename} cannot be used: {error.strerror}") from error
 
     def _context_of_subcommand(self, ctx: click.Context) -> click.Context:
-        """Return the context whose usage line precedes a message."""
+        """Return the context of the subcommand, whose usage line precedes an error message."""
         name = ctx.invoked_subcommand or ""
         subcommand = self.get_command(ctx, name)
         return ctx if subcommand is None else click.Context(subcommand, ctx, name)

@@ -1,7 +1,7 @@
-"""Options that several commands share, the store that they name, and its secrets.
+"""Options that several commands share, and functions that open the store or read its secrets.
 
-The options specify where the store is and what it promises. Every user of the machine can read a
-command line, so secrets come from the environment or from files.
+The options state where the store is and how durably it keeps reports. Every user of the machine can
+read a command line, so secrets come from the environment or from files.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def store_options(command: Command) -> Command:
 
 
 def served_store_options(command: Command) -> Command:
-    """Add the options that specify where the store is and what it promises."""
+    """Add the options that specify where the store is and how durably it keeps reports."""
     return store_options(durability_option(copies_option(command)))
 
 
@@ -173,9 +173,9 @@ def read_secret(variable: str, file: Path | None = None) -> str | None:
         file: a file that contains the secret, or None.
 
     Raises:
-        ConfigError: if there are both a value and a file, the file cannot be read, or the secret is
-            empty. An empty secret is not treated as none, because that could select a store other
-            than the intended one.
+        ConfigError: if there are both a value and a file, if the file cannot be read, or if the
+            secret is empty. An empty secret does not count as a missing one, because without the
+            secret, a command could open a store other than the intended one.
 
     """
     secret, file_name = os.environ.get(variable), os.environ.get(f"{variable}_FILE")
@@ -205,8 +205,8 @@ def _content(file: Path) -> str:
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
     """Return a store that is being served. A command's writes to it are as durable as reports.
 
-    Their durability is that of the collector that last started on the store, which the store
-    records.
+    The store records the durability that the last collector on it was started with. The command
+    uses the same durability.
 
     Args:
         data_dir: directory of a running collector's embedded store; ignored if there is a
@@ -216,7 +216,7 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
 
     Raises:
         ConfigError: if no collector is running on the directory, or if the store cannot be used or
-            cannot provide that durability.
+            cannot provide the recorded durability.
         StoreUnavailableError: if the store does not answer.
 
     """
@@ -236,8 +236,8 @@ def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: i
 
     Args:
         data_dir: the store's directory.
-        stack: ends the store when it is closed, if this function started the store.
-        memory_bytes: how much memory the store may use, if this function starts it.
+        stack: a stack that, if this function starts the store, ends the store on closing.
+        memory_bytes: the memory limit of the store, if this function starts it.
 
     Raises:
         ConfigError: if there is no embedded store in the directory, or it cannot be used.
@@ -254,7 +254,7 @@ def require_embedded(data_dir: Path) -> None:
     """Refuse a directory that has never contained an embedded store.
 
     Raises:
-        ConfigError: if there never was one.
+        ConfigError: if the directory has never contained a store.
 
     """
     if not (data_dir / STORE_DIR).is_dir():

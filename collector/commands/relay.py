@@ -1,4 +1,4 @@
-"""``hearsay-collector relay``: its options."""
+"""The command ``hearsay-collector relay`` and its options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``hearsay-collector serve``: its options."""
+"""The command ``hearsay-collector serve`` and its options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``hearsay-collector store close`` and ``retire``: end a window early, remove old tallies."""
+"""``hearsay-collector store close`` and ``retire``, which end a window early or remove tallies."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _close(store: RedisStore, window: Window) -> None:
     """Close a window. If it is already closed, make sure that no failover can reopen it.
 
     Raises:
-        StoreUnavailableError: if it may be only partly closed; the message says what to do.
+        StoreUnavailableError: if the window may be only partly closed. The message says what to do.
 
     """
     try:
@@ -74,8 +74,8 @@ def _close(store: RedisStore, window: Window) -> None:
 def _content(store: RedisStore, window: Window) -> str:
     """Return a description of how many reports a window has.
 
-    The number of reports alone reveals nothing about answers, so this does not count as a look at
-    an open window.
+    The number of reports alone reveals nothing about answers, so reading it does not count as a
+    look at an open window.
 
     Raises:
         ConfigError: if the store has no tally of a window of this kind, because no metric uses it.
@@ -111,7 +111,7 @@ def _ask(window: Window) -> None:
 
 
 def is_terminal() -> bool:
-    """Return whether somebody is there to answer a question."""
+    """Return whether there is a terminal, so that a person can answer a question."""
     return sys.stdin.isatty()
 
 

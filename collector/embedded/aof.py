@@ -1,9 +1,9 @@
 """The append-only files of a Redis or Valkey server, and the detection of missing data in them.
 
 The manifest lists the files. The base contains everything up to the last rewrite and has its own
-checksum. Increments contain every write since then and have no checksum. The server treats some
-missing or empty files as if nothing had ever been written, so these files are checked before it
-starts.
+checksum. Increments contain every write since then and have no checksum. If some of these files are
+missing or empty, the server starts as if nothing had ever been written, so the files are checked
+before the server starts.
 """
 
 from __future__ import annotations
@@ -103,11 +103,11 @@ def _length(file: IO[bytes], kind: bytes) -> int | None:
 
 
 class Reach(NamedTuple):
-    """The part of an increment that is known to be intact.
+    """The part of an increment, from its start, that is known to be intact.
 
     Attributes:
-        size: its length in bytes.
-        checksum: CRC-32 of these bytes. It detects accidents, not attacks.
+        size: the length of this part in bytes.
+        checksum: CRC-32 of this part, which detects accidents but not attacks.
 
     """
 
@@ -119,7 +119,7 @@ class DataLoss(NamedTuple):
     """Acknowledged data that is missing.
 
     Attributes:
-        text: what is missing, and where, for people.
+        text: a description of the missing data and its place, for people.
         can_be_left_out: whether the remaining data can be read without the missing data.
 
     """
@@ -210,7 +210,7 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
 
 
 def shortened(name: str, present: int, noted: int) -> str:
-    """Return a sentence that says how many noted bytes are missing at the end of a file."""
+    """Return a message on the number of noted bytes that are missing at the end of a file."""
     return f"{name} lacks the last {in_units(noted - present)} of the {in_units(noted)} that were acknowledged"
 
 

@@ -1,4 +1,4 @@
-"""The embedded store's directory: who may own it, its lock, and the file that names its socket.
+"""The embedded store's directory: its owner, its lock, and the file with the socket's address.
 
 Only one collector at a time has the lock. It keeps the lock for as long as any of its processes may
 write to the directory. The store's socket is inside the directory, or in a temporary folder if the
@@ -31,7 +31,8 @@ AS_SERVED = "run this as the user of the service, with a --data-dir that this us
 LOCK_TIMEOUT_S = 3.0
 """Seconds to wait for the lock.
 
-The store of a collector that was just killed releases it within moments. A longer wait is useless.
+If a collector was just killed, its store releases the lock within moments. If the lock is held for
+longer, waiting is useless.
 """
 
 MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount it for writing"
@@ -39,13 +40,13 @@ MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount
 MAKE_ROOM = "free space and inodes on its disk"
 
 DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: MOUNT_AGAIN}
-"""The remedy for each error of a write that the disk causes."""
+"""The remedy for each error that the disk can cause during a write."""
 
 PROBE_BYTES = 4096
 """The size of a test file: one block, which does not fit on a full disk."""
 
 START_BYTES = 16 * PROBE_BYTES
-"""More bytes than a store writes before it is ready: it writes only a few small files."""
+"""The room to check for. Before it is ready, a store writes fewer bytes, in a few small files."""
 
 ADDRESS_FILE = "store.address"
 
@@ -57,14 +58,14 @@ SOCKET = "store.sock"
 TEMPORARY_PREFIX = "hearsay-"
 
 LONGEST_PATH = 93
-"""Maximum bytes of the socket's path. Some systems allow 104, and the store adds to the path."""
+"""Maximum bytes of the socket's path. Some systems allow 104, and the store needs some of them."""
 
 
 def require_trusted(data_dir: Path) -> None:
     """Refuse a directory in which other users can replace the store's files, or could have done so.
 
-    Root may use anybody's directory. The members of the directory's group are trusted, because the
-    operator chose the directory.
+    Root may use anybody's directory. Members of the directory's group are trusted, because the
+    operator chose this directory.
 
     Raises:
         ConfigError: if the directory is refused; the message says what to do.
@@ -193,9 +194,9 @@ def runtime_dir_for(data_dir: Path) -> Path:
 
     The caller must have the directory's lock.
 
-    The folder is inside the data directory, so that the next collector finds what a killed one left
-    behind. If the data directory cannot contain a socket, the folder is a temporary one, which the
-    next collector removes.
+    The folder is inside the data directory, so that the next collector finds the files that a
+    killed collector left behind. If the data directory cannot contain a socket, the folder is a
+    temporary one. If a collector leaves such a folder behind, the next collector removes it.
 
     Raises:
         ConfigError: if neither folder can contain a socket.
@@ -211,7 +212,7 @@ def write_address(data_dir: Path, url: str) -> None:
     """Write the store's URL to the data directory, for its owner only.
 
     Raises:
-        ConfigError: if it cannot be written.
+        ConfigError: if the URL cannot be written.
 
     """
     with whole_file(data_dir / ADDRESS_FILE) as file:
@@ -251,7 +252,7 @@ def _takes_sockets(folder: Path) -> bool:
 
 
 def _temporary_folder(unusable: Path) -> Path:
-    """Return a new temporary folder for the socket, and remove the unusable one."""
+    """Return a new temporary folder for the socket, and remove the folder that cannot be used."""
     unusable.rmdir()
     folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX))
     if not _takes_sockets(folder):

@@ -2,7 +2,7 @@
 
 The mark is written beside the files about once a second. It contains the length of each increment,
 and a checksum of the bytes up to that length. If a file ends early, the server assumes that power
-failed during the last write. The server cannot detect a larger loss, or changed bytes in the
+failed during the last write. The server detects neither a larger loss nor changed bytes in the
 middle. The mark detects both, up to the noted length.
 """
 
@@ -34,7 +34,7 @@ MARK_FILE = "store.mark"
 class UnnotedError(ConfigError):
     """The mark cannot be written.
 
-    Acknowledged data is still kept, but its loss might go unnoticed.
+    Acknowledged data is still stored. If it were lost, however, the loss might go unnoticed.
     """
 
 
@@ -51,8 +51,8 @@ class Mark:
         """Refuse files in which acknowledged data is missing or changed.
 
         Raises:
-            ConfigError: if data is missing or changed; the message says what it is, and how to
-                continue.
+            ConfigError: if data is missing or changed. The message describes this data, and says
+                how to continue.
 
         """
         losses = self._losses()

@@ -1,7 +1,7 @@
-"""The embedded store: a Valkey (or Redis) server of the collector's own, on a data directory.
+"""The embedded store: a Valkey (or Redis) server that a collector runs on a data directory.
 
-It listens on a Unix socket that only this user can reach, and writes its append-only file to disk
-before it answers. A guardian supervises it (see `supervisor`).
+The server listens on a Unix socket that only this user can reach, and writes its append-only file
+to disk before it answers. A guardian supervises the server (see `supervisor`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DAMAGED = re.compile("Bad file format|Unknown command|RDB|MANIFEST|manifest")
 """A pattern that matches the server's last log line if the server cannot read its files."""
 
 UNLIMITED = 0
-"""No memory limit, for a store that a command opens only to inspect or change it."""
+"""The value for no memory limit, used if a command opens the store to inspect or change it."""
 
 SERVER_NAMES = ("valkey-server", "redis-server")
 
@@ -65,9 +65,10 @@ SETTINGS = {
     "slowlog-log-slower-than": "-1",
     "loglevel": "warning",
 }
-"""The server writes to disk before every answer.
+"""The server's settings, with which it writes to disk before every answer.
 
-It records no arrival times in its file or its slow log, and evicts neither tallies nor ids.
+With these settings, the server records no arrival times in its file or its slow log, and evicts
+neither tallies nor ids.
 """
 
 
@@ -75,7 +76,7 @@ class EmbeddedStore:
     """Runs the store while the context is entered.
 
     Attributes:
-        losses: descriptions, for people, of lost data whose loss was accepted.
+        losses: descriptions, for people, of the losses of data that were accepted at the start.
         restarts: how often the store has ended by itself, according to `look_after`.
 
     """
@@ -85,8 +86,8 @@ class EmbeddedStore:
 
         Args:
             data_dir: the directory; it is created if it does not exist.
-            memory_bytes: how much memory the store may use. When it is full it accepts no uploads,
-                but its tallies can still be read and its windows closed.
+            memory_bytes: the memory limit of the store. A full store accepts no uploads, but its
+                tallies can still be read and its windows closed.
             accepts_losses: whether to start with the remaining data if acknowledged data is lost.
 
         """
@@ -140,12 +141,12 @@ class EmbeddedStore:
     def look_after(self) -> bool:
         """Restart the store if its guardian was killed, and note the length of its file.
 
-        Call this every second. If only the store has died, the guardian starts it again. Either
-        way, a restart is logged.
+        Call this every second. If only the store has died, the guardian restarts it without this
+        method. Either way, this method logs the restart.
 
         Returns:
-            Whether the length was noted. If not, the reason is logged once, and everything else
-            continues.
+            Whether the length was noted. If not, the reason is logged once, and the store continues
+            to work.
 
         Raises:
             ConfigError: if acknowledged data is lost, or the store is down because its disk is
@@ -195,7 +196,7 @@ class EmbeddedStore:
             _close_output(self._guardian)
 
     def _reported_statuses(self) -> list[int]:
-        """Return the exit statuses that the guardian has reported since the last look."""
+        """Return the exit statuses that the guardian has reported since the last call."""
         if self._guardian is None or self._guardian.stdout is None:
             return []
         return [int(line) for line in (self._guardian.stdout.read() or b"").split()]
@@ -212,7 +213,7 @@ class EmbeddedStore:
         )
 
     def _disk_problem(self, words: str) -> str | None:
-        """Return the disk's problem and its remedy, or None if the disk is not the reason.
+        """Return the problem of the disk that made the server end, with a remedy, or None.
 
         Args:
             words: the server's last log line.
@@ -288,7 +289,7 @@ class EmbeddedStore:
     def _make_runtime_dir(self) -> Path:
         """Create the folder of the socket.
 
-        The store's address stays the same when it is started again.
+        If the store is restarted, its address stays the same.
         """
         if self._runtime_dir is None:
             self._runtime_dir = runtime_dir_for(self._data_dir)

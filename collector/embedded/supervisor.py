@@ -1,11 +1,11 @@
-"""Guards the embedded store: starts it, restarts it, and ends it when the collector is gone.
+"""The guardian of the embedded store: starts, restarts and, after the collector's end, ends it.
 
-It runs as a separate program, in a separate session, with the standard library only. It is
-connected to the collector by a pipe, the lifeline. A byte on the lifeline means that the collector
-has seen the store ready. End of file means that the collector has ended, for whatever reason.
+The guardian runs as a separate program, in a separate session, with the standard library only. It
+is connected to the collector by a pipe, the lifeline. A byte on the lifeline means that the
+collector has seen the store ready. End of file means that the collector has ended, for any reason.
 Whenever the store ends by itself, the guardian writes the store's exit status to standard output, a
 pipe that the collector reads. The lock on the data directory is an open file that the store
-inherits, so it stays locked for as long as any process may still write there.
+inherits, so the directory stays locked for as long as any process may still write there.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 10.0
 """The longest wait (seconds) between two starts.
 
-The waits grow, because a hundred attempts per second would not help if the disk is full.
+The waits grow, because frequent attempts would not help if, for example, the disk is full.
 """
 
 STEADY_AFTER_S = 60.0
 """Seconds after which a running store counts as started.
 
-If it ends later, the first wait before a restart is short again.
+If the store ends after that, the first wait before a restart is short again.
 """
 
 STOP_TIMEOUT_S = 10.0
@@ -101,9 +101,9 @@ class Guardian:
 
 
 def _report(status: int) -> None:
-    """Tell the collector how the store ended: by a signal (its negative number) or an exit code.
+    """Send the collector the store's exit code or, if a signal ended it, minus the signal's number.
 
-    If the collector has ended or does not read the pipe, the restart is not delayed.
+    This never delays the restart, even if the collector has ended or does not read the pipe.
     """
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), b"%d\n" % status)

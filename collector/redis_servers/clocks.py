@@ -1,4 +1,4 @@
-"""Measures how far the clocks of a store's servers are from this machine's, and warns of it."""
+"""Compares the clocks of a store's servers with this machine's, and warns if they differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Synchronized clocks agree to within a second, and reports are lost if a clock is
 TOGETHER_S = 30.0
 """The difference between two clocks, in seconds, below which they agree again.
 
-It is lower than APART_S, so that clocks near that limit do not log both messages in turn.
+This limit is lower than APART_S, so that a difference near APART_S does not log the warning and the
+all-clear again and again.
 """
 
 LOOK_INTERVAL_S = 60.0
@@ -41,7 +42,7 @@ def clock_ahead_s(connection: Connection) -> float:
 
 
 def farthest(ahead_s: Iterable[float]) -> float:
-    """Return the difference with the largest size, ahead or behind."""
+    """Return the largest difference, whether the clock is ahead or behind."""
     return max(ahead_s, key=abs)
 
 
@@ -57,7 +58,7 @@ def describe(ahead_s: float) -> str:
 
 
 class ClockWatch:
-    """Looks at the servers' clocks from time to time.
+    """Checks the clocks of the servers from time to time.
 
     Logs one line when a server's clock differs too much from this machine's, and one when all
     clocks agree again.
@@ -82,7 +83,7 @@ class ClockWatch:
         now_s = self._monotonic()
         if now_s >= self._next_s:
             self._next_s = now_s + LOOK_INTERVAL_S
-            with suppress(StoreUnavailableError):  # maintenance asks more often, and logs it
+            with suppress(StoreUnavailableError):  # maintenance asks more often, and logs that the store is down
                 self._take(farthest(self._look()))
 
     def _take(self, ahead_s: float) -> None:

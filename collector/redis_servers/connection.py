@@ -1,14 +1,14 @@
 """One connection to a server, the commands that it sends, and the meaning of its errors.
 
 When a connection to a server is opened, the collector checks the server's settings and its store.
-The connections of redis-py reconnect by themselves, to a server that nobody has checked. The
-connections of this module never do.
+The connections of redis-py reconnect by themselves, perhaps to a server that was not checked. The
+connections of this module never reconnect.
 
-`require_url` refuses what redis-py would misunderstand in the URL of a store. redis-py passes every
+`require_url` refuses every part of a URL that redis-py would misunderstand. redis-py passes every
 parameter of a URL to the connection as an argument. Some of these arguments cannot be texts; others
 would change how answers are read, disable certificate checks, or be overridden. redis-py also
 ignores a host before the path of a socket, reads port 0 as 6379, and reads a database that is not a
-number, or has thousands of digits, as 0. If a parameter is repeated, redis-py uses the first.
+number, or has thousands of digits, as 0. If a parameter is repeated, redis-py uses the first value.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Connection(AbstractConnection):
     to a later command. Only an answer that is itself an error leaves the connection open.
 
     Attributes:
-        history: the id of the history that the server continued when the connection was opened, if
-            that matters; see `server.history`.
+        history: the id of the history that the server continued when the connection was opened, or
+            None if nothing depends on this id; see `server.history`.
 
     """
 
@@ -76,7 +76,7 @@ class Connection(AbstractConnection):
         """
         self.send_packed_command((packed,))  # type: ignore[no-untyped-call] # redis-py's
 
-    def receive(self) -> Any:  # noqa: ANN401 the server decides
+    def receive(self) -> Any:  # noqa: ANN401 the type depends on the command
         """Return the next answer.
 
         Raises:
@@ -85,7 +85,7 @@ class Connection(AbstractConnection):
         """
         return self.read_response()
 
-    def receive_any(self) -> Any:  # noqa: ANN401 the server decides
+    def receive_any(self) -> Any:  # noqa: ANN401 the type depends on the command
         """Return the next answer, even if it is an error that concerns only one command.
 
         Raises:
@@ -124,8 +124,8 @@ CLASSES: Mapping[object, Any] = {
 def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[str | bytes | int, ...]:
     """Return a command in a form that the server executes even if its memory is full.
 
-    This form is for commands that close a window or record a fact. It lets a full store still be
-    started and read, and lets its windows be closed and its old tallies deleted.
+    This form is for commands that close a window or record a fact. With it, a full store can still
+    be started and read, its windows can be closed, and its old tallies deleted.
 
     Args:
         name: the command's name.
@@ -155,7 +155,7 @@ class PackedCommand(NamedTuple):
 
 
 class TooFewCopiesError(RedisError):
-    """The server made a write that too few replicas have on disk yet."""
+    """The server executed a write, but too few replicas have this write on disk yet."""
 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:

@@ -1,4 +1,6 @@
-"""Connections to the servers of a store. Each server is checked: it must keep the promise.
+"""Connections to the servers of a store, each after a check that the server keeps the promise.
+
+The promise states where an upload is stored before the upload is acknowledged.
 
 This module contains all settings of redis-py.
 
@@ -32,13 +34,14 @@ CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
 """Seconds within which a server must answer.
 
-If a write takes longer, its disk is failing. A 503 and a retry are then better than a longer wait.
+If a write takes longer, the server's disk is failing. Then it is better to answer with status 503,
+so that the client retries, than to wait longer.
 """
 
 AVOIDED_S = 2.0
-"""Seconds during which only one thread at a time tries a server that did not answer in time.
+"""Seconds for which only one thread at a time tries a server that did not answer in time.
 
-The other threads fail immediately.
+Requests of the other threads fail immediately.
 """
 
 Measured = TypeVar("Measured")
@@ -47,11 +50,11 @@ Measured = TypeVar("Measured")
 class _OfAThread(dict[Address, Connection]):
     """The connections of one thread.
 
-    They are closed when the thread ends, not later, when garbage collection runs.
+    The connections are closed when the thread ends, not later, when garbage collection runs.
     """
 
     def __del__(self) -> None:
-        """Close them."""
+        """Close the connections."""
         for connection in self.values():
             connection.close()
 
@@ -70,8 +73,8 @@ class Connections:
         """Store the server's URL. Nothing is sent before the first use.
 
         Args:
-            url: where the server listens. The other nodes of a cluster use the same user, password
-                and certificates.
+            url: the URL of the server. For the other nodes of a cluster, the same user, password
+                and certificates are used.
             promise: the promise that every server must keep.
             is_cluster: whether the server is a node of a cluster.
             set_up: prepares a connection that was just opened; if this function raises, the
@@ -161,17 +164,16 @@ class Connections:
     def is_replicated(self) -> bool:
         """Whether data that was read must also be on replicas, because a replica may take over.
 
-        If nothing is promised, nobody relies on replicas.
+        This is never so if the promise includes no durability.
         """
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not None)
 
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
         """Return the replicas that must have the data that a server returned about a tag's shard.
 
-        These are all replicas that may take over, and at least the promised number. With a promise
-        of copies, failed replicas are not waited for while enough others have the data: a failed
-        replica could lose this data only in a case in which it could also lose an acknowledged
-        write.
+        The result includes all replicas that may take over, and at least the promised number. With
+        a promise of copies, failed replicas are left out while enough other replicas have the data:
+        whenever a failed replica could lose this data, it could also lose an acknowledged write.
         """
         if not self._is_cluster:
             return Replicas(self._promise.copies)
@@ -293,7 +295,7 @@ class Connections:
 
 
 def _pool_of(url: str) -> redis.ConnectionPool:
-    """Read a URL into a pool, of which only the class and arguments of connections are used.
+    """Convert a URL to a pool, which is used only for the class and arguments of its connections.
 
     Raises:
         ConfigError: if the URL is not valid.
@@ -318,10 +320,10 @@ def answers(url: str) -> bool:
 
 
 def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
-    """Measure something while the same server process answers before and afterwards.
+    """Measure something, and check that the same server process answers before and afterwards.
 
-    If so, the server has completed every write that it made before the measurement; if it writes
-    through, these writes are on disk.
+    If it does, the server has completed every write that it began before the measurement. If the
+    server writes through, these writes are on disk.
 
     Returns:
         The measurement, or None if the process did not answer both times.

@@ -1,6 +1,6 @@
-"""Measures how full the memory of a store's servers is, and how much this machine allows them.
+"""Measures the used memory of a store's servers, and the memory that this machine allows.
 
-A watch warns when a server is nearly full.
+A watch warns if a server is nearly full.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from collector.log import Event
 NEARLY_FULL = 0.75
 """The fraction of used memory from which a server counts as nearly full.
 
-At this point there is still time to give it more memory.
+At this point, there is still time to give the server more memory.
 """
 
 FULL = 0.95
 """The fraction of used memory from which uploads are expected to fail soon.
 
-The rest is needed for the clients and for a rewrite of the append-only file.
+The remaining memory is needed for clients and for a rewrite of the append-only file.
 """
 
 ROOM = 0.70
 """The fraction of used memory below which a server that was nearly full has room again.
 
-It is lower than NEARLY_FULL, so that a server near the limit does not log both messages in turn.
+This fraction is lower than NEARLY_FULL, so that a server whose memory use is near NEARLY_FULL does
+not log the warning and the all-clear again and again.
 """
 
 LOOK_INTERVAL_S = 10.0
@@ -40,7 +41,7 @@ LOOK_INTERVAL_S = 10.0
 _log = logging.getLogger(__name__)
 
 EMBEDDED_PART = 2
-"""The divisor of the machine's memory that gives the embedded store's limit: it may use half.
+"""The machine's memory divided by the embedded store's limit: the store may use half.
 
 A rewrite of the store's file forks the server. In the worst case, every page changes during the
 rewrite, and the copy needs as much memory as the store. At its limit the store accepts no uploads,
@@ -54,11 +55,11 @@ class Memory(NamedTuple):
     """The memory of one server.
 
     Attributes:
-        used_bytes: the memory that it uses.
-        most_bytes: the memory that it may use.
+        used_bytes: the memory that the server uses.
+        most_bytes: the memory that the server may use.
         is_limited: whether `most_bytes` is the server's own limit (maxmemory), beyond which it
-            refuses uploads. If not, `most_bytes` is the machine's memory; when the machine runs out
-            of memory, the system kills some program.
+            refuses uploads. If not, `most_bytes` is the machine's memory. If the machine runs out
+            of memory, the system kills a program, perhaps the server.
 
     """
 
@@ -78,13 +79,13 @@ class Memory(NamedTuple):
         return self.used_bytes / self.most_bytes
 
     def __str__(self) -> str:
-        """Describe it for people."""
+        """Describe the memory for people."""
         limit = "its maxmemory" if self.is_limited else "its machine's memory"
         return f"a server uses {in_units(self.used_bytes)}, {self.part:.0%} of {limit} ({in_units(self.most_bytes)})"
 
 
 class MemoryWatch:
-    """Looks at the servers from time to time.
+    """Checks the memory of the servers from time to time.
 
     Logs one line when a server is nearly full, and one when all servers have room again.
     """
@@ -108,7 +109,7 @@ class MemoryWatch:
         now_s = self._clock()
         if now_s >= self._next_s:
             self._next_s = now_s + LOOK_INTERVAL_S
-            with suppress(StoreUnavailableError):  # maintenance asks more often, and logs it
+            with suppress(StoreUnavailableError):  # maintenance asks more often, and logs that the store is down
                 self._take(max(self._look(), key=lambda memory: memory.part))
         return self._part
 

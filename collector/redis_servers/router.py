@@ -1,8 +1,8 @@
 """Sends commands to the servers that have their keys: one server, or the nodes of a cluster.
 
-The router learns the location of keys from the cluster's redirections, and forgets it when a node
-is lost. While a slot moves, commands for its keys are retried for about a second. If the move takes
-longer, or a node is down, only the commands for the affected keys fail.
+The router learns the locations of keys from the cluster's redirections, and forgets the locations
+if a node is lost. While a slot moves, commands for its keys are retried for about a second. If the
+move takes longer, or if a node is down, only the commands for the affected keys fail.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ Each redirection, and each pause while a slot moves, takes one round.
 FIRST_PAUSE_S = 0.005
 """The first pause while a slot moves.
 
-Each pause is twice as long as the one before; together they last about a second.
+Each pause is twice as long as the previous pause, and all together last about a second.
 """
 
 TRIES = 2
-"""The number of attempts at a server whose connection breaks: the first may have been stale."""
+"""The number of attempts at a server if connections break: the first connection may be stale."""
 
 ASKING = PackedCommand.packed("", "ASKING").command
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
-"""The servers that answered, each with the connection and the tags for which it answered."""
+"""For each server that answered, and its connection, the tags for which the server answered."""
 
 
 class _Sent(NamedTuple):
@@ -65,7 +65,7 @@ class _Call:
 
     Attributes:
         requests: the requests of the call.
-        answered: the servers that answered, their connections, and the tags of the answers.
+        answered: the servers that answered, each with its connection and the tags of its answers.
         answers: for each request, the answer or error so far.
         pending: indexes of the requests to send in the next round.
         asking: for some pending requests, the server to which their slot is still moving.
@@ -87,7 +87,7 @@ class _Call:
         self.is_moving = False
 
     def begin_round(self) -> None:
-        """Clear the remaining work of the previous round."""
+        """Clear the list of pending requests, and prepare the other records for a new round."""
         self.pending = []
         self.asking = {}
         self.lost_before = frozenset(self.lost)
@@ -98,7 +98,7 @@ class Router:
     """Sends commands to the servers of a store."""
 
     def __init__(self, connections: Connections, copies: int) -> None:
-        """Start without known locations of keys. Nothing is sent before the first use.
+        """Start without knowing the locations of keys. Nothing is sent before the first use.
 
         Args:
             connections: opens the connections.
@@ -114,11 +114,11 @@ class Router:
         """Remember nodes of the cluster, which can locate keys when other nodes are lost."""
         self._nodes = nodes
 
-    def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the server decides
+    def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the type depends on the command
         """Send one command and return its answer.
 
-        This does the same as `ask_all` for one command, in fewer steps unless something has
-        changed.
+        This does the same as `ask_all` for one command. Unless the location of the key has changed,
+        it takes fewer steps.
 
         Raises:
             StoreUnavailableError: if there is no answer.
@@ -154,7 +154,7 @@ class Router:
 
         Returns:
             For each request, in order, its answer or a StoreUnavailableError. If a write has an
-            answer, it is on disk, on as many servers as promised.
+            answer, the write is on the disks of as many servers as promised.
 
         """
         call = _Call(requests, {} if answered is None else answered)
@@ -171,7 +171,7 @@ class Router:
         return call.answers
 
     def confirm(self, answered: Answered, name: str) -> None:
-        """Wait until every replica that could take over from a server has the data it returned.
+        """Wait until the replicas that could take over from a server have the data it returned.
 
         Args:
             answered: the servers that answered, and the tags of the answers.
@@ -200,7 +200,7 @@ class Router:
             raise
 
     def _exchange(self, call: _Call) -> None:
-        """Send the pending requests and settle those that are answered."""
+        """Send the pending requests, and settle the requests that are answered."""
         batches = self._batches(call)
         sent: list[tuple[Address, Connection]] = []
         try:
@@ -244,7 +244,7 @@ class Router:
         return batches
 
     def _home(self, call: _Call, tag: str) -> Address:
-        """Return the server that has a tag's keys, or else one that may know where they are."""
+        """Return the server that has a tag's keys or, if unknown, a server that may locate them."""
         home = self._homes.get(tag)
         if home is not None:
             return home
@@ -262,7 +262,7 @@ class Router:
             else:
                 call.pending.append(index)
 
-    def _settle(self, call: _Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the server decides
+    def _settle(self, call: _Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the type depends on the command
         """Record an answer, or make its request pending again."""
         call.answers[index] = answer
         if not isinstance(answer, RedisError):
@@ -301,7 +301,7 @@ def _send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequ
 
 
 def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> list[Any]:
-    """Return the answers to a batch. An error that concerns only one command is an answer too.
+    """Return the answers to a batch. An error that concerns only one command is also an answer.
 
     The answers are returned once the promised copies are on disk. If the copies are late, an error
     replaces each answer that is not already an error.

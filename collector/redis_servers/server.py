@@ -2,7 +2,7 @@
 
 With ``--copies``, no write is acknowledged before it is on the disks of the server and of its
 replicas. If replicas may take over (with ``--copies``, and on a cluster), data that was read is
-also not returned before it is on these disks.
+also returned only once it is on these disks.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from collector.redis_servers.memory import Memory
 from collector.required_settings import SETTINGS, Promise, require_promise
 
 Address: TypeAlias = tuple[str, int] | None
-"""Host and port of a server; None is the server of the URL."""
+"""The host and port of a server, or None for the server of the URL."""
 
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
 """The setting that determines which replicas a cluster accepts as new masters.
 
-Nodes do not vote for a replica that was away from its master for too long or was never in step. If
-the setting is 0, they vote for any replica.
+Nodes do not vote for a replica that was disconnected from its master for too long or was never in
+step. If the setting is 0, nodes vote for any replica.
 """
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
 """Milliseconds of the successive waits for copies, two seconds in all.
 
-Each wait asks the replicas once how much they have on disk. By themselves, replicas report their
-progress only once a second. The waits are therefore repeated, and the first ones are short.
+At the beginning of each wait, the replicas are asked how much they have on disk. Without being
+asked, they report this only once a second. There are therefore several waits, the first ones short.
 """
 
 REPLICATION = PackedCommand.packed("", "INFO", "replication").command
@@ -42,8 +42,8 @@ class Replicas(NamedTuple):
     Attributes:
         number: the number of these replicas.
         failed: the cluster's names of the failed replicas, each of which may come back.
-        away: how many of the failed replicas are not connected to the server; these cannot take
-            over once they have been away for too long.
+        away: the number of failed replicas that are not connected to the server. Once they have
+            been disconnected for too long, they cannot take over.
 
     """
 
@@ -52,7 +52,7 @@ class Replicas(NamedTuple):
     away: int = 0
 
 
-def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 the server decides
+def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 the type depends on the command
     """Send one command and return the answer."""
     connection.send(PackedCommand.packed("", *command).command)
     return connection.receive()
@@ -132,12 +132,12 @@ def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Addres
 def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     """Return the replicas of the connected master, which has the slot.
 
-    A failed replica is included: if it was only cut off, it may come back and take over. A failed
-    master that this server replaced is not included: when it comes back, no node votes for it
-    before it is in step, unless the validity factor is 0. However, it counts as in step once it has
-    received its first copy of the data, so it may take over without the writes after that copy.
-    Therefore a former master is included as soon as it may have asked for that copy: the cluster
-    lists it as a replica only later.
+    A failed replica is included: if it was only disconnected, it may come back and take over. A
+    failed master that this server replaced is not included: when it comes back, no node votes for
+    it before it is in step, unless the validity factor is 0. However, it counts as in step once it
+    has received its first copy of the data, so it may take over without the writes after that copy.
+    Because the cluster lists a former master as a replica only later, the former master is included
+    as soon as it may have asked for that copy.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)
@@ -207,10 +207,10 @@ def are_on_disk(connection: Connection, copies: int) -> bool:
     Return whether the writes are on these disks, after two seconds at most.
 
     Raises:
-        TooFewCopiesError: if the server has been a replica since the connection was opened. In that
-            case it has copied another server's data, perhaps without those writes, and continues
-            from an earlier offset. The replicas may then have reached the offset of the writes
-            without having them.
+        TooFewCopiesError: if the server has been a replica since the connection was opened. It has
+            then copied another server's data, which may lack the writes, and continues from an
+            earlier offset. The replicas may then reach the offset of the writes without having the
+            writes.
 
     """
     for wait_ms in COPIES_WAITS_MS:

@@ -5,5 +5,5 @@ relay answers a device only after the collector has answered, so every acknowled
 the collector. If the relay dies, its devices send the same uploads again, and the collector counts
 each upload once.
 
-A relay's only file lists stopped questions, and every device receives the same list.
+A relay has only one file. It lists stopped questions, and every device receives the same list.
 """

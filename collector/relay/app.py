@@ -6,11 +6,11 @@ forwarded. Every answer contains the same list of stopped questions, and no uplo
 list.
 
 A device sends head and body together, so its body arrives within moments. A client that announces a
-body and withholds it occupies a connection, and memory for up to the largest body. Therefore the
-time for a body and the number of arriving bodies are limited. If there is one body too many, the
-oldest wait is ended once it has lasted MOMENT_S, because the oldest body more likely belongs to an
-attacker than to a device. Many simultaneous devices are not cut off: their bodies have already
-arrived and only need to be read.
+body and withholds it occupies a connection, and memory for up to the largest body. Therefore, the
+time for a body and the number of arriving bodies are limited. If too many bodies are arriving, the
+relay stops waiting for the oldest, once it has waited MOMENT_S for this body, because the oldest
+body more likely belongs to an attacker than to a device. Even many simultaneous devices do not lose
+their uploads in this way, because their bodies have already arrived and only need to be read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAX_HELD_BYTES = 67_108_864
 """Maximum bytes of all held uploads: a thousand of the largest, or 100,000 of usual size."""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
-"""Seconds for which a device should wait: long enough for a restart, or for a new quota."""
+"""Seconds that a device should wait, by status: long enough for a restart, or for a new quota."""
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -47,19 +47,19 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 BODY_DEADLINE_S = 15.0
-"""The maximum seconds for the body of an upload: enough for 64 KiB over a very slow line."""
+"""The maximum number of seconds for a body to arrive, enough for 64 KiB over a very slow line."""
 
 MOMENT_S = 0.5
-"""The seconds that any body may take to arrive, however many others arrive."""
+"""The seconds that any body may take to arrive, even if too many bodies are arriving."""
 
 TURN_S = 0.01
-"""The seconds for which a body beyond the limit waits before it tries again."""
+"""The seconds that a request beyond the limit waits before it checks the limit again."""
 
 MAX_ARRIVING = 512
 """Maximum number of bodies that arrive at the same time: 32 MiB if all have the maximum size.
 
-This is half of the connections that a relay has in addition to those of held uploads, so a
-connection is always left for the next client.
+A relay has twice as many connections in addition to those of held uploads, so a connection is
+always left for the next client.
 """
 
 
@@ -71,7 +71,7 @@ class Room:
     """
 
     def __init__(self, max_uploads: int, max_bytes: int = MAX_HELD_BYTES) -> None:
-        """Take the limits."""
+        """Store the maximum number of held uploads, and the maximum number of their bytes."""
         self._uploads = max_uploads
         self._bytes = max_bytes
 
@@ -114,7 +114,7 @@ class RelayApp:
         stopped: Callable[[], Collection[MetricEdition]] = tuple,
         counters: WorkerCounters | None = None,
     ) -> None:
-        """Prepare to answer.
+        """Store the objects that the application uses.
 
         Args:
             mixer: delivers uploads.
@@ -196,7 +196,7 @@ class RelayApp:
 
 
 async def _read_body(receive: Receive, length: int | None) -> bytes:
-    """Return a whole body. It may be chunked, because this server shows whether it is complete."""
+    """Return a whole body, which may be chunked: this server shows whether a body is complete."""
     body = bytearray()
     more = True
     while more:
@@ -221,7 +221,7 @@ def _retryable(problem: Problem) -> ProblemError:
 
 
 class Arrivals:
-    """Limits how many bodies may arrive at the same time, and how long each may take."""
+    """Limits the number of bodies that arrive at the same time, and the time for each body."""
 
     def __init__(self, max_bodies: int = MAX_ARRIVING, deadline_s: float = BODY_DEADLINE_S) -> None:
         """Set the limits: the number of bodies that arrive at a time, and the seconds for each."""
@@ -234,8 +234,8 @@ class Arrivals:
         """Receive one body while the context is entered.
 
         Raises:
-            ProblemError: 408 if the body takes too long, or is the oldest one when there are too
-                many bodies.
+            ProblemError: 408 if the body takes too long, or if too many bodies are arriving and
+                this one is the oldest.
 
         """
         clock_s = asyncio.get_running_loop().time

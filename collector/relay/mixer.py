@@ -1,7 +1,7 @@
 """Holds uploads until the batch that contains them is answered.
 
-The mixer runs in one event loop and writes nothing to disk. A batch is pure: times and randomness
-are arguments.
+The mixer runs in one event loop and writes nothing to disk. The class `Batch` is pure: times and
+randomness are arguments.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ Permute = Callable[[int], list[int]]
 SHORTEST = 0.5
 """The shortest random gathering time of a batch, as a fraction of the longest.
 
-Shorter times would not mix anything.
+In shorter times, a batch might gather too few uploads to mix them.
 """
 
 FORWARDERS = 4
-"""Batches sent concurrently: more than one, so that a slow batch does not delay the others."""
+"""The number of batches sent concurrently. A slow batch does not delay the other batches."""
 
 ANSWER_DEADLINE_S = 25.0
 """The longest time that a device waits for its answer: the SDK gives up after 30 seconds."""
@@ -58,8 +58,8 @@ class HeldUpload(NamedTuple, Generic[Waiter]):
     Attributes:
         upload: the upload's id.
         body: the encoded upload, in one line.
-        waiters: the objects that wait for its answer; more than one if a device sent the upload
-            again while it was held.
+        waiters: the objects that wait for the answer to the upload. There are several if a device
+            sent the upload again while it was held.
 
     """
 
@@ -80,8 +80,8 @@ class Batch(Generic[Waiter]):
 
         Return False if there is no room.
 
-        If two bodies have the same id, the first is sent, because the collector would also count
-        the first.
+        If two bodies have the same id, only the first is sent, because the collector would also
+        count only the first.
         """
         if upload in self._uploads:
             self._uploads[upload].waiters.append(waiter)
@@ -105,7 +105,7 @@ class Batch(Generic[Waiter]):
 
 
 def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
-    """Return how many seconds a batch gathers after its first upload, unless it is full earlier."""
+    """Return the seconds for which a batch gathers after its first upload, unless it gets full."""
     return uniform(SHORTEST * longest_s, longest_s)
 
 
@@ -126,7 +126,7 @@ _Held: TypeAlias = HeldUpload["asyncio.Future[LineAnswer]"]
 
 
 class Mixer:
-    """Gathers uploads, sends them in batches in random order, and answers each."""
+    """Gathers uploads, sends them in batches in random order, and returns the answer to each."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class Mixer:
         self._is_failing = False
 
     async def deliver(self, upload: str, body: bytes) -> LineAnswer:
-        """Keep an upload until the collector has answered it, and return the answer.
+        """Hold an upload until the collector has answered it, and return the answer.
 
         Args:
             upload: the upload's id.
@@ -206,7 +206,7 @@ class Mixer:
         self._count_under_way()
 
     def _count_under_way(self) -> None:
-        """Count the uploads that wait for an answer. Gathering ones would reveal arrival times."""
+        """Count the uploads in sent batches. Counting others, too, would reveal arrival times."""
         left = list(self._under_way.values())
         self._counters.put(HELD, sum(batch.uploads for batch in left))
         self._counters.put(OLDEST_NS, left[0].at_ns if left else 0)
@@ -220,8 +220,8 @@ class Mixer:
         """Send a batch once a thread is free for it, and pass the answers to all waiters.
 
         Uploads whose devices have stopped waiting are left out, because these devices were told to
-        send them again. Otherwise a collector that hangs would get older and older batches, and the
-        relay would hold more and more of them.
+        send them again. If they were included, a collector that hangs would get older and older
+        batches, and the relay would hold more and more uploads.
         """
         async with self._idle_threads:
             waited_for = [upload for upload in uploads if _waiters([upload])]
@@ -256,7 +256,7 @@ class Mixer:
             raise CollectorUnavailableError(f"its answer does not match what was sent: {error}") from error
 
     def _note_failure(self, error: CollectorUnavailableError) -> None:
-        """Log the first of consecutive failures.
+        """Log a failure, unless the previous batch failed as well.
 
         A line for every failure would reveal when uploads arrived.
         """

@@ -1,6 +1,6 @@
 """Runs the relay with settings that are validated once.
 
-One worker process mixes the uploads. If it dies, another replaces it.
+One worker process mixes the uploads. If this process dies, another replaces it.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ DEFAULT_GATHER_S = 5.0
 MAX_GATHER_S = 10.0
 """The maximum gathering time of a batch in seconds.
 
-Together with the collector's response time, it is well below the half minute that a device waits.
+The sum of this time and the collector's response time is well below the half minute for which a
+device waits.
 """
 
 DEFAULT_HELD = 4096
 """The default number of held uploads: enough for 400 a second, if each is held for 10 seconds."""
 
 MAX_HELD = 60_000
-"""The limit: each held upload needs a connection, and an address has about this many ports."""
+"""The maximum of --held: each held upload needs a connection, and an address has 65,536 ports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +77,8 @@ class RelayConfig:
         """Refuse settings that cannot work.
 
         Raises:
-            ConfigError: if a setting cannot work; the message names it. For every setting except
-                the key, it is an OptionError.
+            ConfigError: if a setting cannot work. The message names the setting. For every setting
+                except the key, the error is an OptionError.
 
         """
         if not is_base_url(self.collector):  # not shown: it may contain a password
@@ -104,16 +105,16 @@ _log = logging.getLogger(__name__)
 SPARE_CONNECTIONS = 1024
 """The number of connections in addition to those of held uploads.
 
-They are for arriving bodies (see `Arrivals`), for answers that report a lack of room, and for
-health checks.
+These connections are for arriving bodies (see `Arrivals`), for answers that report a lack of room,
+and for health checks.
 """
 
 SPARE_FILES = 128
-"""Other open files: those of the process itself, and its connections to the collector."""
+"""The number of other open files: the process's own, and its connections to the collector."""
 
 
 def serve(config: RelayConfig) -> None:
-    """Serve until a signal arrives, then send and answer the held uploads before the end.
+    """Serve until a signal arrives. Before the end, send and answer the uploads that are held.
 
     Raises:
         ConfigError: if the address or the file of stops cannot be used, or the collector refuses
@@ -191,7 +192,7 @@ def _check_file(file: StopsFile) -> None:
             _log.warning(
                 (
                     "%s is new: devices learn of a stopped question once the collector has listed it for a day. "
-                    "If this relay had a state file before, use that one"
+                    "If this relay had a state file before, use that file"
                 ),
                 file.path,
             )
@@ -199,9 +200,9 @@ def _check_file(file: StopsFile) -> None:
 
 
 def _check_collector(config: RelayConfig) -> None:
-    """Send an empty batch, which reveals a wrong key.
+    """Send an empty batch, to find out whether the key is wrong.
 
-    If the collector is down, only a warning is logged, because it may come up later.
+    If the collector is down, only a warning is logged, because the collector may come up later.
     """
     try:
         Forwarder(config.collector, config.key).post(b"")

@@ -1,19 +1,19 @@
-"""The stopped questions that a relay announces to devices, and how it learns about them.
+"""The stopped questions that a relay announces to devices, and how the relay learns of them.
 
 Once a device knows that a question is stopped, it no longer asks the question until its user opts
-out. If a collector could make a relay announce a stop to one device and not to the next, it could
-recognize that device by the missing reports. Therefore:
+out. If a collector could make a relay announce a stop to only one device, it could recognize that
+device by the missing reports. Therefore:
 
 * The list that a relay hands out does not depend on any upload or on the answer to an upload. The
   relay reads the collector's registry at random times that it chooses itself, and every device gets
   the same list.
-* A stop is handed out once every reading of a whole day has listed it. Until then, the operator can
-  take the stop back.
-* A stop that was handed out once is handed out for good, even if the collector no longer lists it,
-  so that every device has it after its next upload. The question's ``expires`` does not end the
-  stop either, because the collector controls that date.
-* Only stops of editions that the same registry document defines count, and the list is never longer
-  than a device reads.
+* A stop is handed out once every reading of the registry for a whole day has listed the stop. Until
+  then, the operator can withdraw it.
+* Once a stop has been handed out, it is handed out for good, even if the collector no longer lists
+  it, so that every device learns of it with its next upload. The question's ``expires`` does not
+  end the stop either, because the collector controls that date.
+* Stops of editions that the same registry document does not define are ignored, and the list is
+  never longer than devices accept.
 
 The stops are stored in a file, which contains names of questions and nothing about any device.
 Several relays on one machine may share the file.
@@ -51,10 +51,10 @@ LISTED_FOR_S: Final = 86_400
 """Seconds for which the collector must have listed a stop before it is handed out."""
 
 MAX_FILE_BYTES: Final = 65_536
-"""The maximum bytes of the file: far more than two lists of maximum length need."""
+"""The maximum bytes of the file of stops, far more than two lists of maximum length need."""
 
 LONGEST_WAIT_S: Final = 7200.0
-"""The maximum seconds between two readings; the actual time is random, and an hour on average."""
+"""The maximum number of seconds between readings. The time is random, an hour on average."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,8 +78,8 @@ class Stops:
 
         Args:
             listed: the stops that the collector lists.
-            now_s: Unix seconds of the reading. If the clock was set back, the day of waiting begins
-                again.
+            now_s: Unix seconds of the reading. If the clock was set back, the waiting time of
+                `LISTED_FOR_S` begins again.
 
         """
         since = {stop: min(self.listed_since.get(stop, now_s), now_s) for stop in listed if stop not in self.handed_out}
@@ -87,7 +87,7 @@ class Stops:
         return replace(self, listed_since=since).handing_out(confirmed)
 
     def handing_out(self, more: Iterable[MetricEdition]) -> Stops:
-        """Return the same knowledge with more stops handed out, as far as the list has room."""
+        """Return the same knowledge with more stops handed out, if the list has room for them."""
         handed_out = self.handed_out
         for stop in more:
             longer = (*handed_out, stop)
@@ -158,7 +158,7 @@ def _object(content: bytes) -> dict[str, Any]:
     except MalformedError:
         raise ValueError from None
     if not isinstance(document, dict):
-        raise ValueError  # noqa: TRY004 a damaged document, and no argument of a wrong type
+        raise ValueError  # noqa: TRY004 the document is damaged; no argument has a wrong type
     return document
 
 
@@ -184,8 +184,8 @@ class StopsFile:
     """A file that is read and replaced as a whole.
 
     Attributes:
-        path: the path of the file. An empty file beside it has the same name with ``.lock`` at the
-            end.
+        path: the path of the file. Beside this file is an empty file with ``.lock`` added to the
+            name.
 
     """
 
@@ -197,7 +197,7 @@ class StopsFile:
     def locked(self) -> Iterator[None]:
         """Prevent other relays from using the file while the context is entered.
 
-        Otherwise a relay could overwrite another relay's latest change.
+        Without this lock, a relay could overwrite another relay's latest change.
 
         Raises:
             ConfigError: if the lock cannot be created.
@@ -315,7 +315,7 @@ class StopsReader:
         now_s = int(self._clock())
         with self._file.locked():
             kept = self._file.read()
-            # stops that were handed out remain so, whatever has happened to the file
+            # stops that were handed out stay in the list, whatever has happened to the file
             stops = Stops(listed_since=kept.listed_since).handing_out((*self.handed_out, *kept.handed_out))
             stops = stops.after(listed, now_s)
             if stops != kept:
@@ -329,7 +329,7 @@ class StopsReader:
             self._is_full = True
 
     def _note_failure(self, problem: str) -> None:
-        """Log the first of consecutive failures."""
+        """Log a failure, unless the previous attempt failed as well."""
         if not self._is_failing:
             _log.warning(
                 "the list of stopped questions cannot be updated: %s; the relay continues with the list that it has",

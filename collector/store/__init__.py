@@ -1,4 +1,4 @@
 """The tally store on Redis or Valkey: its protocol, keys, counting script, shards and windows.
 
-It imports `collector.redis_servers`, which sends the commands.
+This package imports `collector.redis_servers`, which sends the commands.
 """

@@ -4,8 +4,8 @@ The script looks up the upload id. If the id is new, the script counts the repor
 id, or does neither.
 
 An id is remembered only if a report is counted, and only while a window of the counted reports can
-be open. The data that an upload leaves behind is therefore bounded by its additions to tallies,
-regardless of its other content.
+be open. The amount of data that an upload leaves behind is therefore limited by its additions to
+tallies, regardless of the upload's other content.
 
 Together with the id, the script remembers which reports were counted: in one byte if all were,
 otherwise in at most MOST_BYTES. The reasons for refusing the other reports are not stored, but
@@ -32,8 +32,8 @@ BITMAP_BYTES = MAX_REPORTS // 8
 MOST_BYTES = 1 + BITMAP_BYTES
 """The maximum bytes that are remembered with an id.
 
-Together with the id they are less than 64 bytes. With more, a bucket would cost four times as much
-(see BUCKET_ENTRIES).
+Together with the id, these are less than 64 bytes. With longer entries, a bucket would need four
+times as much memory (see BUCKET_ENTRIES).
 """
 
 UNKNOWN = "not a record of an upload"
@@ -132,11 +132,11 @@ After DUPLICATE, the remembered facts follow; after LATE, the names of closed wi
 """
 
 COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
-"""The reason for refusing a report that would be accepted now, after its upload was counted.
+"""The reason for refusing a report of an upload that was counted before without this report.
 
-The report was refused when its upload was counted, but a new registry, for example, would accept it
-now. Because the upload's id is remembered, the report must be sent in another upload. This reason
-makes a device do so.
+The report was refused at that time, but would be accepted now, for example under a new registry.
+Because the upload's id is remembered, the report must be sent in another upload. This reason makes
+a device do so.
 """
 
 PATH = f"""
@@ -306,8 +306,8 @@ def _allowance(judgement: Judgement, shards: int) -> tuple[str | int, ...]:
     """Return the script's four arguments on the allowance.
 
     Uploads are distributed evenly over the shards, so each shard gets an equal part of the
-    allowance. The part is never smaller than the largest upload needs, because all of an upload
-    belongs to one shard.
+    allowance. A whole upload belongs to one shard, so this part is never smaller than the largest
+    upload needs.
     """
     allowance = judgement.allowance
     if allowance is None:

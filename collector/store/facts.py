@@ -1,12 +1,11 @@
-"""The facts of a store, and whether they permit its use. Pure: facts in, refusal out.
+"""The facts of a store, and the checks of whether they permit its use. Pure.
 
-The facts contain the number of the schema, which changes when an older version would misread the
-stored data. New keys that older versions do not look for do not change the schema.
+The facts contain the number of the schema. It changes whenever an older version would misread the
+stored data, but not if there are merely new keys that older versions ignore.
 
-The facts also contain the store's name, and every shard has a copy of the name. A shard that was
-emptied or replaced, on any server, is recognized because it lacks the name. The names are written
-once. As soon as the facts record that all shards have the name, a shard without it is considered
-lost.
+The facts also contain the store's name, and every shard has a copy of the name. If a shard was
+emptied or replaced, on any server, it lacks the name. The names are written once. As soon as the
+facts record that all shards have the name, a shard without the name is considered lost.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ GRACE_FIELD, COPIES_FIELD = "grace", "copies"
 """Fields with the settings of the collector that started last."""
 
 APP_FIELD = "app"
-"""The field with the name of the app whose registry the store is served under."""
+"""The field with the name of the app to which the store belongs."""
 
 NAMED_FIELD, NAMED = "named", "1"
 """The field, and its value, that record that every shard has the store's name.
@@ -46,7 +45,7 @@ WAY_OUT = (
 
 
 class Purpose(Enum):
-    """The purpose that a store is opened for."""
+    """The purpose of opening a store."""
 
     USE = auto()
     READ = auto()
@@ -58,8 +57,8 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
     Args:
         facts: the store's facts.
-        purpose: the purpose of opening it. A store with part of a backup may be opened to import
-            the rest. A store that was never used cannot be read.
+        purpose: the purpose of opening the store. A store with part of a backup may be opened to
+            import the rest. A store that was never used may not be opened for reading.
 
     Raises:
         ConfigError: if the store cannot be used; the message says what to do.
@@ -81,7 +80,7 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
 
 def promise_of(facts: Mapping[str, str]) -> Promise:
-    """Return the promise that the store recorded; if none is recorded, a write to disk."""
+    """Return the promise that the store recorded. Without a record, this is ``fsync``."""
     copies = int(facts.get(COPIES_FIELD, 0))
     return Promise(Durability.REPLICATED if copies else Durability.FSYNC, copies)
 
@@ -89,7 +88,7 @@ def promise_of(facts: Mapping[str, str]) -> Promise:
 def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> list[int]:
     """Return the shards that do not have the store's name yet.
 
-    There are such shards if the store is new, or was last used by a version without names.
+    Shards have no name if the store is new, or was last used by a version of Hearsay without names.
 
     Args:
         facts: the store's facts.
@@ -112,7 +111,7 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
     """Refuse a store that has shards but no facts.
 
     Args:
-        facts: the store's facts, which must be read after the names because they are written before
+        facts: the store's facts. Because they are written before the names, they must be read after
             the names.
         shard_names: the name that each shard carries, or None.
 
@@ -129,8 +128,8 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
 def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
     """Return the name of the store whose parts are left, or None if no shard ever had a name.
 
-    If no shard has the name in the facts, a collector wrote these facts when it mistook the emptied
-    servers for a new store.
+    If the facts contain a name that no shard has, these facts are not of the former store: a
+    collector wrote them when it mistook the emptied servers for a new store.
 
     Raises:
         ConfigError: if parts of several stores are left.

@@ -26,7 +26,7 @@ is a function of the upload id.
 ``{0}:look``                                JSON: the last look at open windows, with its time
 ==========================================  ===============================================
 No key contains an address or an arrival time. The only trace of the order of uploads is the depth
-of an id in its tree of buckets.
+at which an id is stored in its tree of buckets.
 """
 
 from __future__ import annotations

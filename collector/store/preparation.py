@@ -1,4 +1,4 @@
-"""Makes a store ready for use: its promise, its schema, its shards, its name and its app.
+"""Makes a store ready for use: checks its promise, and settles its schema, shards, name and app.
 
 A store that has lost shards is ready again once an operator accepts the loss.
 """
@@ -29,7 +29,7 @@ from collector.store.facts import (
 from collector.store.shards import Shards
 
 NAME_BYTES = 8
-"""Bytes in a store's name: enough that no two stores have the same one."""
+"""The number of random bytes in a store's name: enough that no two stores have the same name."""
 
 
 def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
@@ -67,7 +67,7 @@ def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
 def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
     """Write the store's name to every shard, unless a shard is lost.
 
-    Another collector may do the same at the same time: both write the same name.
+    Another collector may do the same at the same time, because both write the same name.
     """
     unnamed = shards_to_name(facts, store.names(int(facts[SHARDS_FIELD])))
     store.name(unnamed, facts[NAME_FIELD])
@@ -75,7 +75,7 @@ def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
 
 
 def app_of(store: Shards) -> str | None:
-    """Return the app's name, or None if no version that records it has served the store."""
+    """Return the app's name, or None if only versions that do not record it served the store."""
     return store.facts().get(APP_FIELD)
 
 
@@ -83,11 +83,11 @@ def require_app(owner: str | None, app: str) -> None:
     """Refuse a store that belongs to another app.
 
     Args:
-        owner: the app that the store belongs to, or None if it is unknown.
-        app: the app whose registry it would be served under.
+        owner: the app to which the store belongs, or None if it is unknown.
+        app: the app of the registry that is to be served from the store.
 
     Raises:
-        ConfigError: if they differ; the message says how to continue deliberately.
+        ConfigError: if the apps differ. The message says how to continue if this is intended.
 
     """
     if owner not in (None, app):
@@ -112,15 +112,15 @@ def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
 def accept_lost_shards(store: Shards) -> list[str]:
     """Make lost shards empty shards of the store again.
 
-    The name is written to them last; until then, nothing is counted on them. Running collectors
-    then continue by themselves.
+    The store's name is written to these shards last, and nothing is counted on them before. After
+    that, running collectors continue by themselves.
 
     Returns:
         Descriptions of the permanently lost data, for people.
 
     Raises:
         ConfigError: if the servers contain parts of several stores.
-        StoreUnavailableError: if a server does not answer; call this again.
+        StoreUnavailableError: if a server does not answer. In this case, call this function again.
 
     """
     store.require_promise()
@@ -146,9 +146,9 @@ def accept_lost_shards(store: Shards) -> list[str]:
 
 
 def _close_where_lost(store: Shards, lost: list[int], left: list[int]) -> None:
-    """Close, on the lost shards, the windows that the other shards have closed.
+    """Close, on the lost shards, the windows that are closed on the other shards.
 
-    Otherwise windows that were closed early would accept reports again.
+    Without this, windows that were closed early would accept reports again.
     """
     closed = [store.run(shard, "SMEMBERS", keys.of_shard(shard, keys.CLOSED)) for shard in left]
     windows = set.intersection(*map(set, closed)) if closed else set()

@@ -96,7 +96,7 @@ class RedisStore:
         If a shard cannot be reached, the other shards close the window, but the window as a whole
         stays open.
         """
-        # a process that closed it earlier may not have waited for the replicas
+        # if another process closed the window earlier, it may not have waited for the replicas
         answered: Answered = {}
         self.shards.ask_own(
             lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text), answered
@@ -118,7 +118,7 @@ class RedisStore:
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """See TallyStore."""
-        # the answer that they are closed may have come from a master that has since been lost
+        # the server that reported these windows as closed may be a master that has since been lost
         answered: Answered = {}
         still_closed = closed.intersection(*self._members(keys.CLOSED, answered))
         yield from self._tallies(answered, lambda window: window in still_closed, closed=True)
@@ -126,8 +126,8 @@ class RedisStore:
     def open_tallies(self, left_out: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the current tallies of all windows except `left_out`, each marked as open.
 
-        The tallies are complete only if the iterator reaches its end. Nobody who sees them may also
-        see an earlier or a later state of the same tallies; `open_snapshot` ensures this.
+        The tallies are complete only if the iterator reaches its end. A reader who sees these
+        tallies must not see an earlier or a later state of them; `open_snapshot` ensures this.
         """
         return self._tallies({}, lambda window: window not in left_out, closed=False)
 
@@ -152,7 +152,7 @@ class RedisStore:
         return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
 
     def own_editions(self) -> OwnEditions:
-        """See TallyStore. If a failover lost an edition, its tallies are hidden, not unfolded."""
+        """See TallyStore. If a failover lost an edition, its tallies are hidden, never unfolded."""
         return self.shards.own_editions()
 
     def remember_editions(self, editions: OwnEditions) -> None:
@@ -160,11 +160,11 @@ class RedisStore:
         self.shards.remember_editions(editions)
 
     def require_writable(self) -> None:
-        """See TallyStore. A write that changes nothing is refused like any other write."""
+        """See TallyStore. This tries a write that changes nothing."""
         self.shards.require_any_writable()
 
     def _look(self, answered: Answered) -> str | bytes | None:
-        """Return the last look at open windows, or None if it is too old."""
+        """Return the last look at open windows, or None if it has expired."""
         look: bytes | None
         (look,) = self.shards.ask((0,), lambda _: ("GET", keys.SNAPSHOT), answered)
         return look
@@ -175,10 +175,10 @@ class RedisStore:
         """Yield tallies, and confirm the answers at the end.
 
         A tally that is being retired may be incomplete. It is left out together with the other
-        tallies of its question in that window: if they were shown without a small stratum, a
-        comparison with an earlier reading would reveal that stratum. Names that were removed from
-        the index before it is read here are still listed as being retired, unless all tallies of
-        the question were removed.
+        tallies of its question in that window: if those were shown without a small stratum, a
+        comparison with an earlier reading would reveal that stratum. If a name was removed from the
+        index before this method reads the index, it is still listed as being retired, unless all
+        tallies of the question were removed.
         """
         index = self.shards.index(answered)
         going = {_asked(name) for names in self._members(keys.GOING, answered) for name in names}
@@ -219,8 +219,8 @@ def _asked(name: str) -> tuple[str, str]:
 def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> None:
     """Refuse to lengthen the grace period (seconds) while windows are open.
 
-    The store would forget upload ids of these windows before they close, so an upload that is sent
-    again could be counted twice.
+    The store would forget the upload ids of open windows before these windows close, so an upload
+    that is sent again could be counted twice.
 
     Raises:
         ConfigError: if the new grace period is longer and a window is open.

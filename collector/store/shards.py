@@ -27,7 +27,7 @@ from collector.store.store_protocol import OwnEditions
 class Logs:
     """The append-only files of all servers, replicas included.
 
-    The files contain uploads in order of arrival until they are rewritten. If a server is
+    Until the files are rewritten, they contain uploads in order of arrival. If a server is
     unavailable, it is asked again the next time.
     """
 
@@ -41,8 +41,8 @@ class Logs:
         """Ask every server to rewrite its file.
 
         Returns:
-            Whether every server with such a file has begun. If not, call this method again: it then
-            asks only the remaining servers.
+            Whether every server with such a file has begun a rewrite. If not, call this method
+            again: it then asks only the other servers.
 
         """
         servers = self._connections.servers(self._nodes)
@@ -88,11 +88,11 @@ An existing store keeps the number that it was created with.
 CLUSTER_SHARDS = 64
 """The number of shards of a new store on a cluster.
 
-The cluster can grow to this many nodes. To read a tally, this many parts are added up.
+The cluster can grow to this many nodes. Every tally is read as the sum of this many parts.
 """
 
 EDITIONS_A_COMMAND = 1000
-"""Editions per script, which accepts some thousands of arguments; a registry may have more."""
+"""Editions per script. A script accepts only some thousands of arguments."""
 
 
 class Layout(NamedTuple):
@@ -118,8 +118,8 @@ class Shards:
     """Sends commands to one store.
 
     Every method that sends a command raises StoreUnavailableError if there is no answer or the
-    answer is an error. Data that was read with an `Answered` is valid only once `confirm` has
-    returned.
+    answer is an error. If data was read with an `Answered`, it is valid only once `confirm` has
+    returned for this `Answered`.
 
     Attributes:
         layout: the known layout of the store.
@@ -164,7 +164,7 @@ class Shards:
         self._expected_name = ""
 
     def adopt(self, facts: Mapping[str, str]) -> None:
-        """Use the store that these facts describe, and refuse any other from now on."""
+        """Use the store that these facts describe, and from now on refuse every other store."""
         name = facts[NAME_FIELD] if NAMED_FIELD in facts else ""
         self.layout = self.layout._replace(shards=int(facts[SHARDS_FIELD]), name=name)
         self._expected_name = name
@@ -180,18 +180,18 @@ class Shards:
         self.layout = self.layout._replace(nodes=nodes)
         self.router.learn(nodes)
 
-    def run(self, shard: int, *command: str | bytes | int) -> Any:  # noqa: ANN401 the server decides
+    def run(self, shard: int, *command: str | bytes | int) -> Any:  # noqa: ANN401 the type depends on the command
         """Return the answer to a command on the keys of one shard."""
         return self.router.ask(PackedCommand.packed(keys.prefix(shard), *command))
 
-    def run_on_facts(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 the server decides
+    def run_on_facts(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 the type depends on the command
         """Return the answer to a command on the store's facts."""
         return self.router.ask(PackedCommand.packed(keys.STORE, *command))
 
     def ask(self, shards: Iterable[int], command: Command, answered: Answered | None = None) -> list[Any]:
         """Return the answers of shards, even of those that do not belong to the store.
 
-        All shards are asked, even if one of them does not answer.
+        If a shard does not answer, the other shards are still asked.
         """
         return self._answers([PackedCommand.packed(keys.prefix(shard), *command(shard)) for shard in shards], answered)
 
@@ -203,17 +203,18 @@ class Shards:
 
         """
         answers = self._answers(self._with_names(command), answered)
-        # a shard that has the name now also had it when it answered before
+        # if a shard has the name now, it also had the name when it answered before
         self._require_named(answers[1::2])
         return answers[::2]
 
     def confirm(self, answered: Answered) -> None:
         """Make sure that no failover can undo the answers.
 
-        A master that was cut off keeps answering for a while, and may have data that no replica
-        has. If it is lost, that data is lost too. A reader therefore makes a write on the same
-        servers, over the same connections, and waits until their replicas have it. The replicas
-        then also have everything that was written before, including the data that was read.
+        A master that was disconnected from the cluster keeps answering for a while, and may have
+        data that no replica has. If this master is lost, such data is lost with it. A reader
+        therefore makes a write on the servers that answered, over the same connections, and waits
+        until their replicas have this write. The replicas then also have everything that was
+        written before, including the data that was read.
 
         Raises:
             StoreUnavailableError: if the connection to a server that answered was closed, or its
@@ -249,7 +250,7 @@ class Shards:
         self.ask(shards, lambda shard: even_when_full("SET", keys.of_shard(shard, keys.NAME), name, "NX"))
 
     def facts(self) -> dict[str, str]:
-        """Return the store's facts (see `keys.STORE`), or no facts if it was never used."""
+        """Return the store's facts (see `keys.STORE`), which are empty for an unused store."""
         return _decoded(self.run_on_facts("HGETALL", keys.STORE))
 
     def own_editions(self) -> dict[str, str]:
@@ -273,7 +274,7 @@ class Shards:
     def is_indexed(self, name: str) -> bool:
         """Return whether a tally, METRIC:EDITION:WINDOW, is in the index.
 
-        If so, its counts that were read before this call are complete.
+        If so, the counts of the tally that were read before this call are complete.
         """
         return any(self.ask(range(self.number), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name)))
 
@@ -318,7 +319,7 @@ class Shards:
     def _lost(self, shard_names: Sequence[bytes | None]) -> list[int]:
         """Return the shards that do not belong to the store.
 
-        If the store's name is unknown, there are none.
+        If the store's name is unknown, the list is empty.
         """
         expected = self.layout.name.encode()
         return [shard for shard, name in enumerate(shard_names) if expected and name != expected]
@@ -342,7 +343,7 @@ def _decoded(flat: Sequence[bytes]) -> dict[str, str]:
 
 
 def _may_have_name(connection: Connection, name: str) -> bool:
-    """Check the store's name if this server has it. On other nodes, only the shards have it."""
+    """Return whether this server has the store name, or may lack it because another node has it."""
     try:
         found: object = ask(connection, "HGET", keys.STORE, NAME_FIELD)
     except (AskError, ClusterDownError):

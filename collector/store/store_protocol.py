@@ -1,4 +1,4 @@
-"""The interface of a store (a port), and how the collector closes windows and looks at them.
+"""The interface of a store, and functions that close windows or look at open windows.
 
 `redis_store` implements the interface.
 """
@@ -22,7 +22,7 @@ class CountedUpload(NamedTuple):
         verdict: the verdict on each report. The same reports are accepted every time the upload is
             sent.
         is_duplicate: whether the id of the upload was remembered, so that nothing was counted this
-            time. This is also true if the collector itself sent the upload to the store twice,
+            time. This also happens if the collector itself sends an upload to the store twice
             because a connection broke.
 
     """
@@ -38,8 +38,8 @@ Outcome: TypeAlias = CountedUpload | QuotaExceededError | StoreUnavailableError
 OwnEditions: TypeAlias = Mapping[str, str]
 """For each edition (METRIC:EDITION), the own edition of its question.
 
-A stratum maps to the own edition of its question, which is also that of the question's others (see
-`strata`). An own edition maps to itself, even if the question has no strata.
+The edition of a stratum maps to the question's own edition, under which the tally of the others is
+stored (see `strata`). An own edition maps to itself, even if the question has no strata.
 """
 
 
@@ -94,12 +94,13 @@ class TallyStore(Protocol):
     def count(self, judgement: Judgement) -> CountedUpload:
         """Count an upload in one atomic step, unless its id is remembered, and return its verdict.
 
-        The store remembers the id if a report was counted. However often that upload is sent again,
-        the reports that were counted are accepted, the others are refused, and no allowance is
-        charged. The reason for a refusal comes from the judgement. If the judgement would now
-        accept a report that was refused, the reason is one that makes the device send the report in
-        another upload. An upload without a counted report leaves nothing behind and is judged
-        again. Reports of a window that was closed early are refused in the same step.
+        The store remembers the id if a report was counted. Whenever that upload is sent again, the
+        reports that were counted are accepted, the others are refused, and no allowance is charged.
+        The reason for a refusal comes from the judgement. If a report was refused but the judgement
+        would now accept it, it is refused for a reason that makes the device send it in another
+        upload. If no report of an upload is counted, the upload leaves nothing behind, and is
+        judged anew if it is sent again. Reports of a window that was closed early are refused in
+        the same step.
 
         Raises:
             QuotaExceededError: if the rest of the allowance is too small for the reports that
@@ -110,8 +111,8 @@ class TallyStore(Protocol):
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
         """Count uploads, each in its own atomic step, and return their outcomes in order.
 
-        If an upload cannot be counted now, its outcome is the error; the others are counted
-        regardless.
+        If an upload cannot be counted now, its outcome is the error. The other uploads are still
+        counted.
         """
 
     def close(self, window: Window) -> None:
@@ -120,8 +121,8 @@ class TallyStore(Protocol):
     def closed_windows(self) -> frozenset[str]:
         """Return the names of the closed windows.
 
-        This method is called every second, and its answer is not confirmed by replicas; the answer
-        of ``closed_tallies`` is.
+        This method is called every second, so its answer is not confirmed by replicas, in contrast
+        to the answer of ``closed_tallies``.
         """
 
     def half_closed_windows(self) -> frozenset[str]:
@@ -136,8 +137,8 @@ class TallyStore(Protocol):
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the tallies of closed windows, sorted by metric, edition and window.
 
-        The tallies are complete and final only if the iterator reaches its end: the error that the
-        store has lost a part of them may be raised last.
+        The tallies are complete and final only if the iterator reaches its end: if the store has
+        lost a part of them, the error may be raised only after the last tally.
         """
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
@@ -147,9 +148,9 @@ class TallyStore(Protocol):
         (differencing).
 
         Args:
-            interval_s: minimum number of seconds between two looks; 0 in a trial, which has nothing
-                to hide.
-            left_out: the windows to leave out: all closed windows, and any others.
+            interval_s: minimum number of seconds between two looks; 0 in a trial, whose reports
+                need no protection.
+            left_out: the windows to leave out, which must include all closed windows.
             now_s: the current time (Unix seconds).
 
         """
@@ -157,8 +158,8 @@ class TallyStore(Protocol):
     def own_editions(self) -> OwnEditions:
         """Return the store's record of all editions that were ever served; see `strata`.
 
-        A caller that first reads tallies, and then calls this method, gets the editions of all
-        these tallies, except of tallies from before the store began to remember editions.
+        If a caller reads tallies first and then calls this method, the result contains the editions
+        of all these tallies, unless a tally is older than the store's record of editions.
         """
 
     def remember_editions(self, editions: OwnEditions) -> None:
@@ -193,9 +194,9 @@ def look_at_open_windows(
 ) -> Snapshot:
     """Return the last look at open windows, or take a new look if the last one is old enough.
 
-    Windows that close before the next look is allowed are left out. A closed tally is a look as
-    well: if it were shown too soon after a look at the open window, the difference would reveal the
-    reports that arrived in between.
+    Windows that close before the next look is allowed are left out, because the tally of a closed
+    window is shown as well: soon after a look at the open window, the difference between the two
+    would reveal the reports that arrived in between.
 
     Args:
         store: the store of the windows.

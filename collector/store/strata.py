@@ -1,19 +1,19 @@
-"""Small strata are folded into the others before anybody reads tallies. Pure.
+"""Small strata are folded into a question's "others" before anybody reads tallies. Pure.
 
-The others of a question are the reports of its own edition, and all strata that are folded into it.
-Nobody sees a stratum of fewer than `LEAST_REPORTS` reports, neither by itself nor as the difference
-of two readings:
+The "others" of a question are the reports of its own edition, and of all strata that are folded
+into it. Nobody sees a stratum of fewer than `LEAST_REPORTS` reports, neither by itself nor as the
+difference between two readings:
 
-* While a window is open, all its strata are one tally. Therefore no reports are revealed by two
-  looks, one before and one after a small stratum grows beyond the minimum.
+* While a window is open, all its strata are one tally. Two looks, one before and one after a small
+  stratum grows beyond the minimum, therefore reveal no reports.
 * When a window has closed, its tallies no longer change, so they are always folded the same way.
-* If the folded reports are fewer than the minimum, the next smallest strata are folded too, unless
-  the whole question has fewer. The tally of the others is therefore never that of a single small
-  stratum.
+* If the folded reports are fewer than the minimum, the next smallest strata are also folded, until
+  there are enough or none are left. The tally of the others therefore never shows a single small
+  stratum of a larger question.
 * Before the first report is counted, the store remembers which editions are strata of one question.
   These editions are folded even if the registry no longer lists them.
-* An edition that the store does not know may be a small stratum of the question. If a window has
-  such a tally, no tally of the question is shown for that window.
+* If the store does not know an edition, it may be a small stratum of the question. If a window has
+  a tally of such an edition, no tally of the question is shown for that window.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from collector.store.store_protocol import OwnEditions, StoredTally
 LEAST_REPORTS: Final = 100
 """The minimum number of reports of a stratum that is shown.
 
-With fewer, intervals would be uninformative, and the people in the stratum would stand out.
+With fewer reports, intervals would be uninformative, and people in the stratum would stand out.
 """
 
 
@@ -64,7 +64,7 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
 
 
 def lost_words(lost: Iterable[str]) -> str:
-    """Return the error text, with a remedy, for reported editions that are not counted."""
+    """Return the error message for editions that devices report but that would not be counted."""
     return (
         f"devices report {', '.join(lost)} (METRIC:EDITION), in neither the registry nor its history: their "
         "reports would be refused. Add the registry that they were released with to the history: "
@@ -73,7 +73,7 @@ def lost_words(lost: Iterable[str]) -> str:
 
 
 def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Yield tallies as they may be read: with small strata folded.
+    """Yield the tallies that readers may see, in which small strata are folded.
 
     Args:
         tallies: the tallies, in any order, each once.
@@ -89,7 +89,7 @@ def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[Store
 
 
 def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Yield a window's tallies of one metric name, which several questions may have used."""
+    """Yield, folded, a window's tallies with one metric name, which several questions may use."""
     metrics: dict[str, list[StoredTally]] = defaultdict(list)
     for tally in tallies:
         metrics[known[f"{tally.metric}:{tally.edition}"]].append(tally)
@@ -109,12 +109,12 @@ def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTall
 
 
 def _is_shown(stratum: StoredTally) -> bool:
-    """Whether a stratum is large enough to be shown, unless the others need its reports."""
+    """Whether a stratum has enough reports to be shown. It may still be folded into the others."""
     return stratum.closed and _reports(stratum) >= LEAST_REPORTS
 
 
 def _are_enough(others: list[StoredTally]) -> bool:
-    """Whether the others are none, or have enough reports to hide each folded stratum."""
+    """Whether there are no others, or they have enough reports to hide each folded stratum."""
     reports = sum(map(_reports, others))
     return reports == 0 or reports >= LEAST_REPORTS
 

@@ -20,7 +20,7 @@ class TallyMemory(NamedTuple):
 
     Attributes:
         shards: the number of the store's shards; each has a part of every tally.
-        needed_bytes: the memory in all shards.
+        needed_bytes: the memory that all shards need together.
         largest: the metric with the largest tally.
         is_new: whether there is no store yet, so that `shards` is the number for a new store.
 
@@ -39,7 +39,7 @@ class TallyMemory(NamedTuple):
         return cls(shards, needed_bytes, max(tallies)[1], is_new)
 
     def __str__(self) -> str:
-        """Describe the memory needed."""
+        """Describe the needed memory."""
         shards = plural(self.shards, "shard") + (", as a new store has" if self.is_new else "")
         return f"one window of every question needs up to {in_units(self.needed_bytes)} in {shards}"
 
@@ -48,7 +48,7 @@ class TallyMemory(NamedTuple):
 
         Args:
             room_bytes: the available memory, which is less than needed.
-            what: describes the available memory, such as ``are free``.
+            what: a predicate for the available memory, such as ``are free``.
 
         """
         return (
@@ -60,8 +60,8 @@ class TallyMemory(NamedTuple):
 def require_memory(store: Shards, registry: Registry) -> None:
     """Refuse a registry if not even one window would fit into an otherwise empty store.
 
-    The memory that is free now does not matter: after a restart, the window that the collector
-    began is already stored.
+    The memory that is free now does not matter, because part of it may already contain the current
+    window, for example after a restart.
 
     Raises:
         ConfigError: if the window would not fit; the message says how much memory is missing, and

@@ -1,7 +1,7 @@
 """The analysis of a question's reports: estimates, plans, made-up reports and rehearsals.
 
-Each shape of report has its own class of analysis. Only this class knows the kinds and channels of
-the shape, so no other code needs to check the kind of a question.
+Each shape of answers has its own subclass of `Analysis`. Only this class knows the kinds and
+channels of the shape, so no other code needs to check the kind of a question.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class MetricFields(TypedDict):
-    """Those fields of a `MetricEstimate` that describe its metric."""
+    """The fields of a `MetricEstimate` that describe its metric."""
 
     metric: str
     title: str
@@ -46,7 +46,7 @@ class MetricFields(TypedDict):
 
 
 def metric_fields(metric: Metric) -> MetricFields:
-    """Return those fields of a `MetricEstimate` that describe its metric."""
+    """Return the fields of a `MetricEstimate` that describe its metric."""
     return MetricFields(
         metric=metric.name,
         title=metric.title,
@@ -70,7 +70,7 @@ returns the number of reports of each symbol.
 """
 
 InputLaw = tuple[tuple[Any, float], ...]
-"""The inputs of the channel that an answer may become, each with its probability."""
+"""The possible encodings of an answer as a channel input, each with its probability."""
 
 
 class Analysis(ABC, Generic[K]):
@@ -79,9 +79,10 @@ class Analysis(ABC, Generic[K]):
     Attributes:
         metric: the question.
         kind: the question's kind, which defines the valid answers.
-        mean_name: the name of the mean in reports. With underscores, it names the statistic too.
+        mean_name: the name of the mean in reports. The name of its statistic has underscores
+            instead of spaces.
         compares_groups: whether the means of groups are compared.
-        takes_candidates: whether an analyst may name texts whose shares to estimate.
+        takes_candidates: whether an analyst may name texts, whose shares are then estimated.
         observation: the features and label of a model; None for other kinds.
 
     """
@@ -99,7 +100,7 @@ class Analysis(ABC, Generic[K]):
 
     @abstractmethod
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally, in order. All must be of the metric's edition."""
+        """Yield the estimates of each tally, in order. Tallies must be of the metric's edition."""
 
     def check(self, tally: Tally) -> None:
         """Refuse a tally that cannot be estimated.
@@ -112,7 +113,7 @@ class Analysis(ABC, Generic[K]):
         tally.check(self.metric.channel.symbols)
 
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:  # noqa: ARG002 used for models
-        """Return the coefficients or log-odds that a tally shows, and the learned model.
+        """Return the coefficients or log-odds estimated from a tally, and the learned model.
 
         The model is None if there are too few reports to learn from.
 
@@ -133,7 +134,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The smallest and largest possible mean or vector coordinate; None without a mean."""
+        """The range of the mean, or of each coordinate of a vector; None if there is no mean."""
         return None
 
     @property
@@ -148,7 +149,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all answers are whole numbers, so that each number can have a share."""
+        """Whether all answers are whole numbers. If so, each number can have a share."""
         return True
 
     @property
@@ -157,7 +158,7 @@ class Analysis(ABC, Generic[K]):
         return self.mean_name.replace(" ", "_")
 
     def fitting(self, texts: Sequence[str]) -> list[str]:  # noqa: ARG002 used for texts
-        """Return those texts that are possible answers."""
+        """Return the given texts that are possible answers."""
         return []
 
     @property
@@ -184,10 +185,10 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of one report for the mean, in the worst population, on a range of length 1.
+        """The variance of the mean's estimate from one report, on a range of length 1.
 
-        For vectors, this is the variance for a coordinate; for crosses, the variance for a cell's
-        share. None if there is no mean.
+        It is the variance in the worst population. For vectors, it applies to a coordinate; for
+        crosses, to the share of a cell. None if there is no mean.
         """
         return None
 
@@ -198,9 +199,9 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def report_variance(self) -> float | None:
-        """The variance of one report in the worst case, in squared units.
+        """The largest possible variance of an estimate from one report, in squared units.
 
-        It is the variance for a share, or for the mean if there are no shares. None if neither
+        The estimate is that of a share, or of the mean if there are no shares. None if neither
         variance is known.
         """
         squares = self.squares
@@ -210,7 +211,7 @@ class Analysis(ABC, Generic[K]):
         return None if variance is None else variance * self.width**2
 
     def least_difference(self, reports: int) -> float | None:  # noqa: ARG002 used for groups
-        """Return the smallest difference of two groups' means that is detected four times in five.
+        """Return the smallest difference between two groups' means that is detected with 80% power.
 
         A difference is detected if its 95% interval, not corrected for other differences, excludes
         0. Return None if the question does not compare groups, if there are too few reports, or if
@@ -256,7 +257,7 @@ class Analysis(ABC, Generic[K]):
         return None
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
-        """Return the best clip and a few others; () if no clip is clearly better than the range."""
+        """Return the best clip and others; () if none is clearly better than the full range."""
         return ()
 
     # made-up reports
@@ -271,7 +272,7 @@ class Analysis(ABC, Generic[K]):
     observation: Observation | None = None
 
     def law(self, answer: object) -> Mapping[Any, Any]:
-        """Return each input that an answer may become, with its exact probability.
+        """Return the possible encodings of an answer as a channel input, with exact probabilities.
 
         Raises:
             DomainError: if the object is not a valid answer.
@@ -281,15 +282,15 @@ class Analysis(ABC, Generic[K]):
 
     @abstractmethod
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies, with all preparation already done.
+        """Return a function that draws tallies. All preparation is done here, before any draw.
 
         Args:
-            laws: for each answer that devices give, the inputs it may become.
+            laws: for each distinct answer of the devices, its possible encodings.
 
         """
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
-        """Return the values whose reported shares count this answer."""
+        """Return the values whose reported shares include a device with this answer."""
         return (value,)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401, ARG002 an answer

@@ -1,4 +1,4 @@
-"""Shares, and the mean of numeric answers, if each answer is an input of the channel.
+"""Estimates of shares, and of a mean if answers are numeric, if each answer is a channel input.
 
 Arrays have one row for each tally, because numpy processes a hundred rows about as fast as one.
 """
@@ -37,8 +37,8 @@ from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**14
-"""The number of symbols, summed over tallies, that are processed together. More would not be
-faster: BLAS processes larger matrices in several threads, which wait for each other on busy
+"""The number of symbols, summed over tallies, that are processed together. Larger batches would not
+be faster: BLAS processes larger matrices in several threads, which wait for each other on busy
 processors.
 """
 
@@ -46,7 +46,7 @@ K = TypeVar("K", bound=Kind)
 
 
 class OneSymbol(Analysis[K]):
-    """Questions whose symbols are counted individually, which includes all plain kinds."""
+    """Questions that are estimated from the count of each symbol, such as all plain kinds."""
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
         """Yield the estimates of each tally. Tallies are processed in batches."""
@@ -80,7 +80,7 @@ class OneSymbol(Analysis[K]):
 
     @abstractmethod
     def family(self, request: Request) -> int:
-        """Return the number of intervals of one tally."""
+        """Return the number of intervals that are reported for one tally."""
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:  # noqa: ARG002
         """Return the estimates with further figures that need the whole tally."""
@@ -96,7 +96,7 @@ class OneSymbol(Analysis[K]):
         return replace(estimated, groups=in_order(estimated.groups))
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 used for sets
-        """Return the extremes of scores, from which the effect of made-up reports follows."""
+        """Return the smallest and largest scores, which bound the effect of made-up reports."""
         return self.extremes
 
     def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
@@ -122,7 +122,7 @@ class OneSymbol(Analysis[K]):
 
 
 class OneOfLabels(OneSymbol[K]):
-    """Questions whose answers are the inputs: booleans, categories and similar kinds."""
+    """Questions whose answers are the channel's inputs: booleans, categories and similar kinds."""
 
     @property
     def labels(self) -> Sequence[Label]:
@@ -136,7 +136,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of the answers, for clustering, shape (k, d); None if they have none."""
+        """The coordinates of answers for clustering, shape (k, d); None if answers have none."""
         positions = self.positions
         return positions[:, np.newaxis] if positions is not None and len(self.labels) == len(positions) else None
 
@@ -191,7 +191,7 @@ class OneOfLabels(OneSymbol[K]):
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
         """Return the number of intervals of shares, of the mean, and of derived figures."""
         size = self.metric.channel.inputs
-        shares = 1 if size == 2 else size  # noqa: PLR2004 the second share is the rest
+        shares = 1 if size == 2 else size  # noqa: PLR2004 the second share is 1 minus the first
         return shares + (self.positions is not None) + (size - 1 if self.metric.has_no_answer else self.more_intervals)
 
     @property
@@ -270,13 +270,13 @@ class OneOfLabels(OneSymbol[K]):
 
 
 class StepOfScale(OneOfLabels[Ordinal]):
-    """Answers on a scale. Its steps count as 1, 2, …, unless devices without an answer report."""
+    """Answers on a scale with steps 1, 2, …; no mean if devices without an answer report too."""
 
     mean_name = "mean position"
 
     @property
     def positions(self) -> Floats | None:
-        """The number of each step."""
+        """The number of each step, 1, 2, …; None if devices without an answer report too."""
         return None if self.metric.has_no_answer else np.arange(1.0, self.metric.channel.inputs + 1)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a step
@@ -329,7 +329,7 @@ class MembersOfSet(OneOfLabels[Subset]):
 
 
 class MembersAsked(MembersOfSet):
-    """Sets whose devices draw one of all values and report whether their set contains it.
+    """Sets. A device draws one of all values, and reports whether its set contains this value.
 
     Each share is estimated only from the reports about its value, so the estimates are independent.
     """
@@ -367,7 +367,7 @@ class MembersAsked(MembersOfSet):
         return np.diag(shares.standard_errors**2)
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the input for yes or no about each value, with the probability of drawing it."""
+        """Return the input for each value, yes or no, with the probability of drawing the value."""
         (said,) = Analysis.law(self, answer)
         return {2 * value + yes: Fraction(1, len(said)) for value, yes in enumerate(said)}
 
@@ -381,12 +381,12 @@ def rounding(laws: Sequence[InputLaw], inputs: int) -> Sampler:
     """Return a function that draws the number of devices with each input.
 
     Args:
-        laws: for each answer that devices give, the inputs it may become.
+        laws: for each distinct answer of the devices, its possible encodings as an input.
         inputs: the number of inputs of the channel.
 
     """
     longest = max(map(len, laws), default=0)
-    # numpy gives rounding's remainder to the last symbol, so this must be an input of the answer
+    # numpy adds the rounding error of the sum to the last input, which must therefore be possible
     padded = np.array([((0, 0.0),) * (longest - len(law)) + law for law in laws], dtype=np.float64)
     symbols, chances = np.moveaxis(padded.reshape(len(laws), longest, 2), -1, 0)
 

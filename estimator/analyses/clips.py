@@ -3,7 +3,7 @@
 The distribution of answers must be known, for example from a pilot window.
 
 The noise of a mean grows with the width of its range, whatever people answer. If the distribution
-is skewed, a narrower range is therefore better than the full one. For example, the estimated mean
+is skewed, a narrower range is therefore better than the full range. For example, the estimated mean
 of visits counted up to 15 is usually nearer to the mean of all visits than the estimated mean of
 visits counted up to 80.
 """
@@ -35,7 +35,7 @@ SHOWN_SHARES: Final = (0.9, 0.95, 0.98, 0.99)
 """Quantiles near which a table shows further candidates, in addition to the best clip."""
 
 MOST_CHANGE: Final = 10.0
-"""The largest relative change that is tried. It multiplies numbers by eleven."""
+"""The largest relative change that is tried. A change of 10 multiplies numbers by eleven."""
 
 WORTH: Final = 0.9
 """A clip is suggested if its error is at most this fraction of the requested range's error."""
@@ -51,15 +51,15 @@ ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
 class Clip(Record, frozen=True):
     """A range for a number, and the error of its mean as an estimate of the mean of all numbers."""
 
-    high: Annotated[float, says("the largest answer; larger ones are counted as this.")]
-    bias: Annotated[float, says("the mean of the numbers counted up to it, minus the mean of all numbers.")]
-    noise: Annotated[float, says("the standard error of that mean.")]
+    high: Annotated[float, says("the largest answer; larger numbers are counted as this number.")]
+    bias: Annotated[float, says("the mean of the numbers clipped at high, minus the mean of all numbers.")]
+    noise: Annotated[float, says("the standard error of the mean of the clipped numbers.")]
     error: Annotated[float, says("the total error: the square root of bias² + noise².")]
     smallest_change: Annotated[
         float | None,
         says(
             "the smallest relative rise of all numbers that is detected between two windows in "
-            "8 of 10 draws. None if no rise would be."
+            "8 of 10 draws. None if no rise would be detected."
         ),
     ]
     is_best: Annotated[bool, says("whether the total error is the smallest: this range is recommended.")] = False
@@ -79,7 +79,7 @@ class Numbers(NamedTuple):
 
 
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
-    """Return the best clip and a few others, rising; () if the range is about as good as the best.
+    """Return the best clip and others, in rising order; () if the full range is about as good.
 
     Args:
         ends: the ends of the range in the question.
@@ -127,7 +127,7 @@ def _ladder(low: float, least: float, most: float) -> Iterator[float]:
 
 
 def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports: int) -> Clip:
-    """Return a clip with the bias and noise of its mean, for people sampled at random."""
+    """Return the clip at ``high`` with its bias, noise and error, for people sampled at random."""
     numbers, weights = people
     clipped = np.clip(numbers, low, high)
     places = (clipped - low) / (high - low)

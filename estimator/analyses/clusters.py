@@ -1,25 +1,25 @@
-"""Clusters of answers: their number, the answers in each cluster, their shares and their stability.
+"""Clusters of answers: how many there are, and the answers, share and stability of each cluster.
 
-Weighted k-means of an estimated histogram finds the clusters. They follow from the tally alone, so
-they cost no budget. The points are the bins of a number, the positions of a scale or a count, or
+Weighted k-means of an estimated histogram finds the clusters. This uses only the tally, so clusters
+cost no budget. The points are the bins of a number, the positions of a scale or a count, or
 the pairs of two questions. The weights of the points are the maximum-likelihood shares (smoothed
 for the bins of a number, as in the report's histogram).
 
 * k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn with
   probabilities that depend on distances (Arthur & Vassilvitskii 2007, "k-means++: the advantages of
   careful seeding"). The seed is fixed. The best of the results is used.
-* The number of clusters has the largest average silhouette width, weighted by shares (Rousseeuw
-  1987, "Silhouettes: a graphical aid to the interpretation and validation of cluster analysis"). If
-  this width is below .7, all answers form one cluster. Kaufman & Rousseeuw 1990, "Finding groups in
-  data", table 4 of chapter 2, call the structure strong from .7 on. (Evenly spread answers have
-  .55, and answers in one bell curve have less.) The distance between two people with the same
-  answer is assumed to be a third of the smallest distance between answers, which is the mean
-  distance for rounded numbers. If it were 0, each answer would be a cluster.
-* Stability: tallies are drawn from the fitted law and clustered in the same way. They show how
-  often each number of clusters is found, and the stability of each cluster. This is the mean
-  Jaccard index, weighted by shares, with the most similar cluster of each resampled tally (Hennig
-  2007, "Cluster-wise assessment of cluster stability"). A stability below .6 indicates that the
-  cluster is not real.
+* The number of clusters is that with the largest average silhouette width, weighted by shares
+  (Rousseeuw 1987, "Silhouettes: a graphical aid to the interpretation and validation of cluster
+  analysis"). If this width is below .7, all answers form one cluster. Kaufman & Rousseeuw 1990,
+  "Finding groups in data", table 4 of chapter 2, call the structure strong from .7 on. (Evenly
+  spread answers have .55, and answers in one bell curve have less.) The distance between two people
+  with the same answer is assumed to be a third of the smallest distance between answers, which is
+  the mean distance for rounded numbers. If it were 0, each answer would be a cluster.
+* Tallies are drawn from the fitted law and clustered in the same way. They show how often each
+  number of clusters is found, and the stability of each cluster. The stability is the mean Jaccard
+  index, weighted by shares, of the cluster and the most similar cluster of each resampled tally
+  (Hennig 2007, "Cluster-wise assessment of cluster stability"). If it is below .6, the cluster is
+  probably not real.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from estimator.results.metric import Cluster, Clusters
 from estimator.statistics.arrays import Counts, Floats
 
 MOST_CLUSTERS = 5
-"""The maximum number of clusters. People could not tell apart or name more."""
+"""The maximum number of clusters. Readers could hardly name and distinguish more."""
 
 STARTS, STARTS_OF_A_RESAMPLE = 8, 4
 """The number of starts of k-means, for the tally and for each resampled tally. In small cases, the
-best of eight starts reaches the smallest sum of squares. Half as many are enough to show the noise.
+best of eight starts reaches the smallest sum of squares. Four are enough for a resampled tally.
 """
 
 MOST_ROUNDS = 100
@@ -55,8 +55,8 @@ SEED = 1
 """The fixed seed of the starts, so that a tally has the same clusters on every run."""
 
 POINTS_OF_A_CLUSTER = 3
-"""The minimum average number of points in a cluster. If each point formed a cluster, silhouettes
-would be widest but meaningless.
+"""The minimum average number of points in a cluster. If each point were a cluster, the silhouette
+width would be largest but meaningless.
 """
 
 STRONG = 0.7
@@ -68,12 +68,12 @@ MOST_POINTS = 256
 """The maximum number of values to cluster. The distances of all pairs must fit in memory."""
 
 RESAMPLES = 50
-"""The number of resampled tallies. Each of them is divided into every possible number of clusters.
+"""The number of resampled tallies. Each of them is divided into one cluster, into two, and so on.
 """
 
 NUMBERS_AT_ONCE = 2**16
-"""The maximum number of counts, over all resampled tallies of a batch, that are fitted together. To
-fit each tally separately would take ten times as long.
+"""The maximum number of counts, over all resampled tallies of a batch, that are fitted together.
+Fitting each tally separately would take ten times as long.
 """
 
 SEED_OF_RESAMPLES = 2
@@ -118,7 +118,7 @@ def clusters_of_values(
     """Return the clusters of a scale, a count or a pair.
 
     Args:
-        points: the coordinates of the answers, shape (k, d); None if they have none.
+        points: the coordinates of the answers, shape (k, d); None if answers have none.
         labels: the answers.
         inverse: the inverse of the channel.
         counts: the count of each symbol, shape (m,).
@@ -181,7 +181,7 @@ class Values:
 
         Args:
             members: the indices of the values.
-            line: the position of each of all values, in rising order, shape (k,).
+            line: the position of every value of the question, in rising order, shape (k,).
 
         """
         first, last = float(line[members].min()), float(line[members].max())
@@ -201,7 +201,7 @@ def _indicator(members: Members, size: int) -> Floats:
 
 
 def _drawn(law: Floats, counts: Counts) -> Counts:
-    """Return tallies drawn from a law, as large as the given one, shape (RESAMPLES, symbols)."""
+    """Return tallies drawn from a law, with as many reports as ``counts``, (RESAMPLES, symbols)."""
     return np.random.default_rng(SEED_OF_RESAMPLES).multinomial(int(counts.sum()), law / law.sum(), size=RESAMPLES)
 
 
@@ -256,7 +256,7 @@ def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
 
 
 def _apart(points: Floats) -> Floats:
-    """Return the mean distance of two people for each pair of answers, shape (points, points)."""
+    """Return the mean distance between two people with given answers, shape (points, points)."""
     apart: Floats = np.sqrt(_distances(points, points))
     np.fill_diagonal(apart, np.inf)
     np.fill_diagonal(apart, apart.min() / 3)
@@ -321,7 +321,7 @@ def _best(points: Floats, weights: Floats, number: int, generator: np.random.Gen
 
 
 def _start(points: Floats, weights: Floats, number: int, generator: np.random.Generator) -> Floats:
-    """Draw centers among the points, by their weighted squared distance from earlier centers."""
+    """Draw points as centers, in proportion to the weighted squared distance from earlier ones."""
     chosen = [int(generator.choice(len(points), p=weights / weights.sum()))]
     for _ in range(number - 1):
         far = weights * _distances(points, points[chosen]).min(axis=-1)

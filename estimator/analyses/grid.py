@@ -1,9 +1,9 @@
-"""Numbers, counts and days of use: means, distributions, and shares if each count is an input.
+"""Estimates for numbers, counts and days of use: means, distributions, and shares of counts.
 
-Estimates of a distribution come from the smoothed histogram. Intervals come from
-`estimator.distribution_intervals`. They are valid for every population, and do not depend on how
-smoothing affects the estimate. If an estimate lies outside its interval, it is moved to the nearer
-end.
+Shares are estimated if the channel has a separate input for each count. The estimates of a
+distribution come from the smoothed histogram. Its intervals come from `distribution_intervals`.
+They are valid for every population, and do not depend on how smoothing affects the estimate. If an
+estimate lies outside its interval, it is moved to the nearer end.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def adds_up(self) -> bool:
-        """Whether numbers can be added, which is true."""
+        """True, because numbers can be added."""
         return True
 
     @property
@@ -148,17 +148,17 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def averaged_ends(self) -> tuple[float, float]:
-        """The ends of the range, on the scale on which answers are averaged."""
+        """The ends of the range, on the scale that is averaged."""
         return STATISTICS[self.mean_statistic].scale.inner_ends(self.ends)
 
     @property
     def width(self) -> float:
-        """The length of the range, on the scale on which answers are averaged."""
+        """The length of the range, on the scale that is averaged."""
         low, high = self.averaged_ends
         return high - low
 
     def told(self, mean: Estimate) -> Estimate:
-        """Convert a mean from 0 to 1 to the figure that a report shows."""
+        """Convert a mean on the scale from 0 to 1 to the figure that a report shows."""
         return STATISTICS[self.mean_statistic].scale.shown(mean.between(*self.averaged_ends), self.ends)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
@@ -167,7 +167,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of one report for the mean, in the worst population, with width 1."""
+        """The variance of the mean from one report, in the worst population, on a range of 1."""
         decoder = self.decoder
         if decoder is None:
             return self.inverse.squares(self.metric.channel.inputs).worst
@@ -175,7 +175,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of a report, on the scale of averaging."""
+        """The smallest and the largest score of a report, on the scale that is averaged."""
         decoder, (low, _) = self.decoder, self.averaged_ends
         scores = self.inverse.contrast(self.scale) if decoder is None else decoder.scores
         return low + self.width * scores.min(keepdims=True), low + self.width * scores.max(keepdims=True)
@@ -202,13 +202,13 @@ class PointOfGrid(OneSymbol[Grid]):
 
 
 class PlaceOnScale(PointOfGrid):
-    """Questions with a scale for which only the mean is estimated."""
+    """Questions whose answers are on a scale, if only the mean is estimated."""
 
     mean_name = "mean position"
 
     @property
     def adds_up(self) -> bool:
-        """Whether places on a scale can be added, which is false."""
+        """False, because places on a scale cannot be added."""
         return False
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
@@ -223,7 +223,7 @@ class NumberOfMagnitudes(PointOfGrid):
 
     @property
     def adds_up(self) -> bool:
-        """Whether the sum is shown, which is false because a sum of logarithms means nothing."""
+        """False, because a sum of logarithms has no meaning."""
         return False
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
@@ -245,7 +245,7 @@ class CountsWithShares(OneOfLabels[W]):
 
     @property
     def adds_up(self) -> bool:
-        """Whether counts can be added, which is true."""
+        """True, because counts can be added."""
         return True
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a count
@@ -254,7 +254,7 @@ class CountsWithShares(OneOfLabels[W]):
 
 
 class DaysOfUse(CountsWithShares[Activity]):
-    """The number of recent days of use, with the shares of devices at or above some numbers."""
+    """The number of recent days of use, with the shares of devices at or above some thresholds."""
 
     @property
     def thresholds(self) -> tuple[int, ...]:
@@ -298,7 +298,7 @@ def check_range(kind: Grid) -> None:
     if (kind.high - kind.low) * FLOATS_APART < max(abs(kind.low), abs(kind.high)):
         raise UnfitTallyError(
             f"its range from {float(kind.low):.17g} to {float(kind.high):.17g} is too narrow for floats; "
-            "ask for its distance from the low end"
+            "ask for the distance from the low end instead"
         )
 
 
@@ -368,10 +368,10 @@ def _unknown(histogram: Histogram, ends: Ends, ranges: Sequence[Ends]) -> dict[s
 
 
 def family_of(histogram: Histogram, ranges: int) -> int:
-    """Return the number of intervals.
+    """Return the number of intervals of a distribution.
 
-    The mean, the variance and the whole band count as one each. The other intervals belong to
-    quantiles, bins and requested ranges.
+    The mean, the variance and the band around the distribution function count as one interval each.
+    In addition, each quantile, bin and requested range has an interval.
     """
     return 3 + len(QUANTILES) + histogram.bins + ranges
 
@@ -382,7 +382,7 @@ def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
 
 
 def _within(labels: Sequence[FigureLabel], estimates: Floats, ends: tuple[Floats, Floats], **more: Floats) -> Figures:
-    """Return figures. An estimate outside its interval is moved to the nearer end."""
+    """Return figures. If an estimate lies outside its interval, it is moved to the nearer end."""
     lows, highs = ends
     return Figures(labels, lows, highs, np.clip(estimates, lows, highs), **more)
 

@@ -1,13 +1,13 @@
 """The mean of a number in each group, the groups' shares, and differences between groups.
 
-A device randomly rounds its number to a point of an even grid, and reports group and point as one
-category. The shares of these categories are estimated without bias. They yield unbiased estimates
-of each group's share, and of this share times the group's mean. The group's mean is the ratio of
-the two estimates, like a share within a group. The module `ratios` therefore computes the intervals
-of the means, their differences, and the p-values of these.
+A device randomly rounds its number to a point of an even grid, and reports its group and the point
+as one category. The shares of these categories are estimated without bias. They yield unbiased
+estimates of each group's share, and of this share times the group's mean. The group's mean is the
+ratio of the two estimates, like a share within a group. The module `ratios` therefore computes the
+intervals of the means and of their differences, and the p-values of the differences.
 
-No mean is given for a group that could be empty, because the interval of its share by Fieller's
-rule includes 0.
+A group could be empty if the interval of its share by Fieller's rule includes 0. No mean is given
+for such a group.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
         """Return the number of intervals of shares, of means, and of differences between means."""
         groups = self.kind.first.size
-        return (1 if groups == 2 else groups) + intervals_of_means(self.kind)  # noqa: PLR2004 the second share is the rest
+        return (1 if groups == 2 else groups) + intervals_of_means(self.kind)  # noqa: PLR2004 the second share is 1 minus the first
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
         """Return the estimates with the means of groups, their differences and the covariance."""
@@ -116,7 +116,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return self.kind.first.size
 
     def least_difference(self, reports: int) -> float | None:
-        """Return the smallest difference of two groups' means that is detected four times in five.
+        """Return the smallest difference between two groups' means that is detected with 80% power.
 
         This is a first-order approximation for groups of equal size. It assumes that half of each
         group's answers lie at each end of the range, which gives the largest variance.
@@ -140,7 +140,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return residual
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a group and a number
-        """Return the number, from a pair of group and number, clipped to its range."""
+        """Return the number in a pair of group and number, clipped to the number's range."""
         _, number = value
         return float(self.kind.second.within(number))
 
@@ -149,8 +149,8 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
         To first order, the error of a group's mean is a sum of scores. The score of a member is the
         distance of the member's answer above the mean, divided by the group's share. The noise of
-        these scores is at least that of the answers with the least noise, within the group and
-        outside it. Permanent answers may have no fresh noise.
+        the scores is smallest if all members of the group, and all other people, give the answer
+        with the least noise. Permanent answers may have no fresh noise.
         """
         if self.metric.channel.permanent_nanos:
             return np.zeros_like(means)
@@ -171,7 +171,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return np.array([each.min() for each in scores]), np.array([each.max() for each in scores])
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 a pair
-        """Return the group, from a pair of group and number."""
+        """Return the group in a pair of group and number."""
         group, _ = value
         return (group,)
 
@@ -246,7 +246,7 @@ def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Rati
 
 
 def _ends(points: int) -> Floats:
-    """Return the fractions of each point that count as the low and high end, shape (2, points)."""
+    """Return how much each point counts as the low and as the high end, shape (2, points)."""
     places = np.linspace(0.0, 1.0, points)
     return np.array([1.0 - places, places])
 

@@ -1,7 +1,7 @@
-"""Lasting variance: the part of a report's variance that the windows of a question may share.
+"""Lasting variance: the part of a report's variance that may be common to all windows.
 
-It comes from the choice of people and from permanent answers. The rest of a report's variance is
-fresh noise, which is new in each window.
+It comes from the choice of people and from permanent answers, which windows can have in common. The
+rest of a report's variance is fresh noise, which is drawn anew in each window.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
     """Return the lasting variance of one report, for each share.
 
     People, with their permanent answers, are a sample of a population. If a share combines several
-    values, its lasting variance is unknown, because the permanent lies about each value add up. The
+    values, its lasting variance is unknown, because permanent lies about the values add up. The
     largest possible variance is then returned.
     """
     gap, lie = _first_step(channel)
@@ -47,7 +47,7 @@ def least_noise_of_means(metric: Metric, places: Floats) -> Floats:
 
 
 def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
-    """Return the minimum variance that a channel adds to an answer, if answers have a mean.
+    """Return the minimum variance that a channel adds to an answer, given the mean of all answers.
 
     Args:
         metric: the question, which defines the numeric value of each answer.
@@ -62,7 +62,7 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:
-    """Return the slope and intercept of the map from a share to its share of permanent answers."""
+    """Return the slope and intercept that map the share of an answer to its permanent share."""
     if not channel.permanent_nanos:
         return 1.0, 0.0
     first = first_step(channel)

@@ -14,8 +14,8 @@ from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, z_of
 from estimator.statistics.intervals import betting_intervals, binomial_intervals
 
 ENOUGH: Final = 30
-"""The number of reports, per unit of kurtosis, from which a normal interval contains the true value
-with a probability of at least 93% in the worst case (computed by exact sums).
+"""The minimum number of reports, per unit of kurtosis, for a normal interval. The interval then has
+a coverage of at least 93% in the worst case (computed by exact sums).
 """
 
 REMEMBERED: Final = 16
@@ -34,7 +34,7 @@ class UnbiasedScores(Protocol):
 
     @property
     def enough(self) -> float:
-        """The number of reports from which the mean is nearly normal for any true value."""
+        """The minimum number of reports for which the mean is nearly normal at any true value."""
 
     def least_variance(self, means: Floats) -> Floats | float:
         """Return the minimum variance of a report's score for each true mean from 0 to 1."""
@@ -100,11 +100,11 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
     * If scores have only two values, as for the size of a set, the interval follows from the
       binomial count of the higher score.
     * Otherwise, the normal interval is used if there are at least 50 reports and one more condition
-      is met: either the reports are enough for every true value, or their scores vary as much as
-      those of `FEW` people at one end of the range among many people at the other end. The interval
-      uses the variance of the observed scores, or the mechanism's minimum variance at the estimated
-      mean if this is larger. At a large epsilon, most of the variance comes from the few reports
-      outside the band, and a tally may contain no such report.
+      is met: either there are enough reports for every true value, or the scores vary at least as
+      much as if `FEW` people were at one end of the range and all others at the other end. The
+      interval uses the variance of the observed scores, or the mechanism's minimum variance at the
+      estimated mean if this is larger. At a large epsilon, most of the variance comes from the few
+      reports far from the true answer, and a tally may contain no such report.
     * With fewer reports, rare answers that affect the mean may be missing from a tally. For
       example, it may happen that none of 50 reports comes from the 2% of people who answer the high
       end. A betting interval, which is valid for every true value, is used instead.
@@ -145,10 +145,9 @@ def _ends(  # noqa: PLR0913, PLR0917 all data about each mean
 
 
 def worst_variance(places: Floats, squares: Floats) -> float:
-    """Return the variance of one report, for the mean of places, in the worst population.
+    """Return the variance of the mean place, estimated from one report, in the worst population.
 
-    This variance is the maximum, over all populations, of the mean square minus the squared mean
-    place.
+    It is the maximum, over all populations, of the mean squared score minus the squared mean place.
 
     The square of a mean m is the maximum of 2 t m - t**2 over t. By von Neumann's minimax theorem,
     the maximum over populations and the minimum over t can be exchanged. The variance is therefore

@@ -36,8 +36,8 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Model": "estimator.analyses.models.analysis:ModelOfProducts",
     "CrossedModel": "estimator.analyses.models.analysis:ModelOfCrosses",
 }
-"""The import path of the analysis for each shape of answers. Keys are classes of kinds or their
-bases.
+"""The import path of the analysis for each shape of answers. Keys are the names of the classes of
+kinds, or of their base classes.
 """
 
 WITH_SHARES: Final[Mapping[str, str]] = {

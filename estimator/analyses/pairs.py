@@ -57,7 +57,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of pairs. Answers without an order all have the same distance."""
+        """The coordinates of pairs. Answers without an order are all equally far apart."""
         if self.metric.has_no_answer:
             return None
         first, second = _coordinates(self.kind.first), _coordinates(self.kind.second)
@@ -81,7 +81,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
 
 
 def intervals_of(cross: Cross) -> int:
-    """Return the number of intervals of a pair of questions, without those of the pairs' shares."""
+    """Return the number of intervals of a pair of questions, except those of the pairs' shares."""
     groups, outcomes = cross.first.size, cross.second.size
     of_ranking = 1 + outcomes * (groups - 1) if _is_ranking(cross) else 0
     return groups * outcomes + math.comb(groups, 2) * outcomes + of_ranking
@@ -220,7 +220,7 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
     """
     no, yes = shares.reshape(-1, PAIR).T
     steps = np.arange(yes.size)
-    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # of a yes at the row's step against a no at the column's
+    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # by a yes at the row's step over a no at the column's
     reach = _reach_of_auc(wins, shares, covariance, sample, z)
     if reach is None:
         return Estimate(None, None, 0.0, 1.0)
@@ -248,7 +248,7 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
 
 
 def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Ratios:
-    """Return the ratios within two groups of two parts. Each part is a weighted sum of shares."""
+    """Return the ratios of two groups with two outcomes each, from weighted sums of shares."""
     table = Ratios.from_shares(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
     if not math.isfinite(z):
         return table
@@ -259,7 +259,7 @@ def _coordinates(kind: Boolean | Category) -> Floats:
     """Return the positions of the answers to one of two questions, shape (k, d).
 
     The distance between two answers is at most 1. Answers on a scale lie on a line. Answers without
-    an order all have the same distance.
+    an order are all equally far apart.
     """
     if isinstance(kind, Boolean | Ordinal):
         return np.linspace(0.0, 1.0, kind.size)[:, np.newaxis]

@@ -25,15 +25,15 @@ measurements of such numbers, up to 9% of honest tallies had p <= .05.
 Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential Monte Carlo
 p-values"), and does not begin if the result is clear beforehand. A drawn tally is no farther from
 the range than from the law from which it was drawn. That distance alone usually shows that the
-drawn tally is closer to the range than the observed tally. To pass the test proves nothing: made-up
-reports that imitate some population, such as the reports of liars who follow the protocol, always
-pass.
+drawn tally is closer to the range than the observed tally. Passing the test proves nothing: made-up
+reports that imitate some population, such as those of liars who follow the protocol, always pass.
 
 The distance of a tally from given shares is twice the log-likelihood ratio of the tally's
 frequencies to the law of the shares. Expectation maximization finds the nearest shares. Each step
 also gives an upper and a lower bound on the minimum distance: because the log-likelihood is
 concave, the step shows how much it can still rise (Lindsay 1983, "The geometry of mixture
-likelihoods", theorem 4.1). These bounds decide most tallies long before the fit is complete.
+likelihoods", theorem 4.1). For most tallies, these bounds decide the comparison long before the fit
+is complete.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ closer to the range than the observed tally.
 """
 
 CLEAR = 10
-"""The number of drawn tallies at least as far from the range as the observed tally at which the
-test ends early.
+"""The test ends early once this many drawn tallies are at least as far from the range as the
+observed tally.
 """
 
 SEED = 1
@@ -111,7 +111,7 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
 
 
 def _log_chance(statistic: float, symbols: int) -> float:
-    """Return the logarithm of a bound on the chance that a drawn tally is as far from its law.
+    """Return the logarithm of a bound on the chance that a drawn tally is this far from its law.
 
     Source: Agrawal 2020, "Finite-sample concentration of the multinomial in relative entropy",
     theorem 1.2, which applies to any number of reports.
@@ -121,7 +121,7 @@ def _log_chance(statistic: float, symbols: int) -> float:
 
 
 def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
-    """Draw tallies from a law and yield whether each has at least the given statistic.
+    """Draw tallies from a law. Yield, for each, whether its statistic is at least the given one.
 
     Tallies are fitted in batches, which are small while the test may still end early.
     """
@@ -215,17 +215,17 @@ def fakes_of(
 
 
 def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Return how far made-up reports can at most have lowered, and raised, each estimate."""
+    """Return the most that made-up reports can have lowered, and raised, each estimate."""
     least, most = extremes
     odds = fraction / (1 - fraction)
     return odds * (unbiased - least), odds * (most - unbiased)
 
 
 def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
-    """Return whether each tally has at least a given distance from all populations.
+    """Return whether each tally is at least a given distance from the law of every population.
 
-    The result has shape (tallies,). A tally whose distance cannot be distinguished from the given
-    one counts as this far.
+    The result has shape (tallies,). It is true if the tally's distance cannot be distinguished from
+    the given distance.
 
     Args:
         law: the law of the symbols given each input.

@@ -32,13 +32,13 @@ symbols are kept in memory, up to 128 MB.
 """
 
 MOST_STEPS: Final = 100
-"""The maximum number of steps toward a z-score. A few steps are enough unless a group's share is
-hardly larger than its error.
+"""The maximum number of steps in the search for a z-score. A few steps are enough unless a group's
+share is hardly larger than its error.
 """
 
 SETTLED: Final = 1e-9
-"""The relative change of a z-score below which the steps end. It leaves more digits than anybody
-reads.
+"""The search for a z-score ends once its relative change is below this. The result then has more
+correct digits than anybody reads.
 """
 
 Places = NDArray[np.intp]
@@ -75,7 +75,7 @@ class Sample:
         """Return the covariance of the unbiased shares, shape (k, k), for people sampled at random.
 
         An estimate is the mean of the scores of the reports. The covariance is exact for one
-        population: the nearest shares to the estimate that lie on the simplex.
+        population: the shares on the simplex that are nearest to the estimate.
 
         Args:
             inverse: the inverse of the channel.
@@ -211,7 +211,7 @@ class Ratios:
         variance, less_variance = (self._covariance(group, group, outcome) for group in (more, less))
         correlation = self._covariance(more, less, outcome) / np.sqrt(variance * less_variance)
         emptiest = np.minimum(self._emptiest(more), self._emptiest(less))
-        low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # then an interval is unbounded
+        low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # at high, an interval is infinite
         z = np.full(distance.size, Z)  # starting here, p-value and 95% interval always agree
         for _ in range(MOST_STEPS):
             down, up = share - self._fieller(more, outcome, z)[0], self._fieller(less, outcome, z)[1] - less_share

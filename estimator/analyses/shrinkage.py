@@ -1,4 +1,4 @@
-"""Shares with the smallest expected squared error: each estimate is moved toward the usual size.
+"""Shares with the smallest expected squared error, by moving each estimate toward a usual size.
 
 If a question has many values, the errors of unbiased estimates are far larger than most shares. But
 the estimates show how common each size of share is: they follow a mixture of normal distributions
@@ -60,7 +60,7 @@ def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
     largest = np.maximum(rows.max(axis=1, keepdims=True), usual)
     steps = np.ceil(np.log(largest / (LEAST_SIZE * usual)) / np.log(RATIO))[:, 0]
     shrunken = np.empty_like(rows)
-    for number in np.unique(steps):  # tallies with the same number of sizes together
+    for number in np.unique(steps):  # tallies with the same number of sizes are processed together
         alike = steps == number
         ratios = np.append(0.0, RATIO ** np.arange(number + 1))
         shrunken[alike] = _of_sizes(rows[alike], errors_of_rows[alike], LEAST_SIZE * usual[alike] * ratios)

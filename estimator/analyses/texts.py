@@ -50,7 +50,7 @@ def sampled_texts(
 
 
 MADE_UP: Final = 1e-6
-"""The p-value below which a tally cannot be from real devices, because these draw their groups with
+"""The p-value below which a tally cannot be from real devices. Real devices draw their groups with
 the given weights.
 """
 
@@ -74,7 +74,7 @@ class UnlistedTexts(Analysis[Text]):
     def fitting(self, texts: Sequence[str]) -> list[str]:
         """Return the texts that consist of the question's letters.
 
-        In a set, the empty text marks an unused place. There, it is not an answer.
+        In a set, the empty text marks an unused place and is not an answer.
         """
 
         def fits(text: str) -> bool:
@@ -116,7 +116,7 @@ class UnlistedTexts(Analysis[Text]):
         )
 
     def _groups_as_drawn(self, tables: GroupTables) -> RangeTest:
-        """Test whether the groups' numbers of reports fit their weights, for any answers."""
+        """Test whether each group's number of reports fits its weight, whatever people answer."""
         weights = np.array(self.channel.weights)
         expected = tables.reports.sum() * weights / weights.sum()
         statistic = float(((tables.reports - expected) ** 2 / expected).sum())
@@ -130,7 +130,7 @@ class UnlistedTexts(Analysis[Text]):
 
     @property
     def report_variance(self) -> float | None:
-        """The variance of one report for a named text's share, in the worst population.
+        """The variance of a named text's share, estimated from one report, in the worst population.
 
         In the worst case, the text has the maximum length, so only the confirming groups report it.
         """
@@ -139,7 +139,7 @@ class UnlistedTexts(Analysis[Text]):
         return self.kind.max_items**2 * of_cell * sum(weights) / sum(weights[-CONFIRMING:])
 
     def law(self, answer: object) -> Mapping[Any, Any]:
-        """Return the integer of each text that an answer may become, with its probability."""
+        """Return the integer of each text that a device may report, with its probability."""
         return self.kind.law_of_numbers(answer)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:

@@ -7,10 +7,10 @@ interval of a neighboring threshold may be wrong.
 
 Let r be the share of answers beyond a quantile. The quantile lies at or above a threshold if the
 share above this threshold is larger than r, and at or below the threshold if that share is smaller.
-For each end of the bracket, thresholds are checked from the outside in, up to the first uncertain
-one. A bracket's end is then wrong only if one side of one interval is wrong: that of the first
-threshold beyond the true quantile. The bracket's confidence is therefore that of a single interval,
-for any number of thresholds (Maurer, Hothorn & Lehmacher 1995: ordered hypotheses).
+For each end of the bracket, thresholds are checked from the outside in, until a comparison is
+uncertain. An end of the bracket is then wrong only if one side of the interval of the first
+threshold beyond the true quantile is wrong. The bracket therefore has the confidence of a single
+interval, for any number of thresholds (Maurer, Hothorn & Lehmacher 1995: ordered hypotheses).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ because the variance is then largest.
 
 
 class SharesAbove(OneSymbol[Thresholds]):
-    """Metrics of numbers whose devices report the cell between two thresholds."""
+    """Metrics of numbers. A device reports between which two thresholds its number lies."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -73,7 +73,7 @@ class SharesAbove(OneSymbol[Thresholds]):
 
     @property
     def weights(self) -> Floats:
-        """Whether a cell is above each threshold, shape (T, T + 1)."""
+        """1 for each cell above a threshold, otherwise 0; shape (T, T + 1)."""
         cells = len(self.kind.thresholds) + 1
         return np.triu(np.ones((cells, cells)))[1:]
 

@@ -1,15 +1,16 @@
 """The mean of vectors from a tally: coordinates with intervals, and any linear function of them.
 
 The rotations are divided into blocks. Each block gives a separate estimate of the mean. The
-differences between blocks show all sources of randomness: the choice of people, the noise of the
+differences between blocks reflect all sources of randomness: the choice of people, the noise of the
 mechanism, and the finite number of rotations. Nothing is assumed about the people (delete-a-group
 jackknife: Wolter 2007, "Introduction to Variance Estimation", section 4.2; here the ratio of sums
 is linearized). Standard errors are at least those of the mechanism's noise in a random direction.
 
-For rehearsals, tallies are drawn by the law of rotated axes, for many devices at a time. The law is
-a mixture: with some probability a device reports any axis, otherwise a favored axis. A vector needs
-to be rotated only if a favored axis is reported, and only once for all devices that share the
-vector and the rotation. Transforms are exact: they are integers below 2**53, stored as floats.
+Rehearsals draw the tallies of many devices at once, from the distribution of the mechanism
+`rotated-axes`. This distribution is a mixture: with some probability a device reports any axis,
+otherwise a favored axis. A vector needs to be rotated only if a favored axis is reported, and only
+once for all devices that share the vector and the rotation. Transforms are exact, because their
+results are integers below 2**53, stored as floats.
 """
 
 from __future__ import annotations
@@ -114,8 +115,8 @@ def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Count
 
 
 MADE_UP: Final = 1e-6
-"""The p-value below which a tally cannot be from real devices, because these draw their rotations
-evenly.
+"""The p-value below which a tally cannot be from real devices. Real devices draw all rotations with
+the same probability.
 """
 
 LEAST_OF_BLOCK: Final = 5
@@ -172,7 +173,7 @@ class VectorMean:
         return student_of(family, len(self.deviations) - 1) if self.reports >= EXACT_BELOW else math.inf
 
     def _error(self, deviations: Floats, noise: float) -> Floats:
-        """Return the standard error that the blocks' deviations show, but at least the noise."""
+        """Return the standard error from the blocks' deviations, but at least the noise."""
         blocks = len(deviations)
         variance = (deviations**2).sum(axis=0) * blocks / (blocks - 1)
         least: Floats = np.sqrt(np.maximum(variance, noise**2))
@@ -250,8 +251,8 @@ class Vectors(Analysis[B]):
     def least_noise(self) -> float:
         """The minimum variance that the mechanism adds to a coordinate of one report.
 
-        For every vector, the variance is smallest either in directions across the vector or along
-        it. At high epsilons, the variance along the vector is smaller.
+        For every vector, the variance is smallest either perpendicular to the vector or along it.
+        At high epsilons, the variance along the vector is smaller.
         """
         gained, along = gain_of(self.channel) ** 2, square_along(self.channel)
         across = (1 - along) / (self.channel.dimension - 1)
@@ -270,7 +271,7 @@ class Vectors(Analysis[B]):
         return (self.noise / self.width) ** 2
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Each answer becomes exactly one vector."""
+        """Return a function that draws tallies. Each answer is encoded as exactly one vector."""
         vectors = np.array([law[0][0] for law in laws], dtype=np.float64).reshape(len(laws), self.channel.inputs)
 
         def drawn(counts: Counts, window: Window, generator: np.random.Generator) -> Counts:

@@ -2,8 +2,8 @@
 
 **Inputs.** All inputs are walked if all laws together have at most `MOST_PATHS` entries. Larger
 alphabets are sampled: the first two inputs, the last two, the middle one, and as many others as the
-limit allows, which are drawn once for all audits. Because of the structure of each mechanism, the
-sample contains a worst pair:
+limit allows, drawn with a fixed seed. Because of the structure of each mechanism, the sample
+contains a worst pair, which is a pair of inputs with the largest ratio of probabilities:
 
 * k-ary response, block designs and geometries: every pair is a worst pair. The laws have only two
   probabilities, one for the symbols that support the input and one for all other symbols. For each
@@ -19,7 +19,7 @@ sample contains a worst pair:
   inputs.
 
 If the proved ratio of the sample *equals* the declared ratio, the sample does contain a worst pair.
-The statement that no other input exceeds this ratio rests on the argument above alone.
+That no other pair exceeds this ratio is not checked by a walk; it follows from the argument above.
 
 **Answers.** A number between two points of a grid is a mixture of inputs. The probability of each
 symbol is linear in the mixture. A ratio of two mixtures never exceeds the largest ratio of their
@@ -55,8 +55,8 @@ from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
 """The maximum number of paths in all laws of a metric. They take a few seconds, at 10 to 30
-microseconds per path. With k-ary response, up to 362 categories are all walked. With geometries, 58
-to 119 of 1,024 categories are walked.
+microseconds per path. With k-ary response, all categories are walked if there are at most 362. With
+geometries, 58 to 119 of 1,024 categories are walked.
 """
 
 LEAST_INPUTS = 5
@@ -68,7 +68,7 @@ same result as the author.
 """
 
 MOST_SETS = 2**8
-"""The maximum number of sets, or of counts, that are all walked. Each of them has its own law."""
+"""All sets, or counts, are walked if there are at most this many. Each of them has its own law."""
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
 """The positions of walked numbers within a cell of a grid, as fractions of the cell. One third was
@@ -85,7 +85,7 @@ class EncodedAnswer:
 
     Attributes:
         value: the answer.
-        inputs: the exact probability with which the answer should become each input.
+        inputs: the exact probability with which each input should be drawn for the answer.
 
     """
 
@@ -94,12 +94,12 @@ class EncodedAnswer:
 
     @classmethod
     def of_input(cls, place: int) -> EncodedAnswer:
-        """Return an answer that always becomes a given input of a channel."""
+        """Return an answer that is always encoded as a given input of a channel."""
         return cls(place, {place: Fraction(1)})
 
 
 def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
-    """Return the inputs to walk, in rising order; by default only a sample if there are many."""
+    """Return the inputs to walk, in rising order: all if requested or few, otherwise a sample."""
     every, last = channel.inputs, channel.inputs - 1
     size = max(LEAST_INPUTS, MOST_PATHS // channel.symbols)
     if all_inputs or size >= every:
@@ -122,8 +122,8 @@ class WalkPlan:
     Attributes:
         encoded: the answers to walk from the answer to the input.
         reported: the answers to walk from the answer to the report.
-        rows: the inputs to walk from the input to the report, because no answer in ``reported``
-            always becomes them.
+        rows: the inputs to walk from the input to the report, because no answer in ``reported`` is
+            always encoded as one of these inputs.
 
     """
 
@@ -135,7 +135,7 @@ class WalkPlan:
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
         """Return the answers and inputs of a metric to walk, and how far to walk each.
 
-        To round a number with exact fractions is slow, and a number has a thousand paths. All
+        Rounding a number with exact fractions is slow, and a number has a thousand paths. All
         numbers are therefore walked up to the input, but only mixtures and numbers at the ends of
         the range are walked to the report.
         """
@@ -157,7 +157,7 @@ class WalkPlan:
 def coins_of_encoding(metric: Metric) -> int:
     """Return the number of coins that turn an answer into an input.
 
-    All answers to a metric take the same number.
+    All answers to a metric take the same number of coins.
     """
     return of_shape(metric.kind, WALKED_SHAPES).coins
 

@@ -36,8 +36,8 @@ far smaller.
 """
 
 MEDIAN_AHEAD = 2 / 3
-"""The distance between the expectation and the median of a Poisson count: if the expectation is at
-most k + 2/3, the count is at most k in at least half of all cases (Choi 1994, theorem 2).
+"""How far the expectation of a Poisson count may exceed its median: if the expectation is at most
+k + 2/3, the count is at most k in at least half of all cases (Choi 1994, theorem 2).
 """
 
 
@@ -71,7 +71,7 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
         successes: how often the event was observed after the first answer.
         others: how often the event was observed after the second answer.
         n: the number of observations of each answer.
-        level: the probability with which each bound may fail.
+        level: the maximum probability of failure of each bound.
         delta: the delta of the claim.
 
     """
@@ -88,7 +88,7 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
     Args:
         successes: how often the event was observed after the first answer.
         n: the number of observations of each answer.
-        level: the probability with which each bound may fail.
+        level: the maximum probability of failure of each bound.
         epsilon: the epsilon of the claim.
         delta: the delta of the claim.
 
@@ -116,8 +116,8 @@ BOUNDS = 4
 """
 
 LEAST_OBSERVATIONS = 4
-"""The minimum number of observations of each answer: one to learn from, one to choose an event by,
-and two for the proof.
+"""The minimum number of observations of each answer: one for learning scores, one for choosing an
+event, and two for the proof.
 """
 
 
@@ -143,7 +143,7 @@ class LowerBound:
         claim: the attacked claim.
         epsilon: a lower bound on the true epsilon.
         detectable: the smallest excess over the claim that about half of all audits would prove.
-            None if no excess would be proved so often.
+            None if no excess would be proved that often.
         observations: n, the number of observations of each answer.
         at_best: the lower bound that n observations prove for a device that always reveals the
             answer. It is the largest bound that any device could get.
@@ -163,7 +163,7 @@ class LowerBound:
 
 
 def level_of(attacks: int) -> float:
-    """Return the probability with which each bound of several attacks may fail (Bonferroni)."""
+    """Return the maximum probability that a single bound of several attacks fails (Bonferroni)."""
     return FALSE_ACCUSATION / (BOUNDS * attacks)
 
 
@@ -174,7 +174,7 @@ def attack(table: ObservationTable, claim: PrivacyClaim, level: float) -> LowerB
         table: at least `LEAST_OBSERVATIONS` independent observations of each answer, whose order is
             uninformative.
         claim: the claim about the two answers.
-        level: the probability with which each bound may fail.
+        level: the maximum probability of failure of each bound.
 
     """
     n = len(table.first)
@@ -214,7 +214,7 @@ def _choose(
 
 
 def _lower(frequencies: Floats, n: int, z: float) -> Floats:
-    """Return a quick approximation of the lower bound (Wilson 1927), to choose an event by."""
+    """Return a quick approximation of the lower bound (Wilson 1927), used to choose an event."""
     center = frequencies + z * z / (2 * n)
     half_width = z * np.sqrt(frequencies * (1 - frequencies) / n + (z / (2 * n)) ** 2)
     lower: Floats = (center - half_width) / (1 + z * z / n)

@@ -1,8 +1,9 @@
-"""The black box: the installed SDK, or another one, from `record` to the bytes that it would send.
+"""The black box: the installed SDK or another SDK, from `record` to the bytes that it would send.
 
-Only this module of the estimator uses more of the SDK than its vocabulary, because only an audit of
-the SDK itself proves anything about the code that apps embed. Devices exist only in memory. Their
-uploads go to a transport that accepts every report and opens no socket. Times are not observed.
+The rest of the estimator uses only the shared vocabulary, `client_sdk.protocol`. This module runs
+the whole SDK, because only the whole SDK shows what the code in apps reveals. Devices exist only in
+memory. Their uploads go to a transport that accepts every report and opens no socket. The audit
+does not observe times.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from client_sdk.protocol.wire.verdict import Verdict
 from estimator.errors import AuditError
 
 START_S = 1_767_268_800.0
-"""The time at which every device starts: 2026-01-01, 12:00 UTC. Devices that start at different
-times could be told apart.
+"""The start time of every device: 2026-01-01, 12:00 UTC. Devices that start at different times
+could be told apart.
 """
 
 HALF_A_DAY_S = 43_200
@@ -37,7 +38,7 @@ COLLECTOR = "https://audit.invalid"
 
 SEND_DEADLINE_S = 60.0
 """The maximum number of seconds until all reports are sent. Nothing is slow here, so a report that
-was not sent by then never will be.
+has not been sent by then never will be.
 """
 
 ATTEMPTS = 1000
@@ -73,8 +74,8 @@ class Device(Protocol):
 MakeDevice = Callable[..., Device]
 
 INSTALLED: MakeDevice = partial(Telemetry, strict=True)
-"""The SDK that an app in this Python environment would import. It is strict, because an audit of
-replaced answers would prove nothing.
+"""The SDK that an app in this Python environment would import. It is strict: if it replaced invalid
+answers, the audit would prove nothing.
 """
 
 
@@ -160,7 +161,7 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
 
 
 def _record(device: Device, metric: str, answer: object) -> None:
-    """Make a device record an answer. An unrecorded answer would be mistaken for a private one.
+    """Make a device record an answer. If it did not, the audit would mistake silence for privacy.
 
     Raises:
         AuditError: if the device does not record the answer.
@@ -185,7 +186,7 @@ class Network(Protocol):
 
 
 class OtherSdk:
-    """An SDK in another language: a program that plays one device after the other.
+    """An SDK in another language: a program that plays one device after another.
 
     The program runs until the context is left. It reads and prints JSON, one line each.
 

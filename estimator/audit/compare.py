@@ -1,4 +1,4 @@
-"""Compares the laws of one step, found by a walk over all coins, with their declaration.
+"""The comparison of a step's laws, found by walking all coins, with the declared laws.
 
 The losses that a registry requests are read from the registry's text, because the SDK could build
 other channels than the requested ones.
@@ -25,7 +25,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 def integer(outcome: object) -> int:
-    """Return an outcome as an integer. If it is a draw, this decides its value."""
+    """Return an outcome as an integer. If the outcome is a `Draw`, this decides its value."""
     return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
 
 
@@ -119,7 +119,7 @@ class Walk:
         off = {each: walked.get(each, none) - declared.get(each, none) for each in walked.keys() | declared.keys()}
         worst = max(off, key=lambda each: abs(off[each]))
         self._mismatches.append(
-            f"{what} does not have the declared law: of {len(off)} probabilities, that of {worst} is off by "
+            f"{what} does not have the declared law: the worst of {len(off)} probabilities, that of {worst}, is off by "
             f"{float(off[worst]):+.3g}"
         )
         return False
@@ -143,7 +143,7 @@ class Walk:
         uneven = max(self._coins.values(), key=len)
         if len(uneven) != 1:
             self._mismatches.append(
-                f"{numbers(uneven)} coins lead to one symbol: the number of coins reveals their outcome"
+                f"paths to one symbol take {numbers(uneven)} coins, so the number reveals their outcomes"
             )
         walked = Walked(len(self._inputs), len(self._laws), self._paths, frozenset().union(*self._coins.values()))
         return Proof(

@@ -4,7 +4,7 @@ An adversary sees the bytes that a device sends. These bytes are split into feat
 
 The best test of two known laws orders observations by their likelihood ratio (Neyman & Pearson
 1933). Here the laws are unknown, so likelihood ratios are learned from a sample. There is a ratio
-for each feature; for each pair of features, because noise may be right in each report but wrong
+for each feature; for each pair of features, because the noise may be correct in each report but not
 jointly; for all features together, as if they were independent; and for all pairs of windows
 together. Alphabets that are too large to learn are also divided into bins of equal counts. Sums
 over windows are divided into bins too, because the strongest evidence may be neither a large sum
@@ -193,7 +193,7 @@ class Coder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _ExactCoder:
-    """A code for each value in the sample, and one code for all other values.
+    """A coder with a code for each value in the sample, and one code for all other values.
 
     Attributes:
         values: the values in the sample, in rising order, as int64. There is at least one value,
@@ -205,7 +205,7 @@ class _ExactCoder:
     _table: Rows = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tabulate the codes of a narrow range. Each end of the table stands for values beyond."""
+        """Tabulate the codes of a narrow range. The table's ends are for values outside of it."""
         low, width = self.values[0], int(self.values[-1]) - int(self.values[0]) + 1
         table = np.full(width + 2 if width <= WIDEST_TABLE else 0, self.values.size)
         if table.size:
@@ -227,7 +227,7 @@ class _ExactCoder:
 
 @dataclass(frozen=True, slots=True)
 class _Bins:
-    """A code for each range of values."""
+    """A coder with one code for each range of values."""
 
     edges: Rows | Floats
 
@@ -263,7 +263,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A score: the logarithm of the likelihood ratio of the bin of another score."""
+    """A score: the logarithm of the likelihood ratio of the bin in which another score lies."""
 
     inner: Score
     bins: _Bins
@@ -314,7 +314,7 @@ def _width(sample: ObservationTable) -> int:
 
 
 def _pooled(sample: ObservationTable, columns: Sequence[Rows]) -> Iterator[_Learnt]:
-    """Yield a score for each name of features, over all windows.
+    """Yield, for each feature name, a score that treats all windows alike.
 
     The score depends only on how often each value was seen.
     """

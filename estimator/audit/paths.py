@@ -1,6 +1,6 @@
 """Every path of coins through a procedure, with its exact probability.
 
-A path is one combination of the outcomes of all decisions. The procedure runs from its beginning
+A path is one combination of the outcomes of all decisions. The procedure runs from the start, once
 for each combination of its own decisions. In each run, decisions are replayed up to the first one
 that differs from the previous run. The procedure is therefore a black box, with one condition: the
 same coins must always lead to the same behavior. A run may return a result that is still undecided.
@@ -28,9 +28,9 @@ from client_sdk.protocol.channel import COIN_SCALE, Coins
 from estimator.errors import AuditError
 
 MOST_VALUES = 2**24
-"""The maximum number of values of an integer whose value is used directly, because each value is
-then a path. It equals the maximum number of symbols of a tally, and takes minutes to walk. Larger
-integers are drawn only to search tables, and are only compared and divided.
+"""The maximum number of values of a drawn integer that the code uses directly. Each value is then a
+path, and walking all of them takes minutes. The limit equals the maximum number of symbols of a
+tally. Larger integers are drawn only to search tables, and are only compared and divided.
 """
 
 Choose = Callable[[int], int]
@@ -101,7 +101,7 @@ class PathCoins:
         return is_true
 
     def below(self, bound: int) -> int:
-        """Return an integer below a bound whose value is not decided yet."""
+        """Return a drawn integer from 0 to bound - 1, whose value is not decided yet."""
         self.tossed += 1
         if not 1 <= bound <= COIN_SCALE:
             raise AuditError(f"the SDK draws an integer below {bound}; a bound must be from 1 to 2**64")
@@ -179,7 +179,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 
 
 def _turn(script: list[list[int]], kept: int = 0) -> bool:
-    """Give the last decision that has a further outcome its next outcome.
+    """Move the last decision that has outcomes left to its next one, and drop all later decisions.
 
     The first ``kept`` decisions are not changed. Return whether a decision was changed.
     """

@@ -49,7 +49,7 @@ def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
 
 
 def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
-    """Return the smallest delta by which no two laws exceed a ratio: the largest divergence."""
+    """Return the smallest delta for a ratio: the largest divergence of any two laws."""
     rows, total = _rows(laws)
     if (largest := _largest(rows)) is not None and largest <= ratio:
         return NEVER
@@ -74,7 +74,7 @@ def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
 
 
 def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:
-    """Return every ordered pair of rows, the most distant first, because these decide most."""
+    """Return every ordered pair of rows, the most distant first, which decide most results."""
     places = sorted(permutations(range(len(rows)), 2), key=lambda pair: -abs(pair[0] - pair[1]))
     return [(rows[first], rows[second]) for first, second in places]
 
@@ -85,11 +85,11 @@ def _surplus(first: list[int], second: list[int], numerator: int, denominator: i
 
 
 def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
-    """Return, by Newton's method, the smallest ratio from a given one whose surplus is allowed.
+    """Return the smallest ratio, not below a given one, whose divergence is allowed.
 
-    The surplus is a convex and piecewise linear function of the ratio. Each step goes to the root
-    of the current piece, which never lies beyond the root of the whole function. The last step is
-    therefore exact.
+    The divergence is a convex and piecewise linear function of the ratio. Each step of Newton's
+    method goes to the root of the current piece, which never lies beyond the root of the whole
+    function. The last step is therefore exact.
     """
     while True:
         numerator, denominator = ratio.as_integer_ratio()
@@ -106,8 +106,8 @@ CLAIMED_DIGITS: Final = 9
 """The number of decimals of a charged epsilon."""
 
 PROVED_DIGITS: Final = 14
-"""The number of decimals of a proved epsilon, which is rounded up. There are five more than in a
-charged epsilon, as many as fit into a line.
+"""The number of decimals of a proved epsilon, which is rounded up. It has five decimals more than a
+charged epsilon; no more would fit into a line.
 """
 
 USED_DIGITS: Final = 6
@@ -224,9 +224,9 @@ class ProvedStep(Record, frozen=True, kw_only=True):
     metric: Annotated[str, says("the name.")]
     step: Annotated[str, says("a description of the step.")]
     mechanism: Annotated[str, says("the mechanism of the step.")]
-    inputs: Annotated[int, says("the number of inputs of its channel.")]
+    inputs: Annotated[int, says("the number of inputs of the step's channel.")]
     inputs_walked: Annotated[int, says("the number of enumerated inputs.")]
-    symbols: Annotated[int, says("the number of symbols of its channel.")]
+    symbols: Annotated[int, says("the number of symbols of the step's channel.")]
     laws: Annotated[int, says("the number of enumerated laws of answers and of inputs.")]
     paths: Annotated[int, says("the number of paths of coins in all laws.")]
     coins: Annotated[tuple[int, ...], says("the number of coins that a report uses.")]
@@ -236,7 +236,7 @@ class ProvedStep(Record, frozen=True, kw_only=True):
         float | None,
         says(
             "the part of the charged epsilon that the most distinguishable pair of answers "
-            "uses. None if it is infinite."
+            "uses. None if the proved epsilon is infinite."
         ),
     ]
     claimed_ratio: Annotated[Fraction, says("e to the exact epsilon that the channel declares.")]
@@ -245,7 +245,7 @@ class ProvedStep(Record, frozen=True, kw_only=True):
         says("e to the exact epsilon of all enumerated laws at the claimed delta. None if it is infinite."),
     ]
     claimed_delta: Annotated[Fraction, says("the exact claimed delta; 0 for most channels.")]
-    proved_delta: Annotated[Fraction, says("the exact delta of these laws at the claimed ratio.")]
+    proved_delta: Annotated[Fraction, says("the exact delta of all enumerated laws at the claimed ratio.")]
     refused: Annotated[bool, says("whether anything differs from its claim or its declaration.")]
     mismatches: Annotated[tuple[str, ...], says("a sentence for each difference from the declaration.")]
     exceeded: Annotated[bool, says("whether a report reveals more than is claimed.")] = False
@@ -256,7 +256,7 @@ class ProvedAudit(Record, frozen=True):
     """The outcome of an exact audit."""
 
     refused: Annotated[bool, says("whether anything differs from its claim or its declaration.")]
-    lifetime: Annotated[float, says("the epsilon of all reports of a device together, by its ceiling.")]
+    lifetime: Annotated[float, says("the ceiling on the epsilon of all reports of a device together.")]
     proofs: Annotated[tuple[ProvedStep, ...], says("one proof for each step of each metric.")]
 
 

@@ -1,22 +1,22 @@
-"""Walks the metrics of a registry and compares their behavior with their claims and declarations.
+"""The exact audit of a registry: walks its metrics, and compares them with what is claimed.
 
 The audit walks the code that a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls
 them. For permanent answers, it walks `Permanent.settle` with an ideal random function in place of
 the device's pseudo-random function (`settling`), and then the following call of `perturb`.
 
-An exact law either equals the declared law or does not. The audit therefore refuses more than an
+An exact law either equals the declared law or does not. The audit therefore refuses not only an
 epsilon above the claim. Each probability must equal the declared probability. The declared epsilon
 and delta must equal those of the law to the last digit, even if the SDK reveals less than it
-claims. They must not exceed the values in the registry. All paths to a symbol must take the same
+claims. Neither may exceed the value in the registry. All paths to a symbol must take the same
 number of coins. These checks are strict because decoding relies on the declared law, and because a
-device that deviates from it was changed without notice.
+device that deviates from this law was changed without notice.
 
 For crosses, each symbol concerns a single feature, which a coin chooses. The symbol's probability
 depends only on the cell of this feature and on the label. A set of observations therefore contains
 a symbol's worst pair if each cell of the feature occurs in it with each label. If there are too
-many observations to walk, a few represent them. In the first half of these, all features are in
-their first cell, or all in their second cell, and so on. In the other half, every other feature is
-counted from its last cell instead.
+many observations to walk, a few represent them. In the first half of the few, all features are in
+their first cell, or all in their second cell, and so on. In the second half, the cells of every
+other feature are counted from the last cell instead.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from estimator.errors import AuditError
 
 
 class IdealFunction:
-    """An ideal random function: equal labels give equal coins, other labels independent coins.
+    """An ideal random function: equal labels give equal coins, different labels independent coins.
 
     As in the device, coins come from words of 64 bits. Two coins from the same word are therefore
     coupled as in the device: a coin that is true for a numerator is true for every larger
@@ -116,9 +116,9 @@ def settling(
     proof of such a mechanism. To anyone without the secret, the two look alike: each label always
     gives the same coins. The walk covers the way in which the SDK uses the function. If an answer
     is settled twice, the result must be the same, so that any number of its reports reveals no more
-    than its permanent answer. Answers that become different inputs must have independent permanent
-    answers. These two requirements are properties of the joint law of two settled answers of one
-    device, so the audit walks this joint law.
+    than its permanent answer. Answers that are encoded as different inputs must have independent
+    permanent answers. These two requirements are properties of the joint law of two settled answers
+    of one device, so the audit walks this joint law.
     """
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:

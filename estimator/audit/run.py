@@ -1,8 +1,8 @@
 """The audit by attacks: play devices, observe the bytes that they send, and attack the claim.
 
 A game consists of two lives of devices, which an attack tries to tell apart, and of the claim about
-them. Each horizon has a function that makes its games. The answers to tell apart are the ends of a
-domain and a few answers in between.
+them. A horizon is the part of a life that is observed; each horizon has a function that makes its
+games. The answers to tell apart are the ends of a domain and a few answers in between.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SEED = 1
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
     """Return the answers to tell apart: the ends of the domain, then any answers in between."""
-    named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # its rounding is drawn once
+    named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # permanent numbers are rounded only once
     if named:
         return tuple(named)
     labels = metric.labels
@@ -53,8 +53,8 @@ MONTH = 30
 """The number of windows in the longest horizon."""
 
 LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
-"""The minimum number of reports of each answer. They fill the months needed to learn, choose and
-prove.
+"""The minimum number of reports of each answer. These reports fill the months that are needed for
+learning scores, choosing an event, and the proof.
 """
 
 REPORTS_A_WINDOW = 6
@@ -163,7 +163,7 @@ def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[L
 
 
 def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life], paid: int = MONTH) -> Iterator[Game]:
-    """Yield a game in which all paid-for windows differ, and one in which only the first differs.
+    """Yield a game in which all paid-for windows differ, and a game in which only one differs.
 
     For permanent numbers, there is also a game with a third answer, which coins round to either
     end.
@@ -181,7 +181,7 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 
 
 def windows(registry: Registry) -> Iterator[Game]:
-    """Yield a game in which all paid-for answers of a window differ, then one for each metric."""
+    """Yield a game in which all paid-for answers of a window differ, then games with one each."""
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
     paid = list(_paid_together(registry))
@@ -229,8 +229,7 @@ EFFORT_IN_ALL = 280_000
 """The default cost of an audit, in windows: two to three minutes on an otherwise idle core."""
 
 MOST_REPORTS = 20_000
-"""The default maximum number of reports of each answer. It is reached if there are few questions.
-"""
+"""The default maximum number of reports of each answer. Audits of few questions reach it."""
 
 Lives = dict[black_box.Life, list[list[Observation]]]
 """For each life, the observations of each device that played it, window by window."""
@@ -242,10 +241,10 @@ class Finding(Record, frozen=True, kw_only=True):
     metric: Annotated[str | None, says("the metric whose answers differ. None if the answers to all metrics differ.")]
     horizon: Annotated[str, says("the observed part of a device's life and the part that differs, in words.")]
     answers: Annotated[tuple[str, str], says("the names of the two answers.")]
-    claimed_epsilon: Annotated[float, says("the value, rounded up.")]
+    claimed_epsilon: Annotated[float, says("the claimed epsilon, rounded up.")]
     claimed_delta: Annotated[float, says("the claimed delta, rounded up; 0 for most mechanisms.")]
-    proved_epsilon: Annotated[float, says("a lower bound of the true epsilon.")]
-    used: Annotated[float, says("a lower bound of the used part of the claimed epsilon.")]
+    proved_epsilon: Annotated[float, says("a lower bound on the true epsilon.")]
+    used: Annotated[float, says("a lower bound on the part of the claimed epsilon that is used.")]
     provable_epsilon: Annotated[
         float,
         says(
@@ -256,7 +255,9 @@ class Finding(Record, frozen=True, kw_only=True):
     observations: Annotated[int, says("the number of observations of each answer.")]
     detectable_excess: Annotated[
         float | None,
-        says("the smallest excess over the claim that would be proved about half the time. None if none would be."),
+        says(
+            "the smallest excess over the claim that would be proved about half the time. None if no excess would be."
+        ),
     ]
     accused: Annotated[bool, says("whether the claim is refuted.")]
 
@@ -267,7 +268,7 @@ class Audit(Record, frozen=True):
     reports: Annotated[int, says("the smallest number of reports for any answer to a single metric.")]
     false_accusation: Annotated[float, says("the maximum probability of accusing a correct SDK.")]
     accused: Annotated[bool, says("whether any claim is refuted.")]
-    lifetime: Annotated[float, says("the epsilon of all reports of a device together, by its ceiling.")]
+    lifetime: Annotated[float, says("the ceiling on the epsilon of all reports of a device together.")]
     findings: Annotated[tuple[Finding, ...], says("one finding for each pair of answers.")]
 
 
@@ -288,7 +289,7 @@ def windows_played(registry: Registry, reports: int) -> int:
 
 
 def default_reports(registry: Registry) -> int:
-    """Return the number of reports of each answer with which an audit takes a few minutes."""
+    """Return the number of reports of each answer for an audit of a few minutes."""
     effort_of_report = sum(game_group.effort for game_group in game_groups(registry, MOST_REPORTS)) / MOST_REPORTS
     return max(LEAST_REPORTS, min(MOST_REPORTS, int(EFFORT_IN_ALL / effort_of_report)))
 

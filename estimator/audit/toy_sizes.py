@@ -9,11 +9,11 @@ vectors, have this ratio.
 The walk of vectors therefore has two parts. In dimension `LOW`, all paths of a few vectors, among
 them opposite vectors, are walked through the device's code at the same epsilon. At full size, the
 favored axes of the corresponding vectors are counted in some rotations, and scripted coins must
-lead to the axes that they name. With the same coins, a few answers must be reported like the
-vectors that they become.
+lead to the axes that they name. With the same coins, a few answers must give the same reports as
+the vectors that encode them.
 
-A report of a text takes about 10**9 paths. Privacy needs only two things: the group must be drawn
-by its weight, whatever the text is, and the geometry must randomize the cell. The walk therefore
+A report of a text takes about 10**9 paths. Privacy needs only two things: the probability of a
+group must not depend on the text, and the geometry must randomize the cell. The walk therefore
 covers all paths of all texts through the device's code, for an alphabet of two letters, at most
 three letters per text, and a geometry of 13 points at the same epsilon. At full size, scripted
 coins must lead to the group that they name, and within the group to the geometry's symbol.
@@ -101,13 +101,13 @@ def at_full_size(channel: RotatedAxes) -> Iterator[str]:
     favoured, others = channel.favoured, 2 * channel.dimension - channel.favoured
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     if channel.worst_ratio != keep / favoured / ((1 - keep) / others):
-        yield "the ratio of a favoured and another axis is not the declared one"
+        yield "the ratio between a favored axis and another axis is not the declared ratio"
     for shape in SHAPES:
         vector = lifted(shape, channel.dimension)
         for rotation in (0, channel.rotations - 1):
             axes = channel.favoured_axes(shifted(vector, rotation, channel.window))
             if len(set(axes)) != favoured or not set(axes) <= set(range(2 * channel.dimension)):
-                yield f"the favoured axes of a vector are not {favoured} of {2 * channel.dimension}"
+                yield f"the favored axes of a vector are not {favoured} of {2 * channel.dimension}"
             yield from _followed(channel, vector, rotation, axes)
 
 
@@ -123,17 +123,17 @@ def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: 
 
 
 def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
-    """Yield a sentence if an answer is not reported like the vector that it becomes."""
+    """Yield a sentence if an answer is not reported like the vector that encodes it."""
     ends = (0, 0, 0), (channel.rotations - 1, channel.favoured - 1, 2 * channel.dimension - channel.favoured - 1)
     for answer, (rotation, *places), keep in product(_answers(metric), ends, (True, False)):
         vector = metric.encode(answer, Script())
         coins, of_vector = Script(rotation, keep, *places), Script(rotation, keep, *places)
         if metric.perturb(answer, coins) != channel.perturb(vector, of_vector) or coins.bounds != of_vector.bounds:
-            yield "an answer is not reported as the vector that it becomes"
+            yield "an answer is not reported like the vector that encodes it"
 
 
 def _answers(metric: Metric) -> Iterator[object]:
-    """Yield answers that become vectors; for a model, those with only first or only last cells."""
+    """Yield some answers; for a model, those with all features in their first or last cells."""
     observation = analysis_of(metric).observation
     if observation is None:
         yield from (each.value for each in metric.kind.extremes())

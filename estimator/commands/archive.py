@@ -1,4 +1,4 @@
-"""The command ``hearsay-estimator archive``, a nightly job that keeps reports of windows."""
+"""The command ``hearsay-estimator archive``, a nightly job that stores a report of each window."""
 
 from __future__ import annotations
 
@@ -62,9 +62,10 @@ if TYPE_CHECKING:
     "--public",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Also keep a public folder: questions with public = true, from 100 reports on, with rounded counts.",
+    help="Also write a public folder. It contains the questions with public = true that have 100 reports or more, with "
+    "rounded counts.",
 )
-def archive(  # noqa: PLR0913 one argument an option
+def archive(  # noqa: PLR0913 one argument for each option
     *,
     folder: Path,
     registry: Path,
@@ -173,7 +174,7 @@ def _say_damaged(kept: Archive, window: Window) -> None:
 
 
 def _check_public(definitions: Registry, folder: Path, public: Path | None) -> None:
-    """Refuse a public folder that would be empty, or that would contain more than public data.
+    """Refuse a public folder that would stay empty, or that would contain data that is not public.
 
     Raises:
         click.UsageError: if the folder is refused. The message says what to do.

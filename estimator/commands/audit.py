@@ -21,7 +21,7 @@ from estimator.render.text import audit as exact_forms
 from estimator.render.text.audit import AUDIT_FORMATS, accusation
 
 MAX_REPORTS = 10**7
-"""The maximum number of reports. More do not fit into memory; a million reports take an hour."""
+"""The maximum number of reports. More would not fit into memory. A million take an hour."""
 
 
 @click.command(

@@ -40,7 +40,7 @@ def completion(context: click.Context, shell: str, *, install: bool) -> None:
 
 
 def script_for(command: click.Command, shell: str) -> str:
-    """Return the completion script of a command for a shell. It ends with a line break."""
+    """Return the completion script of a command for a shell, which ends with a line break."""
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 click knows all of these shells
     variable = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
@@ -70,9 +70,9 @@ USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
     RequestError: "",
     UnknownMetricError: "",
 }
-"""The errors that the command line causes, with the words before their messages.
+"""The errors that the user can correct, each with the words that come before its message.
 
-Any other error is a failure.
+Any other error counts as a failure of the command.
 """
 
 
@@ -141,7 +141,7 @@ class Commands(click.Group):
             raise click.UsageError(message, self._context_of_subcommand(ctx)) from error
 
     def _context_of_subcommand(self, ctx: click.Context) -> click.Context:
-        """Return the context whose usage line precedes a message."""
+        """Return the context of the subcommand, whose usage line precedes an error message."""
         name = ctx.invoked_subcommand or ""
         subcommand = self.get_command(ctx, name)
         return ctx if subcommand is None else click.Context(subcommand, ctx, name)

@@ -123,5 +123,5 @@ ALERTS = click.option(
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a command's help: a list of example commands."""
+    """Return the list of example commands that ends a command's help."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

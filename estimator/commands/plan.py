@@ -37,7 +37,7 @@ from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
 from estimator.tallies import Bounds, read_file
 
 LEAST_DELTA = 1e-9
-"""The minimum delta. Below, sums of floats are too inexact for probabilities of large losses."""
+"""The minimum delta. Below it, sums of floats are too inexact for probabilities of large losses."""
 
 NO_POPULATION: Final = "[app] states no population, so it was not checked whether each question will show anything"
 
@@ -45,10 +45,10 @@ ERRORS = (1e-102, 1e100)
 """The range of target errors: from 1% of the narrowest possible range of a number to the widest."""
 
 MOST_WINDOWS: Final = 10_000
-"""The maximum number of windows, which exceeds the days for which any registry is used."""
+"""The maximum number of windows, which exceeds the lifetime of any registry in days."""
 
 WEIGHTS = (1e-9, 1e9)
-"""The range of weights, within which floats can represent squared errors divided by weights."""
+"""The range of weights. Within it, floats can represent squared errors divided by weights."""
 
 
 class MetricValue(click.ParamType[tuple[str, float]]):
@@ -171,7 +171,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
 @click.option(
     "--format", "form", type=click.Choice(list(PLAN_FORMATS)), default="table", show_default=True, help="The format."
 )
-def plan(  # noqa: PLR0913 one argument an option
+def plan(  # noqa: PLR0913 one argument for each option
     *,
     registry: Path,
     population: int | None,

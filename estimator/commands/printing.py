@@ -1,6 +1,6 @@
-"""Output on stdout: tables in the characters that stdout can show, all other formats as UTF-8.
+"""Output on stdout: tables use only characters that stdout can show; other formats are in UTF-8.
 
-A bar on stderr shows the progress of long work.
+During long work, a bar on stderr shows the progress.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from estimator.words import shown_of
 
 
 def left_out_lines(report: EstimateReport) -> str:
-    """Return a line for each window that is left out because another begins within it."""
+    """Return a line for each window that is left out because the window of --since begins in it."""
     windows = {(window, changes.since): None for changes in report.changes for window in changes.left_out}
     return "".join(f"{window} is left out of the comparison: {since} begins within it\n" for window, since in windows)
 
@@ -44,7 +44,7 @@ def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]
 
     Args:
         skipped: the skipped tallies.
-        remedy: instructions of the command, which are appended to the reason.
+        remedy: instructions that the command appends to each reason.
 
     """
     by_reason: dict[str, list[str]] = {}
@@ -58,12 +58,12 @@ def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]
 
 
 def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:
-    """Print results in one of several formats; a table has the style of stdout.
+    """Print results in one of several formats. A table has the width and colors of stdout.
 
     Args:
         forms: a function for each format, which converts the results to a text.
         form: the name of a format.
-        results: the arguments of the function.
+        results: the results to print, which are passed to the format's function.
 
     """
     style = (Style.from_stream(stdout()),) if form == "table" else ()
@@ -76,7 +76,7 @@ def put_document(text: str) -> None:
 
 
 def stdout() -> TextIO:
-    """Return stdout, which the calling program may have closed before it started this one.
+    """Return stdout, unless the calling program closed it before starting this program.
 
     Raises:
         click.ClickException: if stdout is closed.

@@ -1,7 +1,7 @@
 """The commands ``rehearse`` and ``rehearse-model``, which use known answers before a release.
 
-The first runs the answers through the real mechanisms. The second shows whether a model is
-worthwhile.
+The command ``rehearse`` runs the answers through the real mechanisms. The command
+``rehearse-model`` measures how well a model would predict.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from estimator.tallies import Tally, encode
 DEVICES = WholeRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
-"""The length of a generated seed, which is short enough to be typed again."""
+"""The bits of a generated seed, few enough for people to type the seed again."""
 
 DIGITS: Final = 6
 """The decimal places of the epsilons that are tried."""
@@ -113,7 +113,7 @@ FACTORS: Final = (0.5, 1, 2)
 @click.option(
     "--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True, help="The format."
 )
-def rehearse(  # noqa: PLR0913 one argument an option
+def rehearse(  # noqa: PLR0913 one argument for each option
     *,
     registry: Path,
     table: Path | None,
@@ -252,7 +252,7 @@ def _ground_truth(
 @click.option(
     "--format", "form", type=click.Choice(list(MODEL_FORMATS)), default="table", show_default=True, help="The format."
 )
-def rehearse_models(  # noqa: PLR0913 one argument an option
+def rehearse_models(  # noqa: PLR0913 one argument for each option
     *,
     registry: Path,
     table: Path,
@@ -312,7 +312,7 @@ def _searched(epsilon: float, loss: Loss | None) -> TriedModel:
 
 
 def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
-    """Return a metric with another epsilon, but with the same mechanism and parts of ranges."""
+    """Return a metric with another epsilon, but the same mechanism and division of ranges."""
     try:
         channel = channel_for(metric.kind, RequestedEpsilon.parse(epsilon), metric.channel.name)
     except ValueError as error:

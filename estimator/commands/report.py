@@ -60,8 +60,8 @@ MODEL_FILE: Final = ("model", ".json")
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
 """Hints on how to use a written file, by format."""
 
-CLOSED_ONLY: Final = "only closed windows were read; to include open ones, add --preliminary"
-"""A hint if a collector has nothing to report. For files, skipped open windows are listed."""
+CLOSED_ONLY: Final = "only closed windows were read; to include open windows, add --preliminary"
+"""A hint if a collector has nothing to report. For a file, open windows are listed as skipped."""
 
 STDOUT: Final = Path("-")
 """The name that many programs interpret as standard output. Here, it is refused."""
@@ -106,7 +106,7 @@ KILOBYTE, MEGABYTE = 10**3, 10**6
     "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to this file, not to stdout."
 )
 @click.option("--verbose", is_flag=True, help="Show every figure in the table, with its columns explained.")
-def report(  # noqa: PLR0913 one argument an option
+def report(  # noqa: PLR0913 one argument for each option
     *,
     registry: Path,
     collector: str | None,
@@ -202,9 +202,9 @@ def _check_metrics(
     """Refuse unknown metrics, and requests about metrics that ``--metric`` leaves out.
 
     Raises:
-        click.UsageError: if a request is refused. The message says what to do. RequestError: if the
-        format is model and no model is named. UnknownMetricError: if the registry does not define a
-        metric.
+        click.UsageError: if a request is refused. The message says what to do.
+        RequestError: if the format is model and no model is named.
+        UnknownMetricError: if the registry does not define a metric.
 
     """
     for name in names:
@@ -227,7 +227,7 @@ def _content(  # noqa: PLR0913 the contents, and their format
     if form == "table":
         return table_of(estimated, None if is_file else stdout(), verbose=verbose).encode()
     if form == "html":
-        from estimator.render.html.page import as_html  # noqa: PLC0415 33 ms of templates for no other format
+        from estimator.render.html.page import as_html  # noqa: PLC0415 loads templates for 33 ms, which other formats do not need
 
         return as_html(estimated, registry).encode()
     if form == "model":
@@ -259,7 +259,7 @@ def _put(content: bytes, form: str, output: Path | None) -> None:
 
 
 def _status(estimated: EstimateReport, tallies: Sequence[Tally], selection: Selection) -> ExitStatus:
-    """Return the exit status. For cron, a report without estimates counts as no report."""
+    """Return the exit status. A report without estimates has the status for "no report"."""
     if estimated.metrics:
         return ExitStatus.DONE
     is_failed = any(

@@ -81,7 +81,7 @@ def check_collector(collector: str, *, allow_plain_http: bool) -> None:
 
 
 def check_source(collector: str | None, tallies: Path | None, *, allow_plain_http: bool) -> None:
-    """Refuse more or less than one source of tallies.
+    """Refuse a command without a source of tallies, and a command with two sources.
 
     Raises:
         click.UsageError: if there is not exactly one source. The message says what to do.
@@ -97,7 +97,7 @@ def selection_of(first: Window | None, last: Window | None, *, preliminary: bool
     """Return the selection of the windows from the first to the last.
 
     Raises:
-        click.UsageError: if the first window begins after the last one has ended.
+        click.UsageError: if the first window begins after the end of the last window.
 
     """
     if first and last and first.starts_at >= last.ends_at:
@@ -124,8 +124,8 @@ def read_tallies(
     """Return the tallies, and the time at which the collector read open windows; None if unknown.
 
     Raises:
-        TalliesError: if the tallies cannot be read. click.UsageError: if there is no read token for
-        the collector.
+        TalliesError: if the tallies cannot be read.
+        click.UsageError: if there is no read token for the collector.
 
     """
     bounds = Bounds.from_metrics(registry.counted, selection.spans)
@@ -362,10 +362,10 @@ def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
 
 
 def read_candidates(path: Path) -> tuple[str, ...]:
-    """Return the texts of a file, one per line, without empty lines and a byte order mark.
+    """Return the texts of a file, one per line. Empty lines and a byte order mark are left out.
 
-    A line ends with LF or CR LF. Other characters that may end a line elsewhere can be part of a
-    text.
+    Only LF and CR LF end a line. Other characters that some programs treat as line breaks can be
+    part of a text.
 
     Raises:
         RequestError: if the file cannot be read, is too large, or is not UTF-8 text.

@@ -43,8 +43,8 @@ USUAL_S: Final = 60
 LEAST_S: Final = 10
 """The minimum number of seconds between two drawings.
 
-Collectors renew their snapshots hourly, or as configured. More frequent drawings would show no new
-data, and each drawing makes the collector add up all shards.
+More frequent drawings would seldom show new data, because collectors renew their snapshots only
+once an hour or as configured, and each drawing makes the collector add up all shards.
 """
 
 GREATEST_S: Final = 86_400
@@ -128,7 +128,7 @@ class Watch:
     help="The time between two tables.",
 )
 @click.option("--verbose", is_flag=True, help="Show every figure, with its columns explained.")
-def watch(  # noqa: PLR0913 one argument an option
+def watch(  # noqa: PLR0913 one argument for each option
     *,
     registry: Path,
     collector: str,

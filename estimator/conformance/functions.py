@@ -114,7 +114,7 @@ def _tossed(  # noqa: PLR0913, PLR0917 all parts of a case
 def _compared(
     program: Program, case_class: CaseClass, name: str, line: Line, expected: Mapping[str, tuple[str, object]]
 ) -> Case:
-    """Return a case of one line. It fails with the rule of the first member that differs."""
+    """Return the case of a single line, which fails with the rule of the first wrong member."""
     first = next(iter(expected)).partition(" ")[0]
     try:
         answer = program.ask(line)

@@ -1,4 +1,4 @@
-"""Cases from histories of a device: recorded answers, uploads, and the collector's answers."""
+"""Cases from histories of a device: recorded answers, uploads, and the collector's responses."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NINE: Final = "nine"
 """The name of a registry with nine daily questions, for the histories built from verdicts."""
 
 START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 16:00", "2026-11-20 16:00"
-"""The instants of histories built from verdicts. At these times, reports are recorded, sent again,
-offered again after a refusal, and no longer offered.
+"""The instants of histories built from verdicts. Reports are recorded and sent at the first, sent
+again at the second or, after a refusal, at the third, and no longer sent at the last.
 """
 
 MOST_REPORTS: Final = 9

@@ -23,7 +23,7 @@ class CaseClass(Enum):
     WINDOWS = "windows", "instants and texts to windows"
     LEDGER = "ledger", "histories of charges, ceilings, clocks and kills"
     CONSENT = "consent", "histories of agreeing and opting out"
-    EXCHANGES = "exchanges", "histories of uploads, and of what a collector answers"
+    EXCHANGES = "exchanges", "histories of uploads and of a collector's responses"
 
     def __init__(self, label: str, about: str) -> None:
         """Store the label and the description."""
@@ -52,8 +52,8 @@ class Case(NamedTuple):
     Attributes:
         case_class: the class of the case.
         name: the name of the case.
-        breach: the rule that the program broke.
-        lacks: a feature that the case needs and the program does not support.
+        breach: the rule that the program broke; None if it broke no rule.
+        lacks: a feature that the case needs and the program does not support; otherwise empty.
 
     """
 
@@ -64,7 +64,7 @@ class Case(NamedTuple):
 
 
 def lines(program: str, cases: Iterable[Case]) -> Iterator[str]:
-    """Yield the report: the program's name, a line and the failures of each class, the verdict."""
+    """Yield the report: the program's name, each class with its failures, and the verdict."""
     cases = tuple(cases)
     yield program
     for case_class in CaseClass:

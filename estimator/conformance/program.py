@@ -1,4 +1,4 @@
-"""The program under test. It exchanges lines of JSON with the runner, and can be killed anytime."""
+"""The program under test. It exchanges lines of JSON with the runner, which can kill it anytime."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class NotSupportedError(Exception):
 
 
 class RefusedLineError(Exception):
-    """The program ended or answered too late, with an error, or not with a JSON object."""
+    """The program ended, answered too late or with an error, or did not answer a JSON object."""
 
 
 class Program:
     """A program that plays an SDK. After `kill`, the next line starts it again.
 
     Attributes:
-        name: the name by which the program introduces itself.
+        name: the name of the program, from its answer to ``hello``.
         supports: the mechanisms, kinds and features that the program supports.
 
     """
@@ -90,9 +90,9 @@ class Program:
         try:
             answer = json.loads(text)
         except ValueError:
-            raise RefusedLineError(f"the answer to {line['do']!r} is no JSON: {text.strip()!r}") from None
+            raise RefusedLineError(f"the answer to {line['do']!r} is not JSON: {text.strip()!r}") from None
         if not isinstance(answer, dict):
-            raise RefusedLineError(f"the answer to {line['do']!r} is no JSON object: {text.strip()}")
+            raise RefusedLineError(f"the answer to {line['do']!r} is not a JSON object: {text.strip()}")
         if "unsupported" in answer:
             raise NotSupportedError(str(answer["unsupported"]))
         if "error" in answer:

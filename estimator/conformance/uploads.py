@@ -1,4 +1,4 @@
-"""The rules for everything that a device sends, for single requests and across requests."""
+"""The rules for the requests of a device: for each single request, and for all of them together."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class DeviceTraffic:
 
     def _breaches_of(self, request: ReceivedRequest) -> Iterator[Breach]:
         if request.path != PATH:
-            yield Breach("A-5", f"no request but of {PATH}", f"{request.method} {request.path}")
+            yield Breach("A-5", f"only requests to {PATH}", f"{request.method} {request.path}")
         elif request.method != "POST":
             yield Breach("U-1", "POST", request.method)
         if "cookie" in request.headers:
@@ -124,7 +124,7 @@ class DeviceTraffic:
         own = {name: value for name, value in request.headers.items() if name not in VARIES}
         self._headers = self._headers or own
         if own != self._headers:
-            yield Breach("U-1", f"in every request the headers {dict(self._headers)}", f"{own}")
+            yield Breach("U-1", f"the same headers in every request: {dict(self._headers)}", f"{own}")
         if len(request.body) > MAX_UPLOAD_BYTES:
             yield Breach("U-4", f"at most {MAX_UPLOAD_BYTES} bytes", f"{len(request.body)} bytes")
 
@@ -145,14 +145,14 @@ class DeviceTraffic:
             yield Breach("M-1", f"a symbol from 0 to {definition.channel.symbols - 1}", str(report.symbol))
         if key in self.refused:
             if not alone:
-                yield Breach("A-6", f"{self.label(key)} alone, after its refusal", "it travels with other reports")
+                yield Breach("A-6", f"{self.label(key)} alone, after its refusal", "it is sent with other reports")
             elif report.symbol != self._symbols[key]:
                 yield Breach("A-6", f"the symbol that was refused, {self._symbols[key]}", str(report.symbol))
         elif key in self._unanswered:
             was = next(body for body in self._bodies.values() if report in read_upload(body).reports)
-            yield Breach("U-3", f"again the bytes {was!r}", "a new id for the same report")
+            yield Breach("U-3", f"the same bytes again: {was!r}", "a new id for the same report")
         elif key in self._symbols:
-            yield Breach("L-2", f"{self.label(key)} once", "it was answered, and is sent again")
+            yield Breach("L-2", f"{self.label(key)} once", "it is sent again although it was answered")
 
     def _definition(self, report: Report) -> Metric | None:
         known = (registry.metrics.get(report.metric) for registry in self._registries.values())

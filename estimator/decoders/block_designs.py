@@ -6,9 +6,9 @@ which take one real FFT for each base block.
 
 The blocks of a cyclic design are pseudo-random. They are nearly but not exactly balanced, so shares
 from support counts alone would be biased. Instead, the linear equations of the channel are solved
-by least squares. The solution is separate for each frequency, because every block occurs with all
-its shifts. The weights of the equations are those for a uniform population, in which the estimate
-has the smallest variance of all unbiased estimates. The estimate is unbiased in every population.
+by least squares, separately for each Fourier frequency, because every block occurs with all its
+shifts. The equations are weighted for a uniform population. In this population, the estimate has
+the smallest variance of all unbiased estimates. The estimate is unbiased in every population.
 Blocks of two values are exactly balanced, and need no least squares.
 
 Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing:
@@ -72,12 +72,12 @@ class Shifts:
         return self.spread(shares, self.blocks)
 
     def gathered(self, scores: Floats, weights: Spectra) -> Floats:
-        """Return a weighted sum of scores, (..., m), for each value, shape (..., k)."""
+        """Return, for each value, a weighted sum of the symbols' scores, shape (..., k)."""
         spectra = np.fft.rfft(scores.reshape(*scores.shape[:-1], -1, self.inputs))
         return np.fft.irfft((spectra * weights).sum(axis=-2), n=self.inputs)
 
     def spread(self, shares: Floats, weights: Spectra) -> Floats:
-        """Return a weighted sum of shares, (..., k), for each symbol, shape (..., m)."""
+        """Return, for each symbol, a weighted sum of the values' shares, shape (..., m)."""
         spectra = np.fft.rfft(shares)[..., np.newaxis, :] * weights.conj()
         return np.fft.irfft(spectra, n=self.inputs).reshape(*shares.shape[:-1], -1)
 
@@ -133,8 +133,8 @@ class LeastSquares:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is exact for one population, the nearest shares on the simplex to the estimate, and is
-        therefore above 0.
+        It is exact for one population: the shares on the simplex that are nearest to the estimate.
+        It is therefore above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         spectrum = np.fft.rfft(shares) * np.fft.rfft(self.mean_squares).conj()
@@ -206,12 +206,12 @@ def cyclic_inverse(channel: CyclicDesign) -> Inverse:
 
 
 def cyclic_extreme(channel: CyclicDesign) -> float:
-    """Return the largest probability that a report tells two answers apart by all of epsilon."""
+    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
     return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
 
 
 def _apart(channel: CyclicDesign) -> float:
-    """Return the largest fraction of an answer's blocks that lack a given other answer."""
+    """Return the largest fraction of one answer's blocks that do not contain another answer."""
     if channel.block_size == PAIR:
         return 1 - 1 / (channel.inputs - 1)
     indicators = np.zeros((channel.base_blocks, channel.inputs))
@@ -223,7 +223,7 @@ def _apart(channel: CyclicDesign) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstPoints:
-    """The relation between shifted base blocks and those of the first k points that they contain.
+    """The relation between shifted base blocks and the first k points, which are the inputs.
 
     Attributes:
         inputs: k, the number of inputs.
@@ -279,6 +279,6 @@ def balanced_inverse(channel: BalancedDesign) -> Balanced:
 
 
 def balanced_extreme(channel: BalancedDesign) -> float:
-    """Return the largest probability that a report tells two answers apart by all of epsilon."""
+    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
     apart = (channel.points - channel.block_size) / (channel.points - 1)
     return float(channel.keep_numerator / COIN_SCALE * apart)

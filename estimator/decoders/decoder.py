@@ -22,9 +22,9 @@ REMEMBERED = 16
 """The number of decoders cached for further windows of the same metrics. Each takes about 30 kB."""
 
 LEAST_NOISE: Final = 6
-"""The minimum variance, in squares of the range, that the mechanism must add to a sum of scores so
-that the mean is nearly normal. With less noise, a few people at an end of the range may outweigh
-the noise, and a tally that happens to contain none of these people does not show it. The skewness
+"""The minimum variance, as a multiple of the squared range, that the mechanism must add to a sum of
+scores so that the mean is nearly normal. With less noise, a few people at an end of the range may
+outweigh it, and a tally that happens to contain none of them does not show this. The skewness
 of a sum with noise of variance v is at most 2 / sqrt(27 v). With the value 6, normal intervals
 contain the true value with a probability of at least 93% in the worst case (measured).
 """
@@ -43,8 +43,8 @@ class Squares:
         average: the average mean square over the other answers of the sender.
         support: how often a report supports the sender's answer, and how often it supports another
             value. None if the score does not depend on support alone.
-        least_reports: the number of reports from which the large-sample interval of a share is
-            used.
+        least_reports: the minimum number of reports for which a share gets the large-sample
+            interval.
         metrics: the number of questions among which the reports are divided. The other fields
             describe one of these questions.
 
@@ -60,18 +60,18 @@ class Squares:
 
     @property
     def uniform(self) -> float:
-        """The variance of one report for a share if all shares are equal."""
+        """The variance of a share that is estimated from one report, if all shares are equal."""
         share = 1 / self.inputs
         return self.metrics * float((self.own * share + self.average * (1 - share) - share**2).max())
 
     @property
     def worst(self) -> float:
-        """The variance of one report for a share in the population with the largest variance."""
+        """The variance of a share that is estimated from one report, in the worst population."""
         share = np.clip((self.own - self.other) / 2, 0.0, 1.0)
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
     def variance(self, share: float) -> float:
-        """Return the largest variance of one report over the populations with a given share."""
+        """Return the variance like `worst`, but only over populations with the given share."""
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
 
@@ -158,13 +158,13 @@ class Inverse(ChannelLaw, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoder:
-    """An unbiased score for each symbol. 0 is the low end of the range, and 1 is the high end.
+    """Unbiased scores of a channel's symbols. The ends of the range have the scores 0 and 1.
 
     Attributes:
         scores: the score of each symbol, shape (symbols,).
         squares: the expected squared score given each input, shape (inputs,).
-        least_squares: the minimum expected squared score over populations whose mean answer is a
-            given input, some of whom may answer below it and some above; shape (inputs,).
+        least_squares: for each input, the minimum expected squared score over all populations with
+            this mean answer, even if people's answers differ; shape (inputs,).
 
     """
 
@@ -181,7 +181,7 @@ class Decoder:
 
     @property
     def enough(self) -> float:
-        """The number of reports from which the mean is nearly normal for any true value."""
+        """The minimum number of reports for which the mean is nearly normal at any true value."""
         return LEAST_NOISE / float(self.least_variance(np.linspace(0.0, 1.0, self.squares.size)).min())
 
     def least_variance(self, means: Floats) -> Floats:

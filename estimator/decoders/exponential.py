@@ -1,6 +1,6 @@
 """The inverse of the exponential mechanism, by weighted least squares from the table of its law.
 
-The weights of the equations are those for a uniform population. In this population, the estimate
+The equations are weighted for a uniform population. In this population, the estimate
 has the smallest variance of all unbiased estimates (Aitken 1936; Kay 1993, "Fundamentals of
 statistical signal processing: estimation theory", section 6.4). The estimate is unbiased in every
 population.
@@ -50,8 +50,8 @@ class TableInverse:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is exact for one population, the nearest shares on the simplex to the estimate, and is
-        therefore above 0.
+        It is exact for one population: the shares on the simplex that are nearest to the estimate.
+        It is therefore above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         errors: Floats = np.sqrt((shares @ self.mean_squares - shares**2) / reports)

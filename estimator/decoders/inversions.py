@@ -1,7 +1,7 @@
-"""A table of how to decode, draw and judge the reports of each mechanism.
+"""A table that says, for each mechanism, how to decode tallies and how to draw them at random.
 
-A row defines how a tally is inverted, and how a tally is drawn at random. It also contains the
-worst case of what a report reveals, which follows from the same integers.
+A row also gives the probability that a report reveals as much as epsilon allows, computed from the
+same integers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _kept(channel: Any) -> Fraction:  # noqa: ANN401 a channel with a probabilit
 
 
 class Inversion(NamedTuple):
-    """How to decode, draw and judge the reports of a mechanism.
+    """The row of a mechanism: how to decode and draw tallies, and how much a report reveals.
 
     Attributes:
         inverse: the function that returns a channel's inverse, which maps a tally to the shares of
@@ -55,12 +55,13 @@ class Inversion(NamedTuple):
             of two probabilities.
         sampler: the function that returns a sampler of tallies. None if tallies are drawn from the
             blocks or from the table of the law.
-        extreme: the largest probability that a report tells two answers apart by all of epsilon.
-        likelier: the probability that a report is one of the symbols that the answer makes
-            likelier, if each symbol has one of two probabilities. It is the same for all answers.
-            None for other laws.
-        parts: the channels among which a device draws one, all equally likely. None if there is
-            only one channel.
+        extreme: the function that returns the largest probability, over all pairs of answers, that
+            the privacy loss of a report is epsilon. By default, it returns 1 as an upper bound.
+        likelier: the function that returns the probability that a report is one of the symbols that
+            the answer makes likelier, if each symbol has one of two probabilities. This probability
+            is the same for all answers. None for other laws.
+        parts: the function that returns the channels of which each device draws one, with equal
+            probabilities. None if there is only one channel.
 
     """
 
@@ -185,7 +186,7 @@ def grid_law(channel: Channel) -> ChannelLaw:
 
 
 def extreme_of(channel: Channel) -> float:
-    """Return the largest probability that a report tells two answers apart by all of epsilon.
+    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon.
 
     For a set with as many favored members as possible, this is (1 - 1 / r) / (1 - 1 / e**epsilon)
     times the probability for a member, where r is the worst ratio for members.
@@ -204,7 +205,7 @@ def blocks_of(channel: Channel) -> Blocks | None:
 
 
 def sampler_of(channel: Channel) -> Sampler:
-    """Return a function that draws tallies of a channel, with all preparation already done.
+    """Return a function that draws tallies of a channel. All preparation is done here.
 
     For sets, the argument of this function is the number of devices that drew each member.
     """

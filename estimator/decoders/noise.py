@@ -4,7 +4,7 @@ The score of a symbol is its position. Gaussian noise is symmetric and never cli
 expected position is exactly the input.
 
 Laplace noise is clipped to the ends of the range. Its probability falls by a factor f with each
-position. Whatever the input is, clipped noise therefore extends f / (1 - f) positions beyond an end
+position. Whatever the input is, a clipped symbol was therefore f / (1 - f) positions beyond the end
 on average. If the scores of the ends are moved outward by this amount, the expected score is the
 input (Ghosh, Roughgarden & Sundararajan 2012, the law). The weights of the law are integers, which
 changes the expectation by less than one part in 2**32.
@@ -51,7 +51,7 @@ def gaussian_decoder(channel: Gaussian) -> Decoder:
 
 
 def laplace_scores(channel: Laplace) -> list[Fraction]:
-    """Return the unbiased score of each symbol; 0 is the first input and 1 the last one."""
+    """Return the unbiased score of each symbol; 0 is the first input and 1 the last input."""
     last = channel.inputs - 1
     beyond = Fraction(channel.weights[-1], channel.weights[-2])
     return [-beyond / last, *(Fraction(place, last) for place in range(1, last)), 1 + beyond / last]

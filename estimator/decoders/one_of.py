@@ -1,4 +1,4 @@
-"""The inverse of one-of: each yes/no question is inverted separately, from its own reports."""
+"""The inverse of one-of: each yes/no question is decoded separately, from the reports about it."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ class OneOfShares:
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score given yes only to each question, (..., m), from (..., 2 m)."""
+        """Return the expected scores of people who say yes to one question only, (..., m)."""
         expected: Floats = scores @ self.symbol_law(np.eye(self.metrics)).T
         return expected
 
     @property
     def _scores(self) -> tuple[float, float]:
-        """The scores of no and yes to a question. On average, it is drawn once in m reports."""
+        """The scores of a no and of a yes to a question. One report in m is about the question."""
         support = self.support
         return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))
 

@@ -31,7 +31,7 @@ NEWTON_STEPS: Final = 30
 """The maximum number of Newton steps at each sharpness. Ten are usual."""
 
 SCORE_SCALE: Final = 2**32
-"""The denominator to which free scores are rounded, in points of the grid."""
+"""The denominator of the fractions to which free scores are rounded, in points of the grid."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,7 @@ def decoder(channel: OptimalMean) -> Decoder:
 
 @lru_cache(maxsize=REMEMBERED)
 def scores(channel: OptimalMean) -> tuple[Fraction, ...]:
-    """Return the exact unbiased score of each symbol; 0 is the first input and 1 the last one."""
+    """Return the exact unbiased score of each symbol; 0 is the first input and 1 the last input."""
     heights = _heights(channel)
     slope = Fraction(channel.band_total, (channel.heavy - channel.light) * channel.knots[-1])
     return tuple(Fraction(1, 2) + slope * height for height in heights)
@@ -104,7 +104,7 @@ def band_law(channel: OptimalMean) -> Floats:
 
 
 def _heights(channel: OptimalMean) -> list[Fraction]:
-    """Return the height of each symbol, in points of the grid. Mirror images have opposite ones."""
+    """Return the height (unscaled score) of each symbol. Mirror images have opposite heights."""
     fixed, free = _fixed(channel), _free(channel)
     chosen = _least_worst(channel, floats(fixed), free)
     exact = [Fraction(round(each * SCORE_SCALE), SCORE_SCALE) for each in chosen.tolist()]
@@ -184,5 +184,5 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
 
 def extreme(channel: OptimalMean) -> float:
-    """Return the largest probability that a report tells two answers apart by all of epsilon."""
+    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
     return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TwoStep:
-    """The inverse of a channel with two steps, the permanent and the instantaneous one.
+    """The inverse of a channel with a permanent step, followed by an instantaneous step.
 
     Attributes:
         second: the inverse of the instantaneous step.
@@ -106,7 +106,7 @@ class TwoStep:
 
 
 def first_step(channel: Channel) -> Channel:
-    """Return the channel from the true answer to the permanent answer."""
+    """Return the channel that maps the true answer to the permanent answer."""
     return cast("Permanent", channel).permanent  # no other channel has two steps
 
 

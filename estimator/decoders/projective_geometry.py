@@ -22,7 +22,7 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Orthogonality:
-    """The symmetric operator that adds up, for each point of PG(t-1, q), all orthogonal points.
+    """The operator that adds up values over all points orthogonal to each point of PG(t-1, q).
 
     Attributes:
         inputs: k, the number of inputs, which are the first k points.
@@ -101,6 +101,6 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
 
 
 def extreme(channel: ProjectiveGeometry) -> float:
-    """Return the largest probability that a report tells two answers apart by all of epsilon."""
+    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
     common = (channel.orthogonal - 1) // channel.prime
     return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)

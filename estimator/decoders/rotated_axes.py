@@ -1,9 +1,10 @@
-"""The decoder of rotated axes. The mean of axes rotated back points like the mean of the vectors.
+"""The decoder of rotated axes. The reported axes are rotated back, and their mean is scaled.
 
-The reported axes of each rotation are counted first. To rotate them back then costs one Hadamard
-transform per rotation, instead of one per report. The mean of axes is shorter than the mean of the
-vectors by a factor, the gain. It is computed for a uniform random rotation; three rounds of signs
-and transforms differ from such a rotation by less than 0.1% (docs/research/vectors.md).
+The reported axes of each rotation are counted first. Rotating them back then costs one Hadamard
+transform per rotation, instead of one per report. The mean of the axes has the direction of the
+mean of the vectors, but is shorter by a factor, the gain. The gain is computed for a uniform random
+rotation. For the actual rotations, three rounds of signs and transforms, it differs by less than
+0.1% (docs/research/vectors.md).
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ It is the correlation of a normal coordinate with the same coordinate plus an of
 """
 
 GRID_POINTS: Final = 2001
-"""The number of points of the integral over sizes of normal variables. With twice as many, it
-changes by less than one part in 10**6.
+"""The number of points of the integral over sizes of normal variables. With twice as many points,
+the integral changes by less than one part in 10**6.
 """
 
 LARGEST_SIZE: Final = 12.0
@@ -115,7 +116,7 @@ def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
 
 @lru_cache
 def gain(dimension: int, favoured: int, keep_numerator: int) -> float:
-    """Return the expected component of a reported axis along the vector. It divides all means."""
+    """Return the expected component of a reported axis along the vector, which divides means."""
     keep: float = keep_numerator / COIN_SCALE
     along: float = largest_sum(dimension, favoured)
     return RANKED * (keep * along / favoured - (1 - keep) * along / (2 * dimension - favoured))

@@ -28,8 +28,8 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.statistics.arrays import Counts, Floats
 
 SymbolOf = Callable[[Counts, Counts], Counts]
-"""A function from inputs and places within their blocks, 0 to size - 1, to the symbols at these
-places. The two arrays are broadcast.
+"""A function that takes inputs and places within their blocks, from 0 to size - 1, and returns the
+symbols at these places. The two arrays are broadcast.
 """
 
 Sampler = Callable[[Counts, np.random.Generator], Counts]
@@ -54,8 +54,8 @@ class Blocks:
         size: the number of symbols in a block.
         symbol_of: returns the symbol at a place of an input's block. Symbols at different places
             differ.
-        weights: the weights of ranges of equal length, into which both the symbols and the places
-            are divided. There is a single weight if all are equal.
+        weights: the symbols are divided into ranges of equal length, and so are the places. These
+            are the weights of the ranges; a single weight if all are equal.
 
     """
 
@@ -69,14 +69,14 @@ class Blocks:
         return self.weights[0] / sum(self.weights) * len(self.weights) / self.size
 
     def drawn(self, number: int) -> Floats:
-        """Return the probability of each of ``number`` symbols or places if drawn by weight."""
+        """Return the probabilities of ``number`` symbols or places that are drawn by weight."""
         total = sum(self.weights) * number / len(self.weights)
         chances = np.array([float(weight / total) for weight in self.weights])
         return np.repeat(chances, number // len(self.weights))
 
 
 def of_names(_: Channel) -> Blocks:
-    """Return the blocks of a channel in which each symbol names an input: one symbol each."""
+    """Return the blocks of a channel whose symbols name inputs: each block is a single symbol."""
     return Blocks(1, lambda given, _: given)
 
 
@@ -148,10 +148,10 @@ def _first_symbol(blocks: Blocks) -> int:
 
 
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
-    """Add to the tally, for every kept device, one symbol from the block of its input.
+    """Add to the tally one symbol for each kept device, drawn from the block of its input.
 
-    If many devices have the same input, the number of devices at each place is drawn. If few have
-    it, the place of each device is drawn. With weights, the first method is always used.
+    If many devices have the same input, the number of devices at each place is drawn. If few
+    devices do, the place of each is drawn. With weights, the first method is always used.
     """
     fewest = blocks.size if len(blocks.weights) == 1 else 1
     many = np.flatnonzero(kept >= fewest)
@@ -225,7 +225,7 @@ def by_table(channel: Channel) -> Sampler:
         tally = np.zeros(channel.symbols, dtype=np.int64)
         for given in np.flatnonzero(inputs).tolist():
             law = law_of(given)
-            # numpy gives rounding's remainder to the last symbol, so this must be a possible one
+            # numpy adds the rounding error of the sum to the last symbol, which must be possible
             possible = np.flatnonzero(law)
             tally[possible] += generator.multinomial(inputs[given], law[possible])
         return tally

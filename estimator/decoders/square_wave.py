@@ -20,7 +20,7 @@ from estimator.statistics.arrays import Floats
 
 
 def scores(channel: SquareWave) -> list[Fraction]:
-    """Return the exact unbiased score of each symbol; 0 is the first input and 1 the last one.
+    """Return the exact unbiased score of each symbol; 0 is the first input and 1 the last input.
 
     Given an input x, the expected score is x / (inputs - 1). A single score may lie far outside
     0..1.
@@ -98,5 +98,5 @@ class SquareWaveLaw:
 
 
 def extreme(channel: SquareWave) -> float:
-    """Return the largest probability that a report tells two answers apart by all of epsilon."""
+    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
     return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total

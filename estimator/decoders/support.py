@@ -38,10 +38,10 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The two exact probabilities with which a report supports a value.
+    """The two exact probabilities that a report supports a value.
 
-    It is also the `Inverse` of a channel in which each symbol supports only the value that it
-    names.
+    An object is also the `Inverse` of a channel in which each symbol supports only the value that
+    it names.
 
     Attributes:
         own: p, the probability that a report supports the sender's answer.
@@ -112,7 +112,7 @@ class Support:
         return np.array([float(self.intercept)]), np.array([float(self.slope + self.intercept)])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., k), if it supports only its value."""
+        """Return each symbol's probability, shape (..., k), if it supports only the named value."""
         law: Floats = float(self.other) + float(self.own - self.other) * shares
         return law
 
@@ -144,7 +144,7 @@ def _table(incidence: Incidence, symbols: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The law of a design: the probabilities of each supporting symbol and of each other symbol."""
+    """The law of a design: the probability of each symbol that supports the answer, or does not."""
 
     supporting: float
     others: float
@@ -246,5 +246,5 @@ def k_ary_support(channel: Channel) -> Support:
 
 
 def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
-    """Return the largest probability that a report tells two answers apart by all of epsilon."""
+    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
     return float(channel.keep_numerator / COIN_SCALE)  # opposite vectors favor disjoint axes

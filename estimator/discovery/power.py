@@ -1,8 +1,8 @@
-"""The probability that a text with a given share is found, by surviving and being confirmed.
+"""The probability that a text with a given share is found.
 
-A text must survive every level up to its length. Counts of support are approximated as normal, and
-hash collisions between texts are neglected. The text is assumed to share no prefix with other
-texts, which is the worst case.
+A text must survive every level up to its length, and then be confirmed. Counts of support are
+approximated as normal, and hash collisions between texts are neglected. The text is assumed to
+share no prefix with other texts, which is the worst case.
 
 `made_up_reports` estimates the number of made-up reports that can put a text on the list although
 nobody has it.
@@ -29,8 +29,8 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected, z_of
 
 OFTEN: Final = 0.9
-"""The probability that defines the smallest share in a plan: a text with this share is found so
-often.
+"""The probability that defines the smallest share in a plan: a text with that share is found with
+this probability.
 """
 
 SHORT: Final = 6
@@ -93,11 +93,11 @@ class Power:
         return self._stands_out(share, reports * weight / self._weight, z_of(1))
 
     def least_share(self, letters: int, reports: float) -> float | None:
-        """Return the smallest share of a text that is found `OFTEN`; None if no share is enough."""
+        """Return the smallest share found with probability `OFTEN`; None if no share is enough."""
         return _least(lambda share: self.chance_to_find(share, letters, reports), 1.0)
 
     def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
-        """Return the smallest shares found `OFTEN`, for a short text and for a longest text.
+        """Return the smallest share found with probability `OFTEN`, for short and longest texts.
 
         For sets, these are shares of the devices whose set contains the text.
         """
@@ -109,11 +109,14 @@ class Power:
         )
 
     def reports_to_find(self, share: float, letters: int) -> int | None:
-        """Return the number of reports that find a text `OFTEN`; None if it would be too large."""
+        """Return the reports needed to find a text with probability `OFTEN`; None if too many."""
         return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
-        """Return the number of reports that show `OFTEN` that a text occurs; None if too large."""
+        """Return the reports needed to see, with probability `OFTEN`, that a named text occurs.
+
+        Return None if too many reports would be needed.
+        """
         return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 
     def _stands_out(self, share: float, reports: float, deviations: float) -> float:
@@ -139,7 +142,7 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
 
 @lru_cache
 def _deviation_to_survive(bits: int) -> float:
-    """Return the combined standard errors of all levels so far that let a prefix survive."""
+    """Return the standard errors above chance, over all levels so far, for a prefix to survive."""
     chance = SURVIVORS / 2**bits
     return -inf if chance >= 1 else -_NORMAL.inv_cdf(chance)
 
@@ -181,7 +184,7 @@ def _whole(number: float | None) -> int | None:
 
 
 def made_up_reports(domain: Text, tables: GroupTables) -> int:
-    """Return about how many made-up reports get a short text listed half of the time.
+    """Return roughly how many made-up reports put a short text on the list half of the time.
 
     All of the made-up reports support this text.
     """

@@ -13,7 +13,7 @@ path, for a code whose words share prefixes.)
 A prefix continues with the next bits, in all patterns that can occur in a text.
 
 Texts have more bits than machine integers. They are processed in arrays, as integers of many limbs,
-because to process them one by one would take seconds.
+because processing them one by one would take seconds.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ a common text by chance, and hardly any more texts are found.
 
 MARGIN: Final = 3.0
 """The number of standard errors of a group by which a barely detectable text exceeds chance. By
-chance alone, one continuation in a thousand exceeds it, and a prefix has a thousand continuations.
-Evidence compares such a text with chance.
+chance alone, one continuation in a thousand exceeds this margin, and a prefix has a thousand
+continuations. Evidence compares a barely detectable text with chance.
 """
 
 EXPECTED: Final = 32
@@ -55,8 +55,8 @@ quarter of it, the search finds as many texts.
 """
 
 RISK: Final = tail_of(1)
-"""The probability with which noise may put any text on the list. It is half of 5%. The other half
-is reserved for texts that share cells with common texts, and are listed without any noise.
+"""The maximum probability that noise puts any text on the list: half of 5%. The other half is
+reserved for texts that share cells with common texts, which are listed even without noise.
 """
 
 AT_ONCE: Final = 256
@@ -74,7 +74,7 @@ class CandidateText(NamedTuple):
     Attributes:
         number: the text as an integer of L * c bits.
         found_by: the number of groups, from the first, that were used to find the text.
-        risk: the probability with which the text may be confirmed although nobody has it.
+        risk: the maximum probability that the text is confirmed although nobody has it.
 
     """
 
@@ -178,7 +178,7 @@ class _Level(NamedTuple):
         return self.kind.groups(self.tables.cells)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield the indices of up to `AT_ONCE` prefixes with the same continuations, and these."""
+        """Yield batches of prefixes with equal continuations: their indices and continuations."""
         begun_bits = self.known % self.kind.letter_bits
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):
@@ -198,8 +198,8 @@ class _Level(NamedTuple):
     def evidence(self) -> Floats:
         """Return the group's evidence about each cell, shape (cells,).
 
-        Evidence is the log-likelihood ratio of the observed support, for a text at `MARGIN` against
-        chance.
+        Evidence is the logarithm of how much likelier the observed support is for a text that
+        exceeds chance by `MARGIN` than by chance alone.
         """
         reports, chance = int(self.tables.reports[self.place]), self.tables.by_chance
         error = math.sqrt(max(1, reports) * chance * (1 - chance))
@@ -243,7 +243,7 @@ class Continuations:
 
     Attributes:
         bits: the patterns that can follow, in rising order.
-        ended: whether the text has ended, for each pattern.
+        ended: for each pattern, whether the text has ended.
 
     """
 
@@ -282,7 +282,7 @@ class GroupTables:
         reports: the number of reports in each group, shape (groups,).
         supported: the number of reports of each group that support each cell, shape (groups,
             cells).
-        support: the two probabilities with which a report supports a cell.
+        support: the two probabilities that a report supports a cell.
 
     """
 
@@ -296,7 +296,7 @@ class GroupTables:
         inverse = inverse_of(channel.geometry)
         assert isinstance(inverse, Balanced)  # noqa: S101 true for every geometry
         by_group = counts.reshape(len(channel.weights), channel.inputs)
-        # one group at a time: the transforms of all together would take ten times the memory
+        # one group at a time: transforming all groups together would take ten times the memory
         supported = np.array([inverse.support_counts(of_group) for of_group in by_group])
         return cls(by_group.sum(axis=1), supported, inverse.support)
 
@@ -348,7 +348,7 @@ class TextNumbers:
         return both & (1 << width) - 1
 
     def hashed(self, group: Group) -> Counts:
-        """Return `Group.hashed` for the leading bits, which the group receives, of each integer."""
+        """Return `Group.hashed` of the leading bits of each integer, which the group receives."""
         total, *multipliers = group.multipliers
         first = self.kind.bits - group.bits
         sums = np.full(self.limbs.shape[1], total)
@@ -357,7 +357,7 @@ class TextNumbers:
         return sums % MODULUS
 
     def bits_to_end(self) -> Counts:
-        """Return the number of leading bits that define each text: its letters, and its end."""
+        """Return the number of leading bits that contain each text's letters and its end mark."""
         of_letter = self.kind.letter_bits
         starts = range(0, self.kind.bits, of_letter)
         letters = sum((self.bits(start, of_letter) > 0 for start in starts), np.zeros(self.limbs.shape[1], np.int64))

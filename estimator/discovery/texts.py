@@ -2,10 +2,10 @@
 
 A text is confirmed by groups of devices that were not used to find it. The reports of these groups
 that support the text's cells are added up. Devices draw their groups independently of their texts,
-so the sum is binomial, and the interval is the usual one. Hashes are public. Cells that two
+so the sum is binomial and has the usual binomial interval. Hashes are public. Cells that two
 candidates share are therefore known, and count for neither candidate.
 
-The share of a text's cell includes other texts in the same cell, whose part is subtracted. Let f be
+The share of a text's cell includes other texts in the same cell. Their part is subtracted. Let f be
 the share of the text, s the share of its cell, and L the total share of m other listed texts. The
 cells of these m texts differ from the text's cell, because a group in which a listed text has the
 same cell is not used for the text. The remaining k = K - m cells, including the text's own cell,
@@ -32,7 +32,7 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail, chi_square_tail, tail_of, z_of
 
 UNLIKELY: Final = 0.001
-"""The p-value below which the groups contradict each other about a text, which is then unclear."""
+"""A text is unclear if the test of whether its groups agree has a p-value below this."""
 
 LEAST_DEVIATION: Final = 1.5
 """The minimum number of standard errors above chance. A candidate below it cannot pass a test and
@@ -122,8 +122,8 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
 def _confirmed(kind: Text, tables: GroupTables, candidates: list[CandidateText]) -> Confirmation:
     """Return the confirmation of candidates, without cells shared with clearly existing candidates.
 
-    Cells shared with other candidates are kept: in a long list, every cell is shared with some
-    candidate, so no reports would remain.
+    Cells shared with other candidates are kept. Otherwise, no reports would remain in a long list,
+    in which every cell is shared with some candidate.
     """
     confirmation = Confirmation.from_tables(kind, tables, candidates)
     exist = confirmation.exist()
@@ -141,7 +141,7 @@ def _shares(
 
 
 class RestOfCells(NamedTuple):
-    """The cells that are not known to belong to other listed texts, for each text.
+    """For each text, the cells of a group in which no other listed text lies.
 
     Attributes:
         cells: k, the number of these cells, at least 2; shape (texts,).
@@ -205,8 +205,8 @@ class Confirmation:
         tables: the reports of the groups.
         cells: the cell of each candidate in each group, shape (candidates, groups).
         received: whether a group is used for a candidate, shape (candidates, groups).
-        risks: the probability with which each candidate may be confirmed although nobody has it,
-            shape (candidates,).
+        risks: the maximum probability that a candidate is confirmed although nobody has it, shape
+            (candidates,).
         listed: whether a candidate's cells are left out for other candidates, shape (candidates,).
 
     """
@@ -279,7 +279,7 @@ class Confirmation:
 
     @property
     def _rest(self) -> RestOfCells:
-        """The cells that are not known to belong to other candidates, for each candidate."""
+        """For each candidate, the cells in which no other listed candidate lies."""
         return RestOfCells.from_cells(self.tables.cells, self._in_cells, self._errors, self.listed & (self.reports > 0))
 
     def exist(self) -> NDArray[np.bool_]:
@@ -298,8 +298,8 @@ class Confirmation:
         """Return whether the groups contradict each other about each candidate.
 
         Args:
-            examined: whether each candidate is examined, shape (candidates,). For all others, the
-                result is False.
+            examined: whether each candidate is examined, shape (candidates,). For all other
+                candidates, the result is False.
 
         """
         reports = self.reports[examined]

@@ -11,16 +11,16 @@ rounded answers cannot show that an answer lies within the cell.
 the lower limit at the previous point and the upper limit at the next point, because F never falls.
 
 **Quantiles.** The interval consists of the answers that no range of the grid rejects. From the
-lowest point up, each point is tested for whether F there is surely below the quantile's
-probability. The first point that fails the test ends the search, so only one true hypothesis can
+lowest point up, a test at each point asks whether F is surely below the quantile's probability
+there. The first point that fails the test ends the search, so only one true hypothesis can
 ever cause an error (fixed-sequence testing; Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed
 sequence Bonferroni procedure for testing multiple endpoints"). The upper end is found in the same
 way from the highest point down. All ranges at a point are used together in its test; no fit selects
 among them. With few reports, the errors of these ranges add up to half of the interval's error
-(Bonferroni). With more reports, their level limits the errors of each end to 5% of all tallies
-(`Ranges.tests`). The two ends together are wrong in at most 5% of tallies. This was measured (in
-populations with a quantile next to a gap), not proved: inside the range, an end is wrong only if
-the tests of all points beyond it are wrong too.
+(Bonferroni). With more reports, their level limits errors at each end to 5% of all tallies
+(`Ranges.tests`). In measurements, at least one end was wrong in at most 5% of tallies (of
+populations with a quantile next to a gap). This is not proved: inside the range, an end is wrong
+only if the tests of all points beyond it are wrong too.
 
 **Moments** are the variance of the answers, and the mean of the answers within a range.
 """
@@ -96,7 +96,7 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
 
 
 def place_before(tally: TallyRanges, firsts: Places) -> Places:
-    """Return, for the start of each range, the last point at which F does not include the range."""
+    """Return, for each range, the last point at which F includes no answer of the range."""
     return np.where((firsts == 0) | tally.ranges.histogram.is_of_points, firsts - 1, firsts)
 
 
@@ -110,8 +110,8 @@ def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> F
 
 
 BAND_CELLS = 32
-"""The maximum number of parts into which a band divides the range; it is computed at their ends.
-More parts would widen the band, and fewer would make its steps coarse.
+"""The maximum number of parts into which a band divides the range. The band is computed at the ends
+of the parts. More parts would widen the band, and fewer would make its steps coarse.
 """
 
 
@@ -167,12 +167,12 @@ def quantile_intervals(
 
 
 SMALL_SHARE: Final = 100
-"""The divisor of the variance interval's error. An interval with the resulting error bounds the
-mean's deviation.
+"""The error of the variance's interval, divided by the error of an interval for the mean. That
+interval bounds how far the true mean may be from c.
 """
 
 STEPS: Final = 128
-"""The number of parts into which a range is divided to search the ends of a mean's interval."""
+"""The number of parts into which a range is divided to find the ends of a mean's interval."""
 
 
 def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float]:

@@ -11,7 +11,7 @@ The scores are the inverse of the channel with the smallest variance for given r
 (generalized least squares; Aitken 1936, "On least squares and linear combinations of
 observations"). There are a few references, and a tally of many reports uses the reference under
 which it is likeliest. The scores for each reference are unbiased in every population, so the choice
-only narrows intervals.
+affects only the width of intervals.
 
 Each mean of scores has a limit that is valid for every population, because the expected score given
 any answer lies between 0 and 1.
@@ -35,13 +35,13 @@ from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, tail_of, z_
 from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 ENOUGH = 10
-"""The number of reports, per unit of kurtosis, from which a normal limit is used. It is smaller
-than for means, because the limit is never narrower than Wilson's. `python -m benchmarks coverage`
-measures the coverage.
+"""The minimum number of reports, per unit of kurtosis, for a normal limit. It is smaller than for
+means, because the limit is never narrower than Wilson's. `python -m benchmarks coverage` measures
+the coverage.
 """
 
 SILENT = 1e-12
-"""The variance below which a score counts as equal for all symbols; the rest is rounding error."""
+"""Below this variance, which is a rounding error, a score counts as equal for all symbols."""
 
 WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
 """The possible widths of a range, in cells. Finer steps narrowed intervals by less than 2%."""
@@ -53,7 +53,7 @@ by 2 to 8% at epsilon 1, and by 7% (square wave) to 28% (hierarchical) at epsilo
 """
 
 MANY: Final = 1000
-"""The minimum number of reports for which the reference is chosen by the tally. With fewer reports,
+"""The minimum number of reports for which the reference depends on the tally. With fewer reports,
 limits are often Bernstein's, which are proved only for scores that do not depend on the tally.
 """
 
@@ -68,7 +68,7 @@ SEED: Final = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """The properties of scores that are known before any report. All arrays have the same shape.
+    """The properties of scores that do not depend on reports. All arrays have the same shape.
 
     Attributes:
         least: the minimum variance of a score over people with the same answer.
@@ -97,7 +97,7 @@ class Noise:
         return cls(variances.min(axis=1), variances.max(axis=1), np.ptp(scores, axis=0), ENOUGH * kurtosis.max(axis=1))
 
     def at(self, *places: NDArray[np.int64]) -> Noise:
-        """Return the noise of the scores at some places."""
+        """Return the noise of the scores with the given indices."""
         return Noise(self.least[places], self.most[places], self.span[places], self.enough[places])
 
 
@@ -126,11 +126,11 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
 ) -> tuple[Floats, Floats]:
     """Return the lower and the upper limits of the expectations of scores, not clipped.
 
-    Each limit has half of the interval's error. With few reports, it is Bernstein's limit, which is
-    valid for every law of the score (see `bounded_intervals`). From `EXACT_BELOW` reports on, if
-    the reports are enough for the score's kurtosis, it is the normal limit with the observed
-    variance. Because a tally of few reports may contain no report of a rare answer, the normal
-    limit of a share is never nearer than Wilson's limit. At a hypothetical share p, Wilson's
+    Each limit is wrong with half of the interval's error probability. With few reports, it is
+    Bernstein's limit, which is valid for every law of the score (see `bounded_intervals`). From
+    `EXACT_BELOW` reports on, if there are enough reports for the score's kurtosis, it is the normal
+    limit with the observed variance. Because a tally may contain no report of a rare answer, the
+    normal limit of a share is never nearer than Wilson's limit. At a hypothetical share p, Wilson's
     variance is the minimum noise plus p (1 - p).
 
     Args:

@@ -1,1 +1,1 @@
-"""The report as data: JSON, CSV, Parquet and data frames, written and read."""
+"""The report as data: written as JSON, CSV, Parquet or data frames, and read from JSON."""

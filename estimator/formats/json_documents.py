@@ -27,7 +27,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _encode_compactly: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 FEWEST_VALUES: Final = 2
-"""The minimum number of values of a question with shares. With one, there is nothing to ask."""
+"""The minimum number of values of a question with shares. A single value asks nothing."""
 
 
 def as_json(document: Record) -> str:
@@ -41,7 +41,7 @@ def as_json(document: Record) -> str:
 
 
 def document_of(document: Record) -> dict[str, Any]:
-    """Return a document as JSON types. If its schema has a number, the number comes first."""
+    """Return a document as JSON types. If its schema has a number, this number comes first."""
     number = {} if document.schema_number is None else {"schema": document.schema_number}
     return number | builtins_of(document)
 
@@ -53,7 +53,7 @@ def builtins_of(record: Record) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name not in record.unwritten}
 
 
-def _plain(value: Any) -> str | list[Any]:  # noqa: ANN401 what msgspec does not know
+def _plain(value: Any) -> str | list[Any]:  # noqa: ANN401 any type that msgspec cannot convert
     """Convert a value for msgspec: an exact number to a text, and `Figures` to a list."""
     return str(value) if isinstance(value, Fraction) else list(value)
 
@@ -169,7 +169,7 @@ def _refused(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a finite number")
 
 
-def _figures(_: type, rows: Any) -> Figures:  # noqa: ANN401 what JSON holds
+def _figures(_: type, rows: Any) -> Figures:  # noqa: ANN401 any JSON
     """Return figures from a list, because `Figures` is the only type that msgspec does not know."""
     return Figures.from_rows(msgspec.convert(rows, list[Figure]))
 

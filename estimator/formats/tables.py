@@ -5,8 +5,8 @@ CSV follows RFC 4180, but lines end with LF. Times are in UTC, in the form of IS
 A spreadsheet treats a cell as a formula if it begins with =, +, - or @. Values from the registry,
 and texts that the analyst named, are written unchanged, because programs that read the rows must
 recognize them. Texts that were found could be dangerous, because devices chose them. An apostrophe
-is put in front of a found text if a spreadsheet might execute it (OWASP, "CSV Injection"). The same
-is done if the text itself begins with an apostrophe, so that removing a leading apostrophe always
+is put in front of a found text if a spreadsheet might execute it (OWASP, "CSV Injection"), and also
+if the text itself begins with an apostrophe. Removing one leading apostrophe therefore always
 restores the text.
 
 pandas, polars and pyarrow are imported only when they are used.
@@ -63,7 +63,7 @@ DESCRIPTIONS: Final = {
 """The possible values of the column ``statistic``, with their descriptions."""
 
 BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
-"""The miss rate of bounds on all installations beyond that of the underlying intervals."""
+"""The miss rate of bounds on all installations, minus the miss rate of the underlying intervals."""
 
 GUARD: Final = "'"
 """The character that, in front of a cell, makes a spreadsheet treat the cell as text."""
@@ -156,7 +156,7 @@ TYPES: Final[dict[str, type]] = {
 
 
 class Cells(NamedTuple):
-    """The contents of a row that differ between the rows of one tally."""
+    """Those contents of a row that differ between the rows of one tally."""
 
     statistic: str
     value: str | None
@@ -250,13 +250,16 @@ def _participation_cells(estimated: MetricEstimate, confidence: float) -> Iterat
 
 
 _Place = tuple[str | None, datetime | None, datetime | None, bool | None]
-"""The window of a row, the times at which it begins and ends, and whether it is closed."""
+"""The window of a row, the times at which the window begins and ends, and whether it is closed."""
 
 
 def _rows_in(
     about: MetricFacts, reports: int, windows: tuple[str, ...], *, closed: bool | None
 ) -> Callable[[float, Cells], Row]:
-    """Return a function that makes a row on a question and windows from a confidence and cells."""
+    """Return a function that makes the rows of a question and its windows.
+
+    The function's arguments are the confidence of the intervals, and the cells that differ by row.
+    """
     place: _Place = (None, None, None, closed)
     if windows:
         first, last = (Window.parse(windows[end]) for end in (0, -1))
@@ -312,7 +315,7 @@ def as_csv(report: EstimateReport) -> str:
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV. They have the columns of a report, and possibly further columns."""
+    """Return rows as CSV. The rows have the columns of a report, and possibly further columns."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_csv_cells, rows))
     return text.getvalue()

@@ -6,8 +6,8 @@ each step (EMS, in the same section). Smoothing introduces a small bias where th
 Steps are accelerated by squared extrapolation (Varadhan & Roland 2008, "Simple and globally
 convergent methods for accelerating the convergence of any EM algorithm", scheme SqS3).
 
-Many tallies of a question are fitted together, because the law of the mechanism is the same for
-all.
+Many tallies of a question are fitted together, because the law of the mechanism is the same for all
+of them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ because further rounds would only follow the noise more closely.
 """
 
 LEAST_OF_A_STEP = 0.1
-"""The fraction of a bin's share that an extrapolation leaves at least, because a share of 0 would
+"""The minimum fraction of a bin's share that remains after an extrapolation. A share of 0 would
 never rise again.
 """
 

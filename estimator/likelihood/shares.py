@@ -6,8 +6,8 @@ to the unbiased estimates, with a label.
 If every symbol supports one value, the solution is exact. By the Karush-Kuhn-Tucker conditions, the
 share of a value above a common level is linear in its count, and all other shares are 0, as in
 water-filling (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2). For other channels,
-the solution is found by a climb, which starts at the point of the simplex nearest to the unbiased
-estimate.
+an iterative search (a climb) finds the solution. It starts at the point of the simplex nearest to
+the unbiased estimate.
 
 The climb runs for many tallies together, and needs only a channel's operators. The method is
 accelerated projected gradients (Beck & Teboulle 2009, "A fast iterative shrinkage-thresholding
@@ -16,8 +16,8 @@ Candes 2015, section 3.2). Near a uniform law of symbols, the curvature is almos
 directions. Gradient methods are fast there, whereas expectation maximization is slow: even if
 accelerated, it would need about 1 / (p - q)**2 rounds.
 
-The climb stops when no shares could raise the log-likelihood by more than k * `SLACK`. To decide
-this, the maximum need not be known. Because the log-likelihood is concave, it rises from given
+The climb stops when no shares could raise the log-likelihood by more than k * `SLACK`. This can be
+decided without knowing the maximum: because the log-likelihood is concave, it rises from given
 shares to any other shares by at most n * (r - 1), where r is the maximum, over the values v, of the
 expected frequency / law of a symbol given v (Lindsay 1983, "The geometry of mixture likelihoods",
 theorem 4.1).
@@ -39,7 +39,7 @@ from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
-"""The distance from the maximum log-likelihood, per share, at which a climb may end. It makes an
+"""The distance from the maximum log-likelihood, per share, at which a climb may end. It causes an
 error of about 4% of a standard error in each share.
 """
 
@@ -64,8 +64,8 @@ class _Climb(NamedTuple):
 
     Attributes:
         frequencies: the frequencies of the tally's symbols, with sum 1.
-        slack: the distance of the mean log-likelihood per report from its bound at which the climb
-            ends.
+        slack: the climb ends once the mean log-likelihood per report is this close to its upper
+            bound.
         best: the likeliest shares so far.
         law: the law of the symbols under ``best``.
         value: the mean log-likelihood of ``best``.

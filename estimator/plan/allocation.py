@@ -8,11 +8,11 @@ Barg 2018, theorem III.1). The noise of the real channel at one epsilon therefor
 curve. Bisection finds the epsilons at which all errors are the same multiple of their targets. The
 curves are then recomputed from the channels at these epsilons, until the epsilons no longer change.
 
-If questions are drawn, fewer devices answer each question, but with a larger epsilon. Every number
-of answers per window is tried.
+If a device answers only some of the questions in a window (``sample``), fewer devices answer each
+question, but with a larger epsilon. Every number of answers per window is tried.
 
-At another epsilon, a metric has the channel that its definition builds for that epsilon. Only the
-numbers in the registry's text change, so that the patch is small.
+For each epsilon that is tried, a metric's channel is built again from its definition. Only numbers
+change in the registry's text, so the patch is small.
 """
 
 from __future__ import annotations
@@ -46,33 +46,33 @@ from estimator.statistics.arrays import Floats
 LOST = 1 + 2.0**-44
 """The factor that compensates for the rounding of floats, so that 2 is not written as 1.99999.
 
-No sum of short decimals exceeds a total by so little.
+The factor hides no real excess: if a sum of short decimals exceeds a total, it does so by more.
 """
 
 DIGITS = 6
-"""The significant digits of a written epsilon. The last digit changes an error by a millionth."""
+"""The significant digits of a written epsilon. More digits would change errors by a millionth."""
 
 HIGHEST: Final = 2.0**64
-"""A multiple of the target errors that any budget achieves. No budget achieves its inverse."""
+"""A multiple of the target errors that any budget achieves. No budget achieves 1 / `HIGHEST`."""
 
 HALVINGS: Final = 60
 """The number of bisections of the multiple's logarithm, which reach the precision of a float."""
 
 RESOLVED: Final = 2.0**-100
-"""The minimum noise at any epsilon that a registry may contain, relative to that at an epsilon near
-1.
+"""A lower bound on the noise at any epsilon that a registry may contain, relative to the noise at
+an epsilon near 1.
 """
 
 ROUNDS: Final = 8
 """The maximum number of times that curves are computed. Four are usual.
 
-More are needed only if two designs alternate.
+More rounds are needed only if two designs alternate.
 """
 
 STILL: Final = 1e-4
 """The relative change up to which an epsilon counts as unchanged.
 
-Its error changes by about the same fraction.
+Such a change of an epsilon changes the error by about the same fraction.
 """
 
 
@@ -84,7 +84,7 @@ class AtEpsilon(Record, frozen=True):
 
 
 class AllocatedMetric(Record, frozen=True):
-    """The epsilon and the standard error of one metric before and after."""
+    """The epsilon and the standard error of one metric before and after the allocation."""
 
     metric: Annotated[str, says("the name of the metric.")]
     wanted: Annotated[float, says("the target: the standard error that counts as 1, in the metric's units.")]
@@ -100,7 +100,7 @@ class LargestError(Record, frozen=True):
 
 
 class AnswersInWindow(Record, frozen=True):
-    """The number of questions that a device answers in a window. None if they are not drawn."""
+    """The number of questions that a device answers in a window. None if it answers all of them."""
 
     before: Annotated[int | None, says("the number in the registry.")]
     after: Annotated[int | None, says("the recommended number.")]
@@ -124,8 +124,8 @@ class _Candidate:
 
     Attributes:
         metrics: the metrics, with their real channels.
-        answers: the number of questions that a device answers in a window. None if they are not
-            drawn.
+        answers: the number of questions that a device answers in a window. None if it answers all
+            of them.
         variances: the variance of one report of each metric, shape (metrics,).
         errors: standard errors times the square root of the number of devices, shape (metrics,).
         texts: the epsilons as the registry would write them; empty for the epsilons in the file.
@@ -195,7 +195,7 @@ def cost(metric: Metric, registry: Registry) -> int:
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return the least cost of a window; if questions are drawn, the least cost of one answer."""
+    """Return the least cost of a window's answers; if questions are drawn, of a single answer."""
     counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
     reports = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
     return reports * int(LEAST_EPSILON * NANOS)
@@ -217,7 +217,7 @@ def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: flo
 
 
 def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | None, Floats]:
-    """Return the best number of answers, which is None if questions are not drawn, and epsilons."""
+    """Return the best number of answers (None if questions are not drawn) and the best epsilons."""
     if registry.budget.strategy is not Strategy.SAMPLE:
         return None, curves.fill(total, None)[1]
     filled = {answers: curves.fill(total, answers) for answers in range(1, curves.targets.size + 1)}
@@ -263,7 +263,7 @@ def _allocation(  # noqa: PLR0913, PLR0917 both sides and the measures of their 
 
 
 def _floor(metric: Metric) -> float:
-    """Return the variance of an unperturbed answer, for a share if all are equal, or for a mean."""
+    """Return the variance of an unperturbed answer: for a share if all are equal, or for a mean."""
     analysis = analysis_of(metric)
     if analysis.squares is None:
         return analysis.width**2 / 4
@@ -320,7 +320,7 @@ class Candidates:
 
 
 def written(epsilon: float) -> str:
-    """Return an epsilon as a registry writes it, rounded down after compensating float rounding."""
+    """Return an epsilon as a registry writes it, rounded down. Errors of floats are ignored."""
     number = Decimal(epsilon * LOST)
     last = Decimal(1).scaleb(number.adjusted() - DIGITS + 1)
     return format(number.quantize(last, ROUND_DOWN).normalize(), "f")
@@ -364,7 +364,7 @@ class Curves:
 
     Attributes:
         targets: the target standard errors, in the metrics' units.
-        floor: the variance of one unperturbed answer, in squared units.
+        floor: the variance of one answer without perturbation, in squared units.
         noise: the variance that perturbation adds, times 4 sinh(epsilon / 2)**2.
         most: the largest epsilons that are allowed.
         reports: the number of reports of each metric in a window of the budget.
@@ -394,8 +394,8 @@ class Curves:
 
         Args:
             total: the epsilon that all reports of a window may cost together.
-            answers: the number of questions that a device answers in a window. None if they are not
-                drawn.
+            answers: the number of questions that a device answers in a window. None if it answers
+                all of them.
 
         """
         part = 1.0 if answers is None else answers / self.targets.size

@@ -8,10 +8,10 @@ is true only under the following assumptions, which cannot be checked in the tal
 * The collector, the store, and everybody who can read them publish only tallies of closed windows.
   If a growing tally is read twice, the difference between the readings contains only a few reports.
 * The counted reports are honest: randomized by the channel, with coins that nobody else knows. An
-  attacker can subtract fabricated reports, so subtract the number of possibly fabricated reports
-  from the count.
+  attacker who fabricated reports can subtract them from the tally, so subtract the number of
+  possibly fabricated reports from the count.
 * Only the answers of one device are protected. The fact that the device reports, and the number of
-  its reports, are not. The loss of a person with several devices is larger.
+  its reports, are not protected. The loss of a person with several devices is larger.
 
 The figures apply to one window. For a device that reports in several windows, the losses add up, as
 in `composed`.
@@ -33,7 +33,7 @@ STEP = 2.0**-20
 """The maximum relative excess of the epsilon that the search returns."""
 
 MOST_STEPS = 20
-"""The number of steps before bisection takes over. Eight are usual from 1,000 reports on."""
+"""The number of steps before bisection takes over. With 1,000 reports or more, eight are usual."""
 
 
 def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest: int = 0) -> float:
@@ -77,7 +77,7 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
     method). Bisection would need two or three times as many steps.
 
     Args:
-        shuffled: the law of the tally.
+        shuffled: the law of the tally, which determines a delta for each epsilon.
         delta: the requested delta, from 0 to 1.
         at_zero: the delta at an epsilon of 0, which is larger than the requested one.
 
@@ -137,7 +137,7 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
         epsilon: the epsilon of the tally of the selected devices.
         delta: the delta of this tally.
         rate: the number of selected devices divided by the number of devices that tossed the coin,
-            from 0 to 1; approximately the bias of the coin.
+            from 0 to 1. This is approximately the coin's probability of selecting a device.
 
     Raises:
         ValueError: if the rate is not between 0 and 1.
@@ -175,9 +175,9 @@ def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> C
     """Return the central privacy loss from a tally of a metric at a delta.
 
     Returns:
-        The central loss. None if the window is open, because the tally will be read again; if there
-        are no reports; and for a channel with its own delta, because no amplification is proved for
-        it. For such a channel, only the epsilon and delta of each report in the registry apply.
+        The central loss. None if there are no reports, or if the window is open, because the tally
+        will be read again. Also None for a channel with its own delta, because no amplification is
+        proved for such a channel: only the epsilon and delta of each single report apply.
 
     """
     if not closed or reports == 0 or metric.delta > 0:
@@ -194,7 +194,8 @@ def _epsilon_of_tally(reports: int, blanket: Blanket, delta: float) -> float:
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
     """Return the total privacy loss of a device that is in all of these closed tallies.
 
-    For a channel with its own delta, the epsilon and delta of each report are counted.
+    For a channel with its own delta, the epsilon and delta of one report are added, without
+    amplification.
 
     Args:
         tallies: the metric and the number of reports of each tally.

@@ -32,9 +32,9 @@ total variation distance. If this distance is unknown, the largest a that leaves
 is used. The law of a randomly drawn input is a mixture of laws, so its total variation distance is
 no larger.
 
-If a channel's blanket is unknown, max(R0, R1) / r is a lower bound. Then u or v is r. By the same
-argument, the worst case is that all weight is apart: a = 1 / (r + 1). This is the case in
-randomized response, which is the worst of all channels with the same epsilon.
+If a channel's blanket is unknown, max(R0, R1) / r is a lower bound, with which u or v is r. By the
+same argument, the worst case is that all weight is apart: a = 1 / (r + 1). Randomized response is
+this worst case, and is therefore the worst of all channels with the same epsilon.
 
 Of the n reports, K are apart. Each of these is of the first kind, (r, 1), with probability one
 half, and N is the number of reports of the first kind. G is the number of reports in *neither*,
@@ -65,7 +65,7 @@ from estimator.decoders.inversions import extreme_of, inversion_of
 from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
-"""The n where Stirling's series to 1/n^7 is used. Its error is below 1 / (1188 n^9) < 3e-17."""
+"""The smallest n with Stirling's series to 1/n^7. Its error is below 1 / (1188 n^9) < 3e-17."""
 
 FIXED_ERROR = 2.0**-43
 """A thousand units in the last place.
@@ -173,14 +173,14 @@ The computing time grows with the square root of this number.
 """
 
 MOST_EPSILON = 64.0
-"""The local epsilon above which other reports are ignored, because hardly any is in the blanket."""
+"""The local epsilon above which other reports count as no protection: the blanket is too small."""
 
 BUCKETS = 512
 """The number of buckets of K.
 
-A bucket uses the number of coins of its largest K, which spreads their sum, and the loss of its
-smallest K. This can only raise delta. With 10**4 reports or more, it raises delta by less than 1%,
-and epsilon by less than 0.05%.
+For a whole bucket, the number of coins is that of its largest K, which spreads the sum of the coins
+most, and the loss is that of its smallest K. This can only raise delta. With 10**4 reports or more,
+it raises delta by less than 1%, and epsilon by less than 0.05%.
 """
 
 POINTS = 2**14
@@ -375,7 +375,7 @@ class Shuffled:
 
 
 def _reach(tail: float, variance: float, most: float) -> float:
-    """Return a distance from the mean that a sum exceeds on each side with at most chance ``tail``.
+    """Return a distance from the mean that a sum exceeds, on each side, with probability <= tail.
 
     Bernstein's inequality states, for each side, that P(|sum - mean| >= s) <= exp(-s^2 / (2
     (variance + most s / 3))) if no term is farther from its mean than ``most``.
@@ -391,7 +391,7 @@ def drag(blanket: Blanket, apart: Floats, others: Floats) -> Floats:
 
 
 def omitted(tail: float, *, below: bool, above: bool) -> float:
-    """Return the probability of the ignored numbers, which are assumed to reveal everything."""
+    """Return the probability of the ignored tails, which are assumed to reveal everything."""
     return tail * (below + above)
 
 

@@ -2,14 +2,14 @@
 
 Sums are exact integers, and are bounded by the ceilings in the same way as in the ledger.
 
-The loss of a report is the loss for its worst pair of answers. If every symbol separates two
-answers either by the whole epsilon or not at all, the loss has three possible values, and the worst
-pair of answers is the pair with the fewest symbols in common. A report of a tree is a report of a
-random level, so it reveals no more than if the answers were a worst pair on every level. A set or a
-rounded number is a mixture of inputs, so by convexity it reveals no more than the worst pair of
-inputs. Every other channel is treated as the worst channel with the same epsilon.
+The privacy loss of a symbol, for a pair of answers, is the logarithm of the ratio of the symbol's
+two probabilities. For many channels, this loss is epsilon, 0 or -epsilon for any two answers. The
+worst pair of answers is then the pair with the fewest symbols of loss 0. With a tree, a device
+reports one random level, so the report reveals at most as much as if the two answers were the worst
+pair on every level. A set or a rounded number is a mixture of inputs, so by convexity it reveals no
+more than the worst pair of inputs. Every other channel is treated as the worst channel with the
+same epsilon.
 
-The privacy loss for a pair of answers is the logarithm of the ratio of a symbol's probabilities.
 The loss of several reports is the sum of their losses. The distribution of this sum determines the
 smallest valid epsilon for every delta (Dwork & Rothblum 2016, "Concentrated differential privacy",
 section 1; Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees using
@@ -18,7 +18,7 @@ Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3.
 sizes are placed on a common grid, where each loss is rounded up to the next point once. The
 probability of tails that are cut off is added to delta.
 
-If a ceiling limits the reports, and not the calendar, any mixture of reports may have been sent.
+If a ceiling rather than the calendar limits the reports, any mixture of reports may have been sent.
 The loss is then bounded by its moments, with the costliest mixture for each order. This is a Rényi
 filter (Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter", section 4), so the
 bound is also valid if earlier answers determine later questions.
@@ -70,7 +70,7 @@ ORDERS = 2.0 ** np.arange(-8, 16, 0.125)
 """The orders of the moments that are tried. The bound hardly changes between adjacent orders."""
 
 ROUNDED = 1 + 2.0**-48
-"""A factor that makes a rounded probability at least the exact one."""
+"""A factor by which a rounded probability becomes at least the exact probability."""
 
 MOST_COMPOSED = 10**6
 """The maximum number of reports with one loss for which the distribution is computed.
@@ -139,8 +139,8 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
     """Return the maximum sum of the deltas of all reports in a horizon.
 
-    The ceiling in the ledger bounds this sum. The exception is a period of several windows if a
-    browser wipes the ledger.
+    The ceiling in the ledger bounds this sum, except over several windows if a browser may wipe the
+    ledger.
     """
     budget = registry.budget
     attos = sum(
@@ -157,11 +157,11 @@ def _tight(possible: list[MetricReports], together: list[MetricReports], most: i
 
     Args:
         possible: the reports that are possible within the ceiling.
-        together: the same reports; if questions are drawn, only those with the largest epsilons.
-            Each of these is treated as a report of the worst channel with the same epsilon, because
-            another drawn question may reveal more at a smaller epsilon.
+        together: the same reports if every question is answered. If questions are drawn, only the
+            reports with the largest epsilons, each treated as a report of the worst channel with
+            its epsilon, because another drawn question may reveal more at a smaller epsilon.
         most: the ceiling, in billionths of epsilon.
-        delta: the part of delta that remains after the reports' own deltas.
+        delta: the requested delta minus the sum of the reports' own deltas.
 
     """
     reports = _by_loss(possible)
@@ -185,7 +185,7 @@ def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[Priva
 
 
 def _pure(metric: Metric) -> PrivacyLoss:
-    """Return the loss of a metric's report without its delta. Deltas are added up separately."""
+    """Return the loss of a metric's report without its delta. Deltas are summed separately."""
     return loss_of(metric.channel)._replace(delta=0.0)
 
 

@@ -1,9 +1,9 @@
 """The windows in which the ceilings pay for every answer that a device is asked for.
 
-Every sum is the maximum that may have been charged by a given day, for any order of the answers and
-any days within their windows. A window is counted as soon as it begins, in every month that it
-overlaps. If questions are drawn, the costliest questions are counted. An answer within the ceilings
-is therefore certainly paid for. An answer beyond the ceilings may or may not be paid for.
+Every sum is the maximum that a device may have been charged by a given day, whatever the order of
+its answers and whenever it gave them within their windows. A window is counted as soon as it
+begins, in every month that it overlaps. If questions are drawn, the costliest are counted. If such
+a sum is within the ceilings, the answers are certainly paid for; if not, they may be.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FOR_LIFE: Final = frozenset({Ceiling.LIFETIME, Ceiling.DELTA})
 
 
 class Exhaustion(NamedTuple):
-    """The days on which a ceiling may deny answers; for a lifetime ceiling, all days to the end."""
+    """The days on which a ceiling may deny answers. For a lifetime ceiling, they never end."""
 
     ceiling: Ceiling
     first_day: date
@@ -188,7 +188,7 @@ def _paid(
 def participations(registry: Registry, today: date) -> Fraction:
     """Return the fraction of windows in which a device answers under ``pace``.
 
-    It answers in the largest whole number of windows that every ceiling pays for until the last
+    The device answers in the largest number of windows that every ceiling pays for until the last
     question expires.
     """
     windows = _windows(registry, today)
@@ -201,7 +201,7 @@ def _windows(registry: Registry, today: date) -> int:
 
 
 def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
-    """Return, for each ceiling, the number of windows that it pays for under ``pace``."""
+    """Return, for each ceiling, the number of windows that the ceiling pays for under ``pace``."""
     budget, windows = registry.budget, _windows(registry, today)
     left = [(metric.cost, number) for metric in registry.metrics.values() if (number := windows_left(metric, today))]
     nanos, attos = (sum(cost[part] * number for cost, number in left) for part in range(2))
@@ -256,7 +256,7 @@ def _of_window(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _of_pace(registry: Registry, today: date) -> Iterator[str]:
-    """Yield a sentence for each ceiling that is spent too early, because pacing ignores it."""
+    """Yield a sentence for each ceiling that is spent too early because pacing ignores it."""
     if registry.budget.strategy is not Strategy.PACE:
         return
     windows, affordable = _windows(registry, today), _affordable(registry, today)
@@ -275,7 +275,7 @@ def _before(budget: Budget, today: date, day: date) -> int:
 
 
 def _by_month(kind: WindowKind, today: date, end: date) -> Counter[tuple[int, int]]:
-    """Return how many windows begin in each month, from the window of today to that of the end."""
+    """Return how many windows begin in each month, from today's window to the end's window."""
     first = Window.on(kind, today)
     days = [later(first, number).first_day for number in range(windows_until(first, end))]
     return Counter((day.year, day.month) for day in days)

@@ -1,6 +1,6 @@
 """A plan made before any data is collected: the precision of each metric, and the privacy loss.
 
-The plan also contains a sentence on how much all answers of a year reveal.
+A sentence in the plan states how much all answers of a device reveal within a year.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""The share of the text for which a plan states how many devices are needed to find it."""
+"""The share of devices with a common text. A plan states how many devices suffice to find it."""
 
 DELTA: Final = 1e-6
 """The default delta, one in a million, for the epsilon of many reports together."""
@@ -373,7 +373,7 @@ def unseen(registry: Registry, population: int, today: date) -> list[str]:
 
 
 def _shows_nothing(metric: Metric, reports: int) -> bool:
-    """Whether no share would be seen, or the mean's interval would be as long as the range."""
+    """Whether no share would be detected, or the mean's interval would be as long as the range."""
     analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
     if reports == 0:
         return True
@@ -411,7 +411,7 @@ def _strata(analysis: Analysis[Any], reports: int) -> StrataPlan | None:
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
-    """Return the loss of a window's tally, if it is shuffled and nobody knows who was selected.
+    """Return the loss from a window's tally if it is shuffled and the selected devices are secret.
 
     With public strata, this is the loss of one stratum's tally if all strata have the same size.
     """

@@ -28,7 +28,7 @@ from estimator.plan.exposure import own_delta
 FILL_IN: Final = "FILL IN"
 
 GUESSES: Final = {"data_curator_type": f"{FILL_IN}: Government, Industry or Nonprofit"}
-"""Fields that accept only certain words, with the words from which the team has to choose."""
+"""For each field that accepts only certain words, a note that lists these words for the team."""
 
 _CHOSEN: Final = {
     Strategy.SPLIT: "a device answers every question in every window",
@@ -72,14 +72,14 @@ def deployment_record(registry: Registry, today: date, population: int | None) -
 
 
 def left_out(population: int | None) -> str:
-    """Return a text on the fields that a record lacks, with instructions to add them."""
+    """Return a message that lists the fields missing from a record, and says what to add."""
     sector = "data_product_sector is left out: add Technology, Healthcare, Education, Government, Energy or Finance"
     units = "number_of_privacy_units is left out: give the number of devices with --population"
     return sector if population is not None else f"{sector}\n{units}"
 
 
 def as_yaml(record: Mapping[str, Any]) -> str:
-    """Return a record as YAML. A comment marks each guess in a field that allows no free text."""
+    """Return a record as YAML. A comment marks each value that is a guess the team must check."""
     return "".join(f"{line}\n" for line in _lines(record))
 
 
@@ -134,7 +134,7 @@ def _answers(metric: Metric, say: Sentences) -> str:
 
 
 def _unprotected(registry: Registry) -> Iterator[str]:
-    """Yield a text for each fact that reports, or their existence, reveal without randomization."""
+    """Yield a text for each fact that a report, or its mere existence, reveals unrandomized."""
     yield "That a device participates, the times of its uploads, and its network address while it is connected."
     yield "The number of reports of each question in a window, and about how many devices participate."
     silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]

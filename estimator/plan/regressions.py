@@ -90,9 +90,9 @@ def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
     if new.persist and not old.persist:
         yield "persist was turned on: the running count, which is a true answer, is stored on disk"
     if new.edition != old.edition:
-        yield f"its meaning changed, which is another edition ({new.edition}): a new question, {_cost(new)}"
+        yield f"its meaning changed, so it is a new question with another edition ({new.edition}); {_cost(new)}"
         if old.channel.permanent_nanos and new.channel.permanent_nanos:
-            yield f"{REDRAWN}: what both editions reveal adds up, within lifetime"
+            yield f"{REDRAWN}: the losses of both editions add up, within lifetime"
 
 
 def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:

@@ -1,10 +1,10 @@
-"""The target standard error of a metric, and the smallest effects that a number of reports shows.
+"""The target standard error of a metric, and the smallest effects that a number of reports detects.
 
-The smallest share that would be seen is the share whose interval is above 0 with a probability of
-80%. The interval is the report's 95% interval for a single value. If the support of a value is
-binomially distributed, the search first finds the smallest count whose interval lies above 0, and
-then the share at which this count is reached often enough. Otherwise, the search treats the
-estimate as normal, with the variance of the worst population that has this share.
+A share counts as detected if its 95% interval, as in a report on this single value, lies above 0.
+The smallest detected share is the one that is detected with a probability of 80%. If the support of
+a value is binomially distributed, the search first finds the smallest count whose interval lies
+above 0, and then the share at which this count is reached with that probability. Otherwise, the
+estimate is treated as normal, with the variance of the worst population that has this share.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def unit_variance(metric: Metric) -> float:
 
 
 def usual_variance(metric: Metric) -> float:
-    """Return the variance of one report if all shares are equal; for a mean, the worst one.
+    """Return the variance of one report if all shares are equal; for a mean, in the worst case.
 
     The variance is in squared units. ``auto`` chooses mechanisms by this variance, because it falls
     continuously with epsilon. The worst variance, in contrast, jumps at epsilons where another
@@ -68,15 +68,15 @@ def reports_needed(variance: float, error: float) -> int:
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
 """The normal quantile for detecting differences of strata in 9 of 10 cases.
 
-The probability is higher than for shares, because people who compare two releases also act on
-seeing no difference.
+This probability is higher than the 80% for shares, because people who compare two releases also act
+if they see no difference.
 """
 
 
 def smallest_difference(variance: float, reports: int) -> float | None:
     """Return the smallest difference between two strata that would be seen 9 times in 10.
 
-    A difference is seen if its own 95% interval excludes 0, before any correction for other
+    A difference is detected if its 95% interval excludes 0, without a correction for other
     comparisons. The result is None without reports.
 
     Args:
@@ -109,7 +109,7 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 
 
 def least_count(other: float, reports: int) -> int | None:
-    """Return the smallest support count whose interval lies above ``other``, or None."""
+    """Return the smallest support count whose interval lies above a probability, or None."""
 
     def is_above(count: int) -> bool:
         return bool(binomial_intervals(np.array([count]), reports)[0][0] > other)

@@ -2,21 +2,20 @@
 
 As in a report (`estimator.report.same_people`), the same people may answer in every window. Let v
 be the variance of one report in the worst population. A part L of this variance may persist over
-windows, and only v - L is new in each window. With n reports in each of k windows, the variance of
-a figure
+windows, and only v - L is new in each window. With n reports in each of k windows,
 
-* over k windows is at most V / n, where V = L + max((v - L) / k, min(v - L, m / n)), and m is the
-  least noise for which intervals are normal (`LEAST_NOISE`);
-* over k windows, minus the figure over the k windows before, is at most 2 V / n + 2 min(L, 1/4) / n
-  on a range of length 1. This maximum is reached if people give opposite answers before and after.
+* the variance of a figure over all k windows together is at most V / n, where V = L + max((v - L) /
+  k, min(v - L, m / n)), and m is the least noise for which intervals are normal (`LEAST_NOISE`);
+* the variance of this figure minus the figure over the k windows before is at most 2 V / n + 2
+  min(L, 1/4) / n, on a range of length 1. This maximum is reached if people give opposite answers
+  before and after.
 
 If n (v - L) is below m, the whole variance v counts as L.
 
-A change is seen if ``report --since`` states that the figure is higher or lower since then. This
-means that the p-value is at most 5% after the correction for every compared figure of every
-question. If the change is z + z' times the standard error, this happens with a probability of at
-least 80%. Here, z is the normal quantile of the corrected level, and z' is the normal quantile of
-0.8.
+A change is detected if ``report --since`` states that the figure is higher or lower since then. It
+does so if the p-value is at most 5% after the correction for every compared figure of every
+question. A change of z + z' times the standard error is detected with a probability of at least
+80%. Here, z is the normal quantile of the corrected level, and z' is the normal quantile of 0.8.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ MIDDLE: Final = np.array([0.5])
 """The share, or mean on a range of length 1, at which the variance between people is largest."""
 
 OPPOSED: Final = 0.25
-"""The maximum term for opposite answers of the same people, reached if the mean is 1/2."""
+"""The largest size of the covariance of opposite answers by the same people, at a mean of 1/2."""
 
 
 class Together(Record, frozen=True):
@@ -69,7 +68,7 @@ class SeenChange(Record, frozen=True):
     """The smallest change in a share or mean that is detected within a period."""
 
     period: Annotated[
-        str, says("the period after the change, compared with as many windows before it: a week, month or quarter.")
+        str, says("a week, month or quarter after the change, compared with the same number of windows before.")
     ]
     windows: Annotated[int, says("the number of windows in the period.")]
     smallest: Annotated[
@@ -95,19 +94,22 @@ class Variances:
         self._fresh = worst - min(worst, most)
 
     def over(self, windows: int, reports: int) -> float:
-        """Return the figure's variance over several windows, times the reports in one window."""
+        """Return n times the figure's variance over windows with n reports each."""
         fresh = max(self._fresh / windows, min(self._fresh, LEAST_NOISE / reports))
         return self._worst - self._fresh + fresh
 
     def of_change(self, windows: int, reports: int) -> float:
-        """Return the variance of a change from as many windows before, times the reports in one."""
+        """Return n times the variance of the change from the same number of windows before.
+
+        Here, n is the number of reports in each window.
+        """
         is_enough = reports * self._fresh >= LEAST_NOISE
         lasting = self._worst - self._fresh if is_enough else self._worst
         return 2 * (self.over(windows, reports) + min(lasting, OPPOSED))
 
 
 def variances_of(analysis: Analysis[Any]) -> Variances | None:
-    """Return one report's contributions to a share, or else to the mean. None if not pooled."""
+    """Return one report's part in the variance of a share or mean. None if it is not pooled."""
     if analysis.squares is not None:
         return Variances(analysis, analysis.squares.worst * analysis.factor**2)
     variance = analysis.mean_variance
@@ -176,10 +178,10 @@ def seen_changes(
 
 
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
-    """Return the number by which the significance level is divided for one figure of each question.
+    """Return, by question, the number by which one figure's significance level is divided.
 
-    Every question and every stratum receives an equal part of the level, which it divides among its
-    figures.
+    Every question and every stratum receives an equal part of the level, and divides this part
+    among its figures.
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}

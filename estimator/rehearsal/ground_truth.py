@@ -27,7 +27,7 @@ MAX_DEVICES = 10**15
 SHOWN_MISTAKES = 20
 
 _Cells = dict[tuple[str, ...], list[int]]
-"""The number of occurrences, and the first row, of each text in a metric's cells."""
+"""For each text in a metric's cells, the number of its occurrences and its first row."""
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
 """The maximum distance of the sum of shares from 1. Thirds with seven digits are allowed."""
@@ -89,7 +89,7 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 
 
 def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> GroundTruth:
-    """Return devices whose answers are drawn with the given shares; without shares, uniformly.
+    """Return devices whose answers are drawn with the given shares or, without shares, uniformly.
 
     Args:
         registry: the metrics. Every device answers all of them.
@@ -179,7 +179,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 
 
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
-    """Return the metrics that are not rehearsed, each with a reason, such as being a model."""
+    """Return the metrics that are not rehearsed, with the given reason unless they are models."""
     return tuple(
         Missing(metric, OF_MODELS if _is_model(metric) else reason)
         for name, metric in registry.metrics.items()
@@ -192,7 +192,7 @@ def _is_model(metric: Metric) -> bool:
 
 
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
-    """Return the columns of each metric: a column of its name, or the columns of its parts."""
+    """Return the positions of each metric's columns: one for its name, or one for each part."""
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
         parts = metric.kind.columns(name)
@@ -229,14 +229,14 @@ def _read_shares(path: Path) -> Mapping[str, Any]:
         form = "JSON" if path.suffix == ".json" else "TOML"
         raise AnswersError(f"{path} is not {form} in UTF-8; name a .toml or .json file of shares") from None
     if type(document) is not dict:
-        raise AnswersError(f"{path}: must be an object: metric to answer to share")
+        raise AnswersError(f"{path}: must be an object with an object for each metric, from answer to share")
     return document
 
 
 def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[TrueAnswer, Fraction]:
     weights: dict[TrueAnswer, Fraction] = {}
     if type(given) is not dict or not given:
-        mistakes.append(f"{metric.name}: must be a table from answer to share")
+        mistakes.append(f"{metric.name}: must be a table that maps each answer to its share")
         return weights
     before = len(mistakes)
     for position, (cell, share) in enumerate(given.items(), start=1):

@@ -1,9 +1,9 @@
-"""The expected quality of a model before release: learned from some people, tested on others.
+"""The expected quality of a model, measured before release: learned from some, tested on others.
 
-In the table of answers, a row is a person. There is a column for each feature, and a column with
-the metric's name for the label. Each round holds back different rows for the test, and draws
-devices from the other rows with replacement. The result therefore measures the effect of the noise,
-not the value of data from more people.
+The table of answers has a column for each feature, and a column with the metric's name for the
+label. A row is a person, unless a column ``person`` states whose row it is. Each round holds back
+different people for the test, and draws devices from the rows of the others with replacement. The
+result therefore measures the effect of the noise, not the value of data from more people.
 
 A search finds the smallest number of devices with which privacy costs no more AUC than allowed.
 """
@@ -34,7 +34,7 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HELD_BACK: Final = 4
-"""The number of people of whom one is held back from learning: one in four."""
+"""The inverse of the fraction of people who are held back from learning: one in four."""
 
 FEWEST_HELD_BACK: Final = 2
 """The minimum number of people held back, if possible: one with yes, and one with no."""
@@ -45,7 +45,7 @@ UNIX_EPOCH_S: Final = 0.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
-    """True answers to a model with a yes-or-no label, from at least two people with each label.
+    """True answers for a model with a yes-or-no label, from at least two people with each label.
 
     Attributes:
         answers: the answers as an app would record them.
@@ -65,8 +65,8 @@ class People:
     def held_back(self, generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Return whether each row is held back from learning, shape (rows,).
 
-        People are redrawn until both sides have both labels, because the AUC is undefined without a
-        yes and a no.
+        People are redrawn until there is a yes and a no both among those held back and among the
+        others, because the AUC is undefined without a yes and a no.
         """
         labels, persons = self.labels, np.unique(self.groups)
         number = min(max(FEWEST_HELD_BACK, len(persons) // HELD_BACK), len(persons) - 1)
@@ -136,7 +136,7 @@ class RehearsedModel(Record, frozen=True, kw_only=True):
     tried: Annotated[tuple[TriedModel, ...], says("the tried settings, by epsilon and then by number of devices.")]
 
 
-def rehearse_model(  # noqa: PLR0913, PLR0917 what is rehearsed, and how far
+def rehearse_model(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
     metric: Metric,
     people: People,
     devices: int,
@@ -177,7 +177,7 @@ def _round(metric: Metric, people: People, encoded: Counts, devices: int, genera
 
 
 def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.random.Generator) -> Tally:
-    """Return a tally of devices by the exact law of a model's mechanism.
+    """Draw the tally of a number of devices, by the exact law of a model's mechanism.
 
     Args:
         metric: a metric of kind model.
@@ -236,7 +236,7 @@ MOST_DEVICES: Final = 10**7
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
 HALVINGS: Final = 3
-"""The bisection steps within the last doubling. The result is exact to an eighth of it, or 9%."""
+"""The bisection steps within the last doubling. They determine the number of devices to 9%."""
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
 """The maximum number of rehearsals in a search, each with another number of devices."""
@@ -274,14 +274,14 @@ class Loss:
         return self.mean + self.error <= most_loss
 
 
-def devices_for(  # noqa: PLR0913 what is rehearsed, and how far
+def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
     metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
 ) -> Loss | None:
     """Return the loss with the smallest number of devices found to lose at most ``most_loss``.
 
     The number of devices is doubled until the loss is small enough. The last doubling is then
-    searched by bisection. Some of the mean losses are small by chance, so the standard error is
-    added to each.
+    searched by bisection. Some of the mean losses are small by chance, so each is compared after
+    adding its standard error.
 
     Args:
         metric: a model with a yes/no label.
@@ -331,7 +331,7 @@ LEAST_PERSONS: Final = 2
 
 
 def read_people(path: Path, metric: Metric) -> People:
-    """Read a table of true answers to a model. Rows with an empty cell are left out.
+    """Read a table of true answers for a model. Rows with an empty cell are left out.
 
     Args:
         path: a CSV file (RFC 4180) in UTF-8 with a heading. The column ``person``, if there is one,

@@ -1,8 +1,8 @@
 """The population of a rehearsal: the number of devices with each answer, and the true figures.
 
 An answer is parsed from a text. A `TrueAnswer` includes the law by which a device converts the
-answer to an input of the channel. The true figures are shown next to the estimates, and show how
-often intervals contain them.
+answer to an input of the channel. A rehearsal shows the true figures next to the estimates, and
+counts how often intervals contain the true figures.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Input = int | tuple[int, ...]
 """An input of a channel: an integer, or an encoded vector."""
 
 Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | None
-"""An answer. Equal answers have equal values: members of a set are in the domain's order."""
+"""An answer. The members of a set are in the domain's order, so equal answers have equal values."""
 
 ROUNDING: Final = 1e-9
 """The rounding error that is allowed when a sum of weights is compared with a quantile's level."""
@@ -49,7 +49,9 @@ BAND: Final = "at_most"
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswer:
-    """One answer, and the inputs that may be reported for it: roundings, or drawn set members.
+    """One answer, and the inputs of the channel that a device may draw for it.
+
+    A device draws an input if it rounds a number or picks a member of a set.
 
     Attributes:
         value: the answer itself.
@@ -138,20 +140,20 @@ class WeightedNumbers:
         return math.fsum((self.weights * (self.values - mean) ** 2).tolist()) / self.total
 
     def quantiles(self, probabilities: Sequence[float]) -> list[float]:
-        """Return, for each probability, the smallest number not exceeded with that probability."""
+        """Return the quantile (the smallest number not exceeded by this share) of each share."""
         reached = np.searchsorted(np.cumsum(self.weights) / self.total, np.array(probabilities) - ROUNDING)
         quantiles: list[float] = self.values[np.minimum(reached, self.values.size - 1)].tolist()
         return quantiles
 
     def at_most(self, places: Sequence[float]) -> list[float]:
-        """Return, for each place, the share of devices with a number of at most this."""
+        """Return, for each place, the share of devices whose number is at most this place."""
         return [self._share(self.values <= place) for place in places]
 
     def bins(self, starts: Sequence[float]) -> list[float]:
         """Return the share of devices with a number in each bin.
 
-        A bin includes its start and ends just before the start of the next one. The last bin has no
-        end.
+        A bin includes its start, and ends just before the start of the next bin. The last bin has
+        no end.
         """
         places = np.searchsorted(np.array(starts), self.values, side="right") - 1
         return [self._share(places == place) for place in range(len(starts))]
@@ -161,7 +163,7 @@ class WeightedNumbers:
         return [self._share((start <= self.values) & (self.values <= end)) for start, end in ends]
 
     def _share(self, is_chosen: NDArray[np.bool_]) -> float:
-        """Return the share of the chosen numbers, which is exactly 1 if all are chosen."""
+        """Return the share of devices with a chosen number: exactly 1 if all numbers are chosen."""
         return math.fsum(self.weights[is_chosen].tolist()) / self.total
 
 
@@ -176,7 +178,7 @@ class Population:
         devices: the number of devices that record an answer.
         at_hand: the number of devices that give each answer, shape (len(answers),). None if the
             answers are drawn according to ``shares``.
-        is_known: whether the answers were provided. If not, answers are uniform.
+        is_known: whether the shares of the answers were provided. If not, all are equally likely.
 
     """
 
@@ -267,7 +269,7 @@ class Population:
 
     @property
     def clips(self) -> tuple[Clip, ...]:
-        """Better ranges to which answers can be clipped for the mean; () if there are none."""
+        """Ranges for clipping that would make the mean more accurate; () if there are none."""
         people = self.unclipped if self.metric.kind.statistic == "mean" else None
         return () if people is None else analysis_of(self.metric).clips(people, self.devices)
 
@@ -278,7 +280,7 @@ def _mean(numbers: Sequence[tuple[float, float]]) -> float:
 
 
 _Truth = Callable[[Population, Floats | Counts, Sequence[Any]], Sequence[float]]
-"""A function from a population, weights of its answers, and labels of figures to true figures."""
+"""A function that returns true figures for a population, weights of its answers, and labels."""
 
 
 def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:
@@ -329,7 +331,7 @@ TRUTHS: Final[dict[str, _Truth]] = {
     "bin": lambda population, weights, bins: population.numbers(weights).bins([start for start, _ in bins]),
     "mean_within": lambda population, weights, groups: population.group_means(weights, groups),
 }
-"""The function for the true figures of each statistic that has any. It returns NaN if unknown."""
+"""For each statistic with true figures, a function that computes them (NaN for unknown ones)."""
 
 
 def holds(figure: Estimate, truth: float) -> bool:
@@ -348,8 +350,8 @@ def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[Figure
 def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
     """Return, by statistic, the fraction of the intervals that contain the true value.
 
-    For the band as a whole, the fraction is 1 if all of its intervals contain the true value,
-    otherwise 0.
+    For the band of a distribution function, the entry `WHOLE_BAND` is 1 if all of the band's
+    intervals contain the true value, otherwise 0.
     """
     by_statistic: dict[str, list[bool]] = {}
     for key, figure, truth in compared(estimated, truths):

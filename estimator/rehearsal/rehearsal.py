@@ -1,4 +1,4 @@
-"""A rehearsal, which runs known answers through the real mechanisms to compare them with estimates.
+"""A rehearsal, which runs known answers through the real mechanisms and compares the estimates.
 
 The resulting document is a report with the true value next to each figure.
 """
@@ -38,8 +38,8 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import Tally
 
 UNIX_EPOCH_S = 0.0
-"""The time of a rehearsal's window. A tally must have a window, and with the current one, the
-output for a seed would change over time.
+"""The time of a rehearsal's window. A tally must have a window. With the current window, the output
+for a seed would change over time.
 """
 
 LONGEST_WINDOW_S = 31 * 86_400
@@ -186,7 +186,7 @@ def _same_window(kind: WindowKind) -> Window:
     return Window.at(kind, UNIX_EPOCH_S)
 
 
-def rehearse(  # noqa: PLR0913 what a rehearsal is made of
+def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
     truth: GroundTruth,
     *,
     seed: int,
@@ -196,7 +196,7 @@ def rehearse(  # noqa: PLR0913 what a rehearsal is made of
     window_of: Callable[[WindowKind], Window] = _same_window,
     keep: Callable[[Tally], object] = lambda _: None,
 ) -> Rehearsal:
-    """Draw one report of every device in every population, estimate, and then measure coverage.
+    """Draw a report from every device of every population, estimate, and measure the coverage.
 
     Args:
         truth: the true answers.
@@ -228,7 +228,7 @@ def rehearse(  # noqa: PLR0913 what a rehearsal is made of
     )
 
 
-def _rehearse(  # noqa: PLR0913, PLR0917 what a rehearsal is made of
+def _rehearse(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
     population: Population,
     rounds: int,
     ranges: tuple[tuple[str, float, float], ...],

@@ -11,10 +11,10 @@ MOST_LINES: Final = 20
 """The maximum number of lines, which a chat shows without collapsing the message."""
 
 FRAME: Final = 6
-"""The lines other than questions: heading, summary, participation, and an empty line after each."""
+"""The number of other lines: heading, summary, participation, and an empty line after each."""
 
 LONGEST_LINE: Final = 400
-"""The maximum length of the sentences on a question in characters, before the reports."""
+"""The maximum length, in characters, of a question's sentences before the number of reports."""
 
 ORDER: Final = ("changed", "perhaps", "same", "unknown")
 """The verdicts in the order of importance, the most important first."""

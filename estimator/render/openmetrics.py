@@ -1,8 +1,8 @@
 """The last closed window of every question as gauges, in the OpenMetrics text format.
 
-Prometheus reads the file through the textfile collector of its node exporter. The exporter serves
-the last file forever, so alert rules should compare `hearsay_window_end_timestamp_seconds` with the
-clock.
+Prometheus reads the file through the textfile collector of its node exporter. If no new file is
+written, the exporter keeps serving the last one, so alert rules should compare
+`hearsay_window_end_timestamp_seconds` with the clock.
 
 Texts that were found are left out, because devices choose them and each would become a time series.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
 
 FIGURES: Final = {
-    "hearsay_estimate": "The unbiased estimate, never clipped. For a distribution, smoothed and within the interval.",
+    "hearsay_estimate": "The unbiased estimate, never clipped; for a distribution, smoothed and in the interval.",
     "hearsay_low": "The lower end of the interval.",
     "hearsay_high": "The upper end of the interval.",
 }
@@ -42,12 +42,12 @@ ABOUT: Final = "hearsay_metric_info"
 OF_METRIC: Final = ("metric", "edition", "group")
 
 DESCRIPTION: Final = ("title", "unit", "counted")
-"""Further labels of this gauge. ``counted`` is the treatment of numbers beyond the range."""
+"""Further labels of `ABOUT`. ``counted`` is the treatment of numbers beyond the range."""
 
 OF_FIGURE: Final = (*OF_METRIC, "statistic", "value")
 
 GROUPED: Final = frozenset({"mean_within", "share_within"})
-"""The statistics whose value begins with the group of devices that they describe."""
+"""The statistics whose labels begin with the group of devices that the figure describes."""
 
 
 def as_openmetrics(report: EstimateReport) -> str:
@@ -56,7 +56,7 @@ def as_openmetrics(report: EstimateReport) -> str:
     The label ``group`` is a public stratum or, for two questions asked together, a group. If a
     question has many values, only the values with the largest shares have gauges, as on the page.
     """
-    from prometheus_client import CollectorRegistry  # noqa: PLC0415 90 ms for no other format
+    from prometheus_client import CollectorRegistry  # noqa: PLC0415 takes 90 ms, and no other format needs it
     from prometheus_client.openmetrics.exposition import generate_latest  # noqa: PLC0415 likewise
 
     registry = CollectorRegistry(auto_describe=False)

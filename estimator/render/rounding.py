@@ -7,10 +7,10 @@
   interval never ends at 50.
 
 Each number is rounded only once, from its exact value. A figure and its interval are rounded to the
-same place, which is the place of the second significant digit of the standard error (in a sentence,
-of the first). A finer place is used if this place is too coarse for the interval: 28 of 28 days are
-not shown as about 30. Rounding is exact, from the shortest decimal representation of the float.
-Estimates are rounded half to even.
+same decimal place: in a table, the place of the standard error's second significant digit, and in a
+sentence, the place of its first. If this place is too coarse for the interval, a finer place is
+used, so that 28 of 28 days are not shown as about 30. Rounding is exact, from the shortest decimal
+representation of the float. Estimates are rounded half to even.
 
 Shares are shown in percent. Other figures are shown in the unit of their question, which follows
 the estimate, or the interval if there is no estimate.
@@ -32,7 +32,7 @@ from estimator.words import shown_of
 MINUS: Final = "\N{MINUS SIGN}"
 
 UNBROKEN: Final = "\N{NO-BREAK SPACE}"
-"""The space between a number and its unit, which keeps both on one line."""
+"""The space between a number and its unit, at which no line breaks."""
 
 _Figure = tuple[float | None, float, float, float | None]
 """An estimate, the ends of its interval, and its standard error."""
@@ -41,16 +41,16 @@ PERCENT_POWER: Final = 2
 """The power of ten by which a share is multiplied to give percent."""
 
 FIGURES, SENTENCE_FIGURES = 2, 1
-"""The significant digits of the error that are shown in a table, and in a sentence."""
+"""The number of significant digits of the error: in a table, and in a sentence."""
 
 LENGTH_IN_ERRORS: Final = 4
 """The approximate length of a 95% interval in standard errors, which replaces a missing error."""
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
-"""The maximum numbers of decimals and of digits before the point without a power of ten."""
+"""The maximum number of decimals, and of digits before the point, without a power of ten."""
 
 MOST_LOGARITHM: Final = 500.0
-"""The maximum size on a logarithmic scale. The exponential of a larger one would overflow."""
+"""The maximum size on a logarithmic scale. The exponential of a larger size would overflow."""
 
 POINT_FIGURES: Final = 4
 """The significant digits of a number whose interval is a point, which has no usable error."""
@@ -97,7 +97,7 @@ class Rounded:
         return f"{self.low} to {self.high}{self.suffix}"
 
     def beside(self, value: float) -> str:
-        """Return another number of the same figure as a text, rounded to the same place."""
+        """Return another number of the figure as a text, rounded to the same decimal place."""
         return _possible_text(value, self.decimals, self.power, self.possible)
 
     @property
@@ -190,7 +190,7 @@ def relative_size(logarithm: float) -> str:
 
 
 def within(estimate: float | None, low: float, high: float) -> float | None:
-    """Return the estimate to show or draw, which is moved to the nearer end if it is outside."""
+    """Return the estimate to show or draw: outside its interval, the interval's nearer end."""
     return None if estimate is None else min(high, max(low, estimate))
 
 
@@ -253,7 +253,7 @@ def _possible_text(
 
 
 def _possible_place(value: float, decimals: int, possible: Ends, direction: str) -> int:
-    """Return the first place, from a given one to finer ones, that keeps the number possible."""
+    """Return the given place, or the first finer place that keeps the rounded number possible."""
     least, greatest = possible
     if least <= value <= greatest:
         while not least <= float(_to_place(value, decimals, 0, direction)) <= greatest:
@@ -271,9 +271,9 @@ def _decimals(figure: _Figure, figures: int) -> int:
 
 
 def _decimals_within(figure: _Figure, decimals: int) -> int:
-    """Return the first place, from a given one to finer ones, that keeps a number in its interval.
+    """Return the given place, or the first finer place that keeps a number in its interval.
 
-    At this place, the rounded number stays within the interval.
+    Rounded to this place, the number still lies within the interval.
     """
     value, low, high, _ = figure
     length, possible = high - low, min(high, max(low, value or 0.0))
@@ -364,7 +364,7 @@ def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
 
 
 def bar_ends(group: FigureGroup) -> Ends | None:
-    """Return the ends of the range of bars; without a range, symmetric to the farthest interval."""
+    """Return the ends of bars: the range or, if unbounded, 0 ± the farthest end of an interval."""
     if group.ends is not None or not group.about.by_value:
         return group.ends
     most = float(max(abs(group.figures.lows).max(), abs(group.figures.highs).max()))

@@ -1,6 +1,6 @@
-"""The wording that all renderers share: the answer to a question in sentences, and phrases.
+"""The wording that all renderers share, such as the sentences that answer a question.
 
-The sentences are for readers who do not know confidence intervals.
+The sentences are written for readers who do not know confidence intervals.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import EMPTY_TEXT, label_of, plural, shown_of
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
-"""The context that rounds a privacy loss up, so that it is never shown smaller than it is."""
+"""The context that rounds a privacy loss up, so that no loss is shown smaller than it is."""
 
 LEAST_P: Final = 0.001
 """The smallest p-value that is shown, because the normal approximation fails in the tails."""
@@ -50,7 +50,7 @@ MOVED: Final = {
     "cell_share": "cell share",
     "product_mean": "product mean",
 }
-"""The names of quantities that fabricated reports could have moved, but that are not figures."""
+"""The names of those quantities that fabricated reports could move but that are not figures."""
 
 SHOWN_UNCLEAR = 5
 """The maximum number of unclear texts that a sentence names."""
@@ -247,14 +247,14 @@ def notes_of(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def text_notes(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield notes on a list of texts: on the texts that it cannot contain, and on unclear ones."""
+    """Yield notes on a list of texts: which texts may be missing, and which texts are unclear."""
     texts, found = estimated.texts, estimated.group("found_text")
     if texts is None:
         return
     if found is not None:
         known = [least for least in texts.least if least.share is not None]
         words = [
-            f"from {f'{100 * (least.share or 0.0):.2g}%'} on, if it has {plural(least.letters, 'letter')}"
+            f"from {f'{100 * (least.share or 0.0):.2g}%'} of devices on if it has {plural(least.letters, 'letter')}"
             for least in known
         ]
         often = f" A text is found 9 times in 10 {'; '.join(words)}." if words else ""
@@ -293,7 +293,10 @@ def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
 
 
 def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[FigureGroup, Figure] | None:
-    """Return the bounds on the answer's figure among all, with their group. None without bounds."""
+    """Return the bounds among all installations for the figure that answers the question.
+
+    They come with their group. None without bounds.
+    """
     key = estimated.headline
     group = None if key is None else among_all.group(key.statistic)
     bounds = None if key is None else among_all.figure(key)
@@ -301,7 +304,7 @@ def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[Fig
 
 
 def taking_part_words(among_all: AmongAll) -> str:
-    """Return a phrase on the share of installations that participate: an interval, or the share."""
+    """Return a phrase on the share of installations that participate: an interval or a number."""
     share = among_all.taking_part
     if share.low == share.high:
         return f"{exact_percent(share.low)} participate"
@@ -369,7 +372,7 @@ def move_unit(estimated: MetricEstimate, move: Move) -> Unit:
 
 
 def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, ...], str, str]:
-    """Return the label of a quantity that fabricated reports could have moved, and both moves."""
+    """Return the label of a quantity, and how far fabricated reports could move it down and up."""
     unit = move_unit(estimated, move)
     return move_label(estimated, move), unit.size(move.down), unit.size(move.up)
 
@@ -425,7 +428,7 @@ def has_a_point(estimated: MetricEstimate) -> bool:
 
 
 def mechanism_words(metric: MetricFacts) -> str:
-    """Return the mechanism of a question, its epsilon and, if there is one, its delta."""
+    """Return a phrase on the mechanism of a question, its epsilon and any delta."""
     delta = f", delta {short_loss(metric.delta)}" if metric.delta else ""
     return f"{metric.mechanism}, epsilon {exact_loss(metric.epsilon)}{delta}"
 
@@ -510,7 +513,7 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
 
 
 def _turned(change: Change) -> Estimate:
-    """Return a decrease as an increase of the same size."""
+    """Return a change with the sign of a decrease removed, because words state the direction."""
     turned = change.times(-1.0)
     return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
 

@@ -1,7 +1,7 @@
 """Alerts, which fire if the whole interval of a figure is beyond a bound, or if the figure changed.
 
-If the figure is not beyond the bound, an alert fires only if the interval misses the true figure on
-one side. The rate of false alarms is therefore at most the rate at which intervals miss.
+If the true figure is not beyond the bound, an alert can fire only if the interval misses that
+figure on one side. The rate of false alarms is therefore at most the rate at which intervals miss.
 
 An alert is written ``METRIC.FIGURE OPERATOR NUMBER``, or ``METRIC[STRATUM].FIGURE …``. A figure is
 ``mean``, ``sum``, ``share[VALUE]``, a quantile such as ``p95``, or for a number by group
@@ -132,7 +132,7 @@ def judged(
 
 
 def _judged_change(alert: Alert, changes: Changes, reports: int) -> JudgedAlert:
-    """Judge by the clearest change of the figure, or else by the last window minus the first."""
+    """Judge the figure's clearest change; if it has none, judge the last window minus the first."""
     found = [each for each in changes.found if FigureKey(each.statistic, each.value) == alert.key]
     change = next(iter(found), changes.figure(alert.key))
     fired = any(each.verdict.is_change and _has_direction(alert, each.estimate or 0.0) for each in found)
@@ -246,7 +246,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
 
 
 def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
-    """Return the question with a name, the question of a public stratum, or a former question."""
+    """Return the question, former question, or question of a stratum that an alert names."""
     former = [each.metric for (asked, _), each in former_metrics(registry).items() if asked == name]
     if stratum is not None:
         named = [metric for metric in former if metric.name == f"{name}[{stratum}]"]
@@ -283,7 +283,7 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
 def _label(metric: Metric, value: str, text: str) -> Label:
     """Return the value of a metric with the given name.
 
-    A name is refused if two pairs of answers share it, because it would be ambiguous.
+    If two pairs of answers are written in the same way, the name is ambiguous, and is refused.
     """
     labels = analysis_of(metric).labels
     named = [label for label in labels if cell_of(label) == value]
@@ -300,7 +300,7 @@ def _label(metric: Metric, value: str, text: str) -> Label:
 
 
 def _check_bound(metric: Metric, alert: Alert, bound: float, text: str) -> None:
-    """Refuse a bound with which the alert would never or always fire."""
+    """Refuse a bound that would make the alert fire never or always."""
     least, greatest = _ends(metric, alert.key.statistic)
     is_open_below = alert.operator in {Operator.AT_LEAST, Operator.BELOW}
     is_inside = least < bound < greatest
@@ -323,10 +323,10 @@ def _span(least: float, greatest: float) -> str:
 
 
 def _ends(metric: Metric, statistic: str) -> tuple[float, float]:
-    """Return the smallest and the largest possible figure."""
+    """Return the smallest and the largest value that a statistic of a metric can have."""
     if STATISTICS[statistic].is_share:
         return SHARES
     least, greatest = analysis_of(metric).ends or SHARES
-    if statistic == "sum":  # a sum of one or more answers has no limit away from 0
+    if statistic == "sum":  # the number of answers is at least 1 and unlimited, so the sum is unlimited beyond 0
         return (least if least >= 0 else -math.inf), (greatest if greatest <= 0 else math.inf)
     return least, greatest

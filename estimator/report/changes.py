@@ -1,8 +1,9 @@
 """Tests for changes over the closed windows of a question: what changed, and since when.
 
-The people of each window are a sample from a population, and the tests are about this population.
-Every figure is tested for three shapes of a change. Each shape is a weighted sum over windows, and
-its weights add up to 0:
+The people of each window are a sample from a population. The tests ask whether the figures of this
+population changed, not whether the figures of these people did.
+Every figure is tested for three shapes of a change. Each shape is a weighted sum of the windows'
+figures, with weights that add up to 0:
 
 * the last window minus the first;
 * a trend, the rise of a straight line from the first window to the last. The line is fitted by
@@ -13,9 +14,9 @@ its weights add up to 0:
 
 Errors and intervals of these sums are valid for any overlap of people
 (`estimator.report.same_people`). The p-value is the smallest significance level at which such an
-interval excludes 0, computed as if the interval widened with the confidence like a normal one.
-Simultaneous intervals (``--with simultaneous``) make both intervals and p-values conservative. With
-two windows, the three shapes are the same.
+interval excludes 0. Its computation assumes that the interval widens with the confidence in the
+same way as a normal interval. Simultaneous intervals (``--with simultaneous``) make the intervals
+and p-values of changes conservative. With two windows, the three shapes are the same.
 
 A report tests many figures together, and by chance alone, some of them would appear to have
 changed. P-values are therefore corrected for all comparisons. All questions have the same weight,
@@ -42,8 +43,8 @@ that they did not change:
   the distribution of the errors is not known in the far tails, which the correction needs.
 * Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
   listed estimates are too large on average.
-* Shares among those who answered, or within a group. They are ratios of shares, and those shares
-  are tested.
+* Shares among those who answered, or within a group. These figures are ratios of shares that are
+  tested themselves.
 * Coefficients of models, because each window has its own model.
 """
 
@@ -71,26 +72,26 @@ from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, h
 from estimator.words import is_yes_or_no
 
 ENDS: Final = 0
-"""The shape of the last window minus the first."""
+"""The index of the shape that compares the last window with the first."""
 
 Shapes = Mapping[ChangeVerdict, Floats]
-"""The sums that are tested for each shape of a change.
+"""The weights of the windows in each tested sum, by kind of change.
 
-A shape is identified by the verdict on a sum above 0. Its value contains the weights of the
-windows, shape (sums, windows).
+A key is the verdict if a sum is above 0. A value is an array with one row for each sum and one
+column for each window.
 """
 
 FELL: Final = {ChangeVerdict.RISING: ChangeVerdict.FALLING, ChangeVerdict.HIGHER_SINCE: ChangeVerdict.LOWER_SINCE}
-"""The verdict on a sum below 0, by the verdict on a sum above 0."""
+"""For each verdict on a sum above 0, the verdict that applies if the sum is below 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Windows of one question, or two strata, with their weighted sums and uncorrected p-values.
+    """Tallies of one question, by window or stratum, with weighted sums and uncorrected p-values.
 
     Attributes:
         windows: the tallies that are compared, in order.
-        shapes: the shapes of changes that are tested.
+        shapes: the weights of the tested sums, by kind of change.
         groups: the groups of tested figures in the first tally.
         sums: the weighted sums of each group over the windows, ordered by shape.
         p_values: the p-values, shape (shapes, figures). NaN with too few reports.
@@ -105,7 +106,7 @@ class Compared:
 
     @property
     def tests(self) -> int:
-        """The number of figures with p-values of their own."""
+        """The number of tested figures. Two shares that add up to 1 count as one figure."""
         return len(self.p_values[ENDS]) - self._is_pair
 
     @property
@@ -114,15 +115,15 @@ class Compared:
 
     @property
     def distinct(self) -> Floats:
-        """The p-values. If there are only two shares, the p-values of the second are omitted."""
+        """The p-values, without those of the second share if there are only two shares."""
         return np.delete(self.p_values, 1, axis=1) if self._is_pair else self.p_values
 
     def everywhere(self, of_distinct: Floats) -> Floats:
-        """Expand an array that matches `distinct` to one that matches `p_values`."""
+        """Expand an array with the columns of `distinct` to the columns of `p_values`."""
         return np.insert(of_distinct, 1, of_distinct[:, 0], axis=1) if self._is_pair else of_distinct
 
     def differences(self, corrected: Floats) -> tuple[FigureGroup, ...]:
-        """Return the first sum of each figure, with its p-values.
+        """Return the first tested sum of each figure, which is a difference, with its p-values.
 
         Args:
             corrected: the p-values, corrected for all comparisons.
@@ -151,7 +152,7 @@ class Compared:
 
     @property
     def _shape_of_each(self) -> NDArray[np.intp]:
-        """The index of each sum's shape."""
+        """For each sum, the index of the shape to which the sum belongs."""
         return np.repeat(np.arange(len(self.shapes)), [len(each) for each in self.shapes.values()])
 
     def _fits(self, sums: Sums, figure: int) -> Floats:
@@ -179,7 +180,7 @@ class Compared:
         return sums.figures(group.figures, place, (-reach, reach), **columns)
 
     def found(self, corrected: Floats) -> Iterator[Change]:
-        """Yield the figures that changed or may have changed; for yes and no, only yes.
+        """Yield the figures that changed or may have changed. Of yes and no, only yes is yielded.
 
         Args:
             corrected: the p-values, corrected for all comparisons.
@@ -221,14 +222,14 @@ def changes_of(
 ) -> tuple[Changes, ...]:
     """Compare the closed windows of every question that has reports in at least two of them.
 
-    Windows of fewer than `EXACT_BELOW` reports reveal nothing, so they are skipped if two other
+    Windows of fewer than `EXACT_BELOW` reports show no changes, so they are skipped if at least two
     windows remain.
 
     Args:
         estimates: the estimates in the order of the metrics, then of the windows.
         metrics: the definitions, by name.
         since: the window at which a single step is tested, or None for all tests. Another window is
-            left out if it began before this one and ended after this one began.
+            left out if it began before this window and ended after the beginning of this window.
 
     """
     closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]
@@ -264,7 +265,7 @@ def _enough(windows: list[MetricEstimate], since: Window | None) -> list[MetricE
 
 
 def _straddles(estimated: MetricEstimate, since: Window | None) -> bool:
-    """Whether a window contains answers from before and from after the beginning of another one."""
+    """Whether the window ``since`` begins within a window, which then has answers of both times."""
     return since is not None and estimated.span.starts_at < since.starts_at < estimated.span.ends_at
 
 
@@ -293,7 +294,7 @@ def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:
 
 
 def _steps(reports: Floats, is_after: NDArray[np.bool_]) -> Floats:
-    """Return the weights of the mean after each step minus that before, shape (steps, windows)."""
+    """Return, by step, the weights of the mean after minus the mean before, (steps, windows)."""
     after, before = np.where(is_after, reports, 0.0), np.where(is_after, 0.0, reports)
     weights: Floats = after / after.sum(axis=1, keepdims=True) - before / before.sum(axis=1, keepdims=True)
     return weights

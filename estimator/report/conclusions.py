@@ -43,14 +43,14 @@ fails. Distances from 3 to 4.2 were tried on uniform, normal and exponential pop
 on, the mean bracket stayed about the same."""
 
 FARTHEST: Final = 0.45
-"""The maximum distance of a suggested threshold's share from one half."""
+"""The maximum distance from one half of the share of answers above a suggested threshold."""
 
 ROUND: Final = 3
 """The number of significant digits of suggested thresholds."""
 
 
 def conclusion(difference: Figure) -> Conclusion:
-    """Return whether two groups differ in an answer, given all comparisons of the report."""
+    """Return the conclusion on a difference, according to its corrected p-value."""
     if difference.p_value is None:
         return Conclusion.TOO_FEW
     return _concluded(difference.p_value, difference.p_value_corrected)
@@ -107,7 +107,7 @@ def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
 
 
 def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
-    """Return differences by comparison. With two answers, each comparison has two differences."""
+    """Return the differences grouped by comparison: two differences if there are two answers."""
     of_pairs = groupby(differences.figures, key=lambda difference: _pair(difference)[-PAIR:])
     by_pair = [tuple(figures) for _, figures in of_pairs]
     return (
@@ -140,8 +140,8 @@ def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ..
 def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
     """Yield the positions of the last windows of all questions, then of the second-last, and so on.
 
-    Open windows come after all closed ones, because they are shown first only if there are no
-    closed windows.
+    Open windows come after all closed ones, because the output starts with an open window only if
+    there are no closed windows.
     """
     of_metrics = groupby(range(len(estimates)), key=lambda place: estimates[place].metric)
     by_age = [
@@ -152,7 +152,7 @@ def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
 
 
 def _p_values(differences: FigureGroup | None) -> list[float]:
-    """Return the p-value of each comparison that has enough reports."""
+    """Return the uncorrected p-value of each comparison that has enough reports."""
     compared = [] if differences is None else comparisons(differences)
     return [first.p_value for first, *_ in compared if first.p_value is not None]
 
@@ -210,12 +210,12 @@ def highlights_of(
 
 
 def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
-    """Return thresholds that would bracket the median more closely with as many reports, if any.
+    """Return thresholds that would bracket the median more closely with the same number of reports.
 
-    One threshold lies on each side of the median, as close to it as possible with a share clearly
-    different from one half. A third threshold lies farther out, toward the farther end of the
-    range, and limits the bracket if the nearer threshold on this side is inconclusive. Answers are
-    assumed to be uniform between the report's thresholds.
+    One threshold lies on each side of the median. It is as close to the median as is possible with
+    a share that clearly differs from one half. A third threshold lies farther out, toward the
+    farther end of the range. It limits the bracket if the nearer threshold on that side is
+    inconclusive. Answers are assumed to be uniform between the report's thresholds.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:
@@ -232,14 +232,14 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
 
 
 def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
-    """Return the last closed window with reports, or the last with reports, or the last window."""
+    """Return the last closed window with reports; else the last with reports; else the last one."""
     with_reports = [window for window in windows if window.reports]
     closed = [window for window in with_reports if window.closed]
     return [*windows[-1:], *with_reports[-1:], *closed[-1:]][-1]
 
 
 def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
-    """Return the ascending positions of the values or coordinates to show. Empty without either."""
+    """Return the ascending positions of the values or coordinates to show, or () without any."""
     group = by_value(estimated)
     if group is None:
         return ()
@@ -251,7 +251,7 @@ def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
 
 
 def by_value(estimated: MetricEstimate) -> FigureGroup | None:
-    """Return the group that has a figure for each value or coordinate. None if there is none."""
+    """Return the group with a figure for each value or coordinate. None if no group has these."""
     return next((group for group in estimated.groups if group.about.by_value), None)
 
 
@@ -267,7 +267,7 @@ def left_out(estimated: MetricEstimate) -> int:
 
 
 def independence_of(shown: Iterable[MetricEstimate]) -> dict[str, float]:
-    """Return, by metric, the p-values of the tests of independence, corrected for their number."""
+    """Return the p-value of each metric's test of independence, corrected for all such tests."""
     tests = {each.metric: each.independence for each in shown if each.independence is not None}
     corrected = holm([test.p_value for test in tests.values()], [1.0] * len(tests))
     return dict(zip(tests, corrected, strict=True))

@@ -1,13 +1,13 @@
-"""The rules of publication: which questions, from how many reports, and how precisely.
+"""The rules of publication: which questions and tallies are published, with which rounding.
 
 A publication is computed from rounded tallies alone. A tally of fewer than 100 reports is left out.
-The number of reports n of any other tally is rounded down to a number k of two significant digits,
-with nearly the same frequencies: if c(y) of the n reports have one of the symbols up to y, then
+In any other tally, the number of reports n is rounded down to a number k of two significant digits.
+The frequencies stay nearly the same: if c(y) of the n reports have one of the symbols up to y, then
 round(c(y)·k/n) of the k reports do. Estimates, errors, intervals and p-values are computed from the
-rounded tally. Even all of their digits reveal no more about n than k does, because for each n that
-is rounded to k, every tally of k reports is the rounded form of some tally of n reports
-(`tests/exact/test_rounded_tallies.py` enumerates both). The rounded tally has fewer reports, so
-intervals cover at least as often.
+rounded tally. These figures reveal no more about n than k does, even with all their digits: for
+each n that is rounded to k, every tally of k reports is the rounded form of some tally of n reports
+(`tests/exact/test_rounded_tallies.py` enumerates the tallies of n and of k reports). The rounded
+tally has fewer reports, so its intervals are wider, and contain the true value at least as often.
 
 Strata are rounded one by one. A stratum of fewer than 100 reports is also left out of the
 question's total, because otherwise the difference between the total and the other strata would
@@ -41,7 +41,7 @@ COUNT_DIGITS: Final = 2
 
 
 def publishable(registry: Registry) -> Registry:
-    """Return the registry of the questions that may be published, without its operator's notes."""
+    """Return a registry with only the publishable questions, and without the operator's notes."""
     metrics = {name: replace(metric, owner="") for name, metric in registry.metrics.items() if may_publish(metric)}
     return replace(
         registry,
@@ -123,13 +123,13 @@ FOUND: Final = ("found_text", "approved_text")
 
 
 def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
-    """Return the texts that may be published."""
+    """Return the figures of those found texts that the registry approves for publication."""
     figures = [figure for figure in group.figures if figure.value in metric.kind.approved]
     return structs.replace(group, statistic="approved_text", figures=Figures.from_rows(figures))
 
 
 def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
-    """Return the figures of a group, with figures of too few devices replaced by unknown ones."""
+    """Return a group of figures in which figures about too few devices are replaced by unknown."""
     within = group.about.within
     if within is None:
         return group

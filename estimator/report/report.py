@@ -1,4 +1,4 @@
-"""The report: which tallies are estimated, in which order, and why others are skipped.
+"""The report: selects and orders the tallies to estimate, and says why it skips the others.
 
 On request, the report states how much its published tallies reveal about a device: each tally
 alone, and all tallies of a window together. If a question has public strata, the tallies of the
@@ -50,7 +50,7 @@ MOST_CANDIDATES: Final = 10**6
 """The maximum number of candidate texts. Each needs 0.5 kB of memory, and 0.1 ms per window."""
 
 NUMBERS_A_SHARE: Final = 8
-"""The numbers per share: estimate, error, interval, maximum likelihood, shrunken share, labels."""
+"""The approximate quantity of numbers for a share: estimate, error, ends of the interval, etc."""
 
 MOST_NUMBERS: Final = 2**25
 """The maximum quantity of numbers in a report, which is a few gigabytes as text.
@@ -60,7 +60,7 @@ One window of every question is always estimated.
 
 
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
-    """Return the registry under which the tallies were counted, which differs in a trial.
+    """Return the registry that defines the tallies: in a trial, a variant of the given registry.
 
     Raises:
         TalliesError: if some tallies are from a trial and others are not.
@@ -83,7 +83,7 @@ def make_report(
     request: Request = PLAIN,
     advance: Callable[[int], object] = lambda _: None,
 ) -> EstimateReport:
-    """Estimate the selected tallies of the registry's editions. List skipped ones with the reason.
+    """Estimate the selected tallies of the registry's editions, and list the skipped tallies.
 
     Args:
         registry: the definitions.
@@ -125,7 +125,7 @@ def make_report(
     if request.since is not None and not every_change:
         raise RequestError(
             f"nothing can be compared since {request.since}: no question has closed windows with reports both before "
-            "this window and from it on; choose a window after the first one and not after the "
+            "this window and since its beginning; choose a window after the first one and not after the "
             f"last{_named_events(undivided)}"
         )
     changes = _shown(selection, every_change)
@@ -157,7 +157,7 @@ def _shown(selection: Selection, of_metrics: Iterable[Shown]) -> tuple[Shown, ..
 
 
 def over_windows(estimates: Iterable[MetricEstimate], registry: Registry) -> EstimateReport:
-    """Return a report on windows that were estimated one by one, with the changes between them.
+    """Combine the estimates of single windows into a report with the changes between the windows.
 
     Args:
         estimates: the estimates of questions that the registry defines, in any order.
@@ -232,8 +232,8 @@ def _numbers(metric: Metric, request: Request) -> int:
     return NUMBERS_A_SHARE * shares + (shares**2 if is_squared else 0)
 
 
-RELEASE: Final = "bring the registry and the history that the collector has"
-"""What to do about reports of an unknown edition."""
+RELEASE: Final = "use the same registry and history as the collector"
+"""An instruction for the case that the collector counted reports of an edition unknown here."""
 
 
 def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
@@ -250,7 +250,7 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
     if metric.edition != tally.edition:
         raise UnfitTallyError(f"the registry defines edition {metric.edition}; {RELEASE}")
     if metric.window is not tally.window.kind:
-        raise UnfitTallyError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
+        raise UnfitTallyError(f"the registry asks this once a {metric.window}, but the window is a {tally.window.kind}")
     if not tally.closed and not preliminary:
         raise UnfitTallyError("the window is still open; add --preliminary to include it")
     analysis_of(metric).check(tally)
@@ -295,7 +295,10 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
 
 
 def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
-    """Return the number of reports of each tally, or of its smallest stratum that has any."""
+    """Return, for each estimate, the number of reports of the question's smallest stratum with any.
+
+    Without strata, this is the number of the question's reports.
+    """
     reports = {(each.metric, each.window): each.reports for each in estimated if each.reports > 0}
 
     def smallest(each: MetricEstimate) -> int:
@@ -307,7 +310,7 @@ def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[i
 
 
 def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]]) -> None:
-    """Check that each metric has a distribution, and each range lies within possible answers.
+    """Check that each range is within the possible answers of a metric that has a distribution.
 
     Args:
         registry: the definitions.

@@ -1,20 +1,21 @@
 """Sums over several windows of one question, in which the same people may have answered.
 
-It is unknown whether the same people answered. The error of a figure in a window is therefore
+Tallies do not show whether the same people answered. The error of a figure in a window is therefore
 divided into two parts. The fresh part is the noise of the mechanism, which is new in each report.
 The lasting part, which comes from the selection of people and from the noise of permanent answers,
 may be the same in every window.
 
-`Windows.weighted` bounds the error of a sum with any weights c, from the parts of each window:
+`Windows.weighted` bounds the variance of a weighted sum with any weights c. From the two parts of
+each window's error, it computes
 
     F²  +  G²  +  P²  +  N²  +  2 min(P N, O)
 
 F² is the sum of c² fresh² over the windows with positive weights, and P is the sum of c · lasting
-over these windows. G² and N are the same sums for -c over the windows with negative weights. O
-bounds how strongly answers of the same people can be opposed. With one positive and one negative
-weight, the sum is a difference between two windows; with positive weights alone, it is a mean.
+over these windows. G² and N are the same sums over the windows with negative weights, with -c in
+place of c. O limits the negative covariance of the same people's answers. With one positive and one
+negative weight, the sum is a difference between two windows; with positive weights alone, a mean.
 
-The bound is at least the variance of the sum, apart from the error of estimating its parts:
+If the fresh and lasting parts were known exactly, the variance would never exceed this bound:
 
 * Fresh errors of different windows are independent of each other and of the lasting errors, so
   their variances add up.
@@ -36,8 +37,8 @@ The bound is at least the variance of the sum, apart from the error of estimatin
 * The bound by O is not valid for the mean of a group, because people may join or leave the group.
 * For coordinates of vectors, only the selection of people causes lasting errors. Each window has
   its own rotations, so the noise and the error due to the limited number of rotations are fresh.
-* The noise of permanent answers does not contribute to O. It is independent for different answers
-  and identical for equal answers, which only reduces the error of a difference.
+* The noise of permanent answers does not contribute to O. For different answers, this noise is
+  independent. For equal answers, it is identical, which only reduces the error of a difference.
 
 The error of each window is multiplied by the ratio of its interval's width to that of a normal
 interval (Zou & Donner 2008, "Construction of confidence limits about effect measures: a general
@@ -49,7 +50,7 @@ window. The mean is therefore treated as no more precise than a mean over the la
 windows that still has enough noise. The mean over all windows is a mean of such means, so the same
 bound applies to its error (Minkowski). F² and G² are therefore at least the square of the sum of c
 · least, where `least` is the error of a window that has exactly the least noise. More windows never
-increase the bound. If a window has less noise, its whole error counts as lasting.
+increase the bound. If a window has less than the least noise, its whole error counts as lasting.
 
 The estimate over all reports of several windows is a sum over windows, weighted by their numbers of
 reports. For any number of windows, its error is at least the error due to the selection of people.
@@ -80,7 +81,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z, student_of
 
 FARTHEST: Final = 5.0
-"""A number of standard errors that exceeds the needs of any corrected p-value (6 in 10 million).
+"""A number of standard errors, large enough for any corrected p-value (p = 6 in 10 million).
 
 The width of Fieller's interval of a ratio grows faster than in proportion to z. Intervals of ratios
 are therefore widened according to Fieller's interval at this distance.
@@ -88,10 +89,10 @@ are therefore widened according to Fieller's interval at this distance.
 
 
 FARTHEST_FAMILY: Final = 87_000
-"""The number of simultaneous normal intervals that each extend `FARTHEST` standard errors."""
+"""The number of normal intervals that, if simultaneous, extend `FARTHEST` errors to each side."""
 
 Places = Sequence[int] | NDArray[np.intp]
-"""Positions of sums, or of figures."""
+"""Indices of sums or figures in the arrays of `Sums`."""
 
 
 class Sums(NamedTuple):
@@ -117,10 +118,10 @@ class Sums(NamedTuple):
         ends: tuple[Floats | float, Floats | float],
         **more: Floats,
     ) -> Figures:
-        """Return one sum of each figure as figures.
+        """Return one sum for each figure, in the form of `Figures`.
 
         Args:
-            like: figures with the same labels.
+            like: figures whose labels the result takes over.
             place: the position of the sum, or the positions of the sum and the figure, for each
                 figure.
             ends: the smallest and the largest possible figure.
@@ -151,7 +152,7 @@ class Windows:
         reports: the number of reports in each window, shape (windows, 1).
         estimates: the unbiased estimates.
         fresh: the part of the error that is new in each report.
-        least: the fresh error of a window that has exactly the least noise.
+        least: the fresh error that the figure would have in a window with exactly the least noise.
         lasting: the part that may be the same in every window.
         down: the distances from the estimates to the lower ends of the intervals, divided by the
             half-widths of normal intervals; at least 1.
@@ -209,7 +210,9 @@ class Windows:
 
 
 def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
-    """Return the figures of a statistic, such as geometric means, in windows that all have it.
+    """Return the figures of a statistic, such as geometric means, in several windows.
+
+    Every window must have the statistic.
 
     To first order, the error of a figure is the error of the underlying mean times the slope of the
     scale.
@@ -310,7 +313,8 @@ def _normal(errors: Floats) -> Floats:
 def mean_over(reports: Floats, estimates: Floats) -> Floats:
     """Return the mean of each figure over all reports, shape (figures,).
 
-    If each window used its own estimate, the lasting part of the error would be underestimated.
+    This mean is used for every window. With each window's own estimate instead, the lasting part of
+    the error would be underestimated.
     """
     mean: Floats = (reports * estimates).sum(axis=0) / reports.sum(axis=0)
     return mean
@@ -319,10 +323,11 @@ def mean_over(reports: Floats, estimates: Floats) -> Floats:
 def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
     """Return the maximum variance of people's vectors in each coordinate, shape (d,).
 
-    This variance is at most the total variance minus the mechanism's least noise. Summed over all
-    coordinates, this variance is also at most the squared norm minus the squared length of the
-    mean. The first bound is sharper with few reports, the second if the rotations matter. Both
-    bounds are computed from all windows, because estimates from a single window are uncertain.
+    Two bounds apply. In each coordinate, the variance is at most the total variance minus the
+    mechanism's least noise. Summed over all coordinates, the variance is at most the squared norm
+    minus the squared length of the mean. The first bound is sharper with few reports, the second
+    if the limited number of rotations causes much of the error. Both bounds are computed from all
+    windows, because estimates from a single window are uncertain.
     """
     total, norm = windows.reports.sum(), windows.width / 2
     mean, errors = mean_over(windows.reports, windows.estimates), windows.fresh
@@ -361,7 +366,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
 
 
 def _can_be_pooled(estimated: MetricEstimate) -> bool:
-    """Whether figures can be averaged over windows. Each window of a model has its own model."""
+    """Whether figures can be averaged over windows. Models cannot, as each window has its own."""
     return all(group.about.pooled or not group.about.by_value for group in estimated.groups)
 
 

@@ -1,6 +1,6 @@
 """Public strata and former questions as separate questions, and the number of devices.
 
-Former questions are those that only apps of earlier releases answer (`registry.history`).
+Only apps of earlier releases still answer former questions (`registry.history`).
 
 The question itself represents all strata together. The tallies of its strata can be added, because
 every stratum has the same channel. An open window has a single tally for all strata
@@ -12,8 +12,8 @@ answered (`estimator.report.changes`). Every question in every window has the sa
 correction, regardless of its number of strata.
 
 A device participates if its user has agreed. It then answers according to the registry's schedule.
-All tallies and figures come from participating devices, and do not show how other devices would
-answer.
+All tallies and figures come from participating devices. They do not show how the other devices
+would have answered.
 
 The schedule asks each participating device independently with probability s. Under ``split``, s is
 1. Under ``sample``, s is the number of answers divided by the number of questions in the window.
@@ -21,12 +21,12 @@ The number R of reports from D devices is therefore binomially distributed, whic
 interval for D. Devices without budget or without an answer send no report, which lowers R and the
 estimate of D.
 
-Let a share p of all N installations participate, and let x be a figure of the participating ones,
-with possible values between m and M. The figure of all installations is then between p·x + (1 -
-p)·m and p·x + (1 - p)·M. The distance between these limits grows as p falls, so the bounds use the
-lower end of the interval of p, and the ends of the interval of x. The bounds can miss only if the
-interval of x misses or if D is below its interval, which happens in at most one of a thousand
-tallies.
+Let a share p of all N installations participate. Let x be a figure of the participating
+installations, with possible values between m and M. The figure of all installations is then between
+p·x + (1 - p)·m and p·x + (1 - p)·M. The distance between these limits grows as p falls, so the
+bounds use the lower end of the interval of p, and the ends of the interval of x. The bounds can
+miss the figure only if the interval of x does not contain x, or if D is below its interval. D is
+below its interval in at most one of a thousand tallies.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from estimator.tallies import INT64, Tally
 OTHERS: Final = "others"
 """The stratum of devices whose values the registry does not list.
 
-It also contains the strata that the collector merges into it.
+The collector may merge small strata into this stratum.
 """
 
 
@@ -102,8 +102,8 @@ class FormerMetric(NamedTuple):
 def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
     """Return the former questions by name and edition.
 
-    A stratum that is no longer listed does not make a former question. `counted_apart` adds it to
-    the present one.
+    A stratum that is no longer listed does not make a former question. `counted_apart` adds its
+    tallies to those of the present question.
     """
     former: dict[tuple[str, str], FormerMetric] = {}
     for metric, since, until, then in registry.former:
@@ -143,7 +143,7 @@ def stratum_name(metric: str, stratum: str) -> str:
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
-    """Yield each tally under its name in `apart`, and the sum of strata under the question's."""
+    """Yield each tally under its name in `apart`, and sums of strata under the question's name."""
     tallies_of: dict[tuple[str, str], list[Tally]] = {}
     former = former_metrics(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))
@@ -262,7 +262,7 @@ MISS: Final = (1 - PARTICIPATION_CONFIDENCE) / 2
 
 
 def unknown_because(registry: Registry) -> str | None:
-    """Return why the share of devices that are asked does not follow from the schedule, or None."""
+    """Return the reason why the schedule does not determine the share of asked devices, or None."""
     if registry.budget.strategy is Strategy.PACE:
         return (
             'with [budget] strategy = "pace", a device is asked in windows that depend on the day of its installation'

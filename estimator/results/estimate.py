@@ -39,8 +39,8 @@ def says(description: str) -> msgspec.Meta:
 Plain = bool | int | float | str | None
 
 FigureLabel = Plain | tuple[Plain | tuple[Plain, ...], ...] | UnsetType
-"""The label of a figure: an answer, a number, the ends of a range, or a group and an answer within
-the group. The only figure of a statistic has no label.
+"""The label of a figure: an answer, a number, the ends of a range, or a group with an answer. If a
+figure is the only one of its statistic, it has no label.
 """
 
 NO_LABEL: Final = UNSET
@@ -104,8 +104,8 @@ class Estimate(Record, frozen=True):
     ] = None
 
     @classmethod
-    def within(cls, interval: tuple[float, float], estimate: float, **rest: Any) -> Self:  # noqa: ANN401 each its own
-        """Return an estimate with its interval, moved to the nearer end if it lies outside."""
+    def within(cls, interval: tuple[float, float], estimate: float, **rest: Any) -> Self:  # noqa: ANN401 the fields of the class
+        """Return an estimate that, if outside its interval, is moved to the nearer end of it."""
         low, high = interval
         return cls(min(high, max(low, estimate)), None, low, high, **rest)
 
@@ -165,7 +165,7 @@ class Figures:
     """Several figures, stored as columns. In JSON, they are a list.
 
     There may be a million figures, so a `Figure` object is created only on access. A column is
-    empty if no figure has a number for it. Otherwise, NaN marks the figures that have none.
+    empty if no figure has a number in it. Otherwise, NaN marks the figures without a number.
 
     Attributes:
         labels: the label of each figure.
@@ -304,15 +304,15 @@ class Scale:
     is_relative: ClassVar[bool] = False
 
     def inner(self, figures: Floats) -> Floats:
-        """Return the means on the scale that belong to figures."""
+        """Convert figures, in the unit of the answers, to means on the scale."""
         return figures
 
     def outer(self, means: Floats) -> Floats:
-        """Return the figures that belong to means on the scale."""
+        """Convert means on the scale to figures in the unit of the answers."""
         return means
 
     def inner_ends(self, ends: Ends) -> Ends:
-        """Return the range of means that belongs to a range of figures."""
+        """Convert both ends of a range of figures to means on the scale."""
         low, high = self.inner(np.array(ends)).tolist()
         return low, high
 
@@ -321,7 +321,7 @@ class Scale:
         return np.ones_like(figures)
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:  # noqa: ARG002 of logarithms
-        """Return the estimated figure that belongs to an estimated mean on the scale."""
+        """Convert an estimated mean on the scale to an estimated figure."""
         return mean
 
     def moves(self, figures: Floats, downs: Floats, ups: Floats, ends: Ends) -> tuple[Floats, Floats]:  # noqa: ARG002 of logarithms
@@ -332,10 +332,10 @@ class Scale:
 class LogScale(Scale):
     """A scale that averages logarithms of 1 + x. A figure is the geometric mean of 1 + x, minus 1.
 
-    The mean of the logarithms has an unbiased estimate and an interval, like any other mean. Both
-    ends of this interval are transformed, so the new interval contains the geometric mean equally
-    often. A figure beyond its range is replaced by the end of the range, because the exponential of
-    a distant logarithm would overflow.
+    The mean of the logarithms has an unbiased estimate and an interval, like any other mean. The
+    ends of this interval are converted to geometric means. The new interval contains the true
+    geometric mean exactly if the old one contains the true mean of the logarithms. A figure beyond
+    its range is replaced by the end of the range, because the exponential could overflow.
     """
 
     is_relative = True

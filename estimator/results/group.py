@@ -15,7 +15,7 @@ SHARES: Final[Ends] = (0.0, 1.0)
 
 
 class FigureKey(NamedTuple):
-    """The key of one figure of a tally, which estimates, true values and alerts have in common."""
+    """The key of a figure of a tally, which matches its estimate with its true value and alerts."""
 
     statistic: str
     value: FigureLabel = NO_LABEL
@@ -52,7 +52,7 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def lead(self) -> int:
-        """The position of the figure that answers the question, if this statistic answers it."""
+        """The position of the figure that is the answer, if this statistic answers the question."""
         return self.about.lead(self.figures)
 
     @property

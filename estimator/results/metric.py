@@ -92,13 +92,13 @@ class ModelFile(Record, frozen=True, kw_only=True):
 PARTICIPATION_CONFIDENCE: Final = 0.998
 """The confidence of the interval of the number of participating devices.
 
-Bounds on the figures of all installations use only the lower end of this interval. This end is
-above the true number in at most one of a thousand tallies, which adds 0.1% to the miss rate of the
-bounds.
+Bounds on the figures of all installations use only the lower end of this interval. The lower end is
+above the true number in at most one of a thousand tallies, so it adds at most 0.1% to the miss rate
+of the bounds.
 """
 
 ASSUMPTION: Final = "shuffled tally of honest reports"
-"""The assumption behind the privacy loss from a tally, which is published with the loss."""
+"""The assumption behind the privacy loss from a tally. It is published together with the loss."""
 
 
 class Cluster(Record, frozen=True, kw_only=True):

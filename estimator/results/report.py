@@ -14,7 +14,7 @@ from estimator.results.group import Figured, FigureGroup
 from estimator.results.metric import Composed, MetricEstimate, Pooled
 
 SHOWN_VALUES: Final = 50
-"""The maximum number of values of a category that are shown, which have the largest shares."""
+"""The maximum number of values of a category that are shown: those with the largest shares."""
 
 TOO_FAR: Final = 0.1
 """The largest half-width of an interval that allows conclusions, as a fraction of the range.
@@ -25,15 +25,14 @@ A wider interval hardly distinguishes one half from one third.
 SCHEMA: Final = 1
 """The number of the schema that JSON, CSV and Parquet follow.
 
-The number must be raised whenever a field is added, removed or changes its meaning, because readers
-refuse unknown schemas.
+Whenever a field is added, removed or changes its meaning, this number must be raised, so that older
+readers refuse the new schema.
 """
 
 POPULATION: Final = "taking-part"
 """All figures describe the participating devices. Devices whose users decline are in no tally.
 
-Standard errors and intervals refer to the population from which the participating devices are a
-random sample.
+Standard errors and intervals treat the participating devices as a random sample of a population.
 """
 
 
@@ -136,7 +135,7 @@ class Tested(Record, Figured, frozen=True, kw_only=True):
 
 
 class ChangeVerdict(StrEnum):
-    """Whether a figure changed over the closed windows, given all comparisons of the report."""
+    """The verdict on whether a figure changed, corrected for all comparisons of the report."""
 
     RISING = "rising"
     FALLING = "falling"

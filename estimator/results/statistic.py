@@ -1,7 +1,7 @@
 """The table of all statistics that a report may contain.
 
-Every output format, such as the page or CSV, selects rows of this table, keeps their order, and
-lays out their figures. A statistic is added by adding a row.
+Every output format, such as the page or CSV, selects some of these statistics, keeps their order,
+and lays out their figures. A new statistic needs only a new entry in the table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from estimator.words import EMPTY_TEXT, cell_of, is_yes_or_no, label_of, parts
 PLAIN: Final = Scale()
 
 SHOWN_TEXTS: Final = 10
-"""The number of texts that the terminal shows. It is large because the user asked for texts."""
+"""The number of texts that the terminal shows: many, because the user asked for these texts."""
 
 SHOWN_SHARES: Final = 5
 """The number of values of a question that the terminal shows. ``--verbose`` shows more."""
@@ -36,11 +36,11 @@ class Chart(Enum):
     CURVE_OF_SCORES = "scores"
 
 
-def _cell(value: Any) -> str | None:  # noqa: ANN401 what the figure is of
+def _cell(value: Any) -> str | None:  # noqa: ANN401 the type depends on the statistic
     return str(value) if isinstance(value, float) else cell_of(value)
 
 
-def _nothing(value: Any) -> str | None:  # noqa: ANN401, ARG001 of the only figure
+def _nothing(value: Any) -> str | None:  # noqa: ANN401, ARG001 a single figure has no label
     return None
 
 
@@ -94,7 +94,7 @@ def _share_from(value: tuple[bool, Any]) -> str:
     return f"{label_of(value[0])}: from {label_of(value[1])} on"
 
 
-def _first(figures: Figures) -> int:  # noqa: ARG001 whatever they are
+def _first(figures: Figures) -> int:  # noqa: ARG001 it is the first of any figures
     return 0
 
 
@@ -123,10 +123,10 @@ def _clearest(figures: Figures) -> int:
 
 
 Answers = tuple[tuple[int, Any], ...]
-"""Answers to two questions asked together, each with the question's position, 0 or 1."""
+"""Answers to two questions asked together, each after the position of its question, 0 or 1."""
 
 
-def _in_group(value: Any) -> Answers:  # noqa: ANN401 what the figure is of
+def _in_group(value: Any) -> Answers:  # noqa: ANN401 the type depends on the statistic
     return ((0, value[0] if isinstance(value, tuple) else value),)
 
 
@@ -138,13 +138,15 @@ def _of_outcome(value: tuple[bool, Any]) -> Answers:
     return ((1, value[0]),)
 
 
-def _of_either_outcome(_: Any) -> Answers:  # noqa: ANN401 of the only figure
+def _of_either_outcome(_: Any) -> Answers:  # noqa: ANN401 a single figure has no label
     return ((1, False), (1, True))
 
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
     """One kind of figure, with its names and the places where it appears.
+
+    In the attributes, "it" is the statistic.
 
     Attributes:
         description: its description in the CSV reference.
@@ -154,25 +156,25 @@ class Statistic:
         cell: a function from the value of a figure to its cell in CSV.
         is_share: whether its figures are shares, from 0 to 1.
         headline: a priority. Of a question's statistics, the one with the highest priority answers
-            the question; a statistic with 0 never does.
+            the question. A statistic with priority 0 never answers it.
         lead: a function from the figures to the position of the one that answers the question.
         by_value: whether it has a figure for each value of a category, so that only some are shown.
         noun: the noun for one of its figures, such as ``value``.
         line: the label of its lines on the terminal, with ``{}`` for the figure's label; empty if
             the terminal does not show the statistic.
-        most_lines: the maximum number of lines on the terminal, for the largest figures; 0 for no
+        most_lines: the maximum number of figures on the terminal, the largest first; 0 for no
             maximum.
         in_table: whether the verbose table has a line for each of its figures.
         on_page: whether the page has a table of its figures.
-        table_heading: the heading of its lines in the verbose table, if these come after all other
-            lines.
+        table_heading: the heading of its lines in the verbose table, which then come after the
+            lines without a heading; empty for no heading.
         chart: the additional chart on the page.
         drawn_first: a priority. The page shows the question's chart with the highest priority, and
             collapses its other charts.
         is_mean: whether it is the mean of all answers.
         of_sets: whether the answers are sets of values, whose shares do not add up to 1.
-        is_compared: whether it is compared between strata and windows, and the possible effect of
-            fabricated reports on it is computed.
+        is_compared: whether it is compared between strata and windows. If so, the possible effect
+            of fabricated reports on it is also computed.
         members: for a mean within groups whose changes are tested, the statistic with the groups'
             shares.
         in_ball: whether its figures are the coordinates of vectors, whose changes are tested.
@@ -224,7 +226,7 @@ class Statistic:
         """Whether its labels are answers, which sentences put in quotation marks."""
         return self.label in {label_of, _text}
 
-    def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what the figure is of
+    def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the type depends on the statistic
         """Return the label of a figure; for a pair of answers, two texts to shorten separately."""
         return parts(value) if self.label is label_of else self.label(value)
 
@@ -432,7 +434,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         untested="the distribution",
     ),
     "range": Statistic(
-        "the share of devices between two answers, on request",
+        "the share of devices with an answer between two numbers, on request",
         "Share of devices within a range",
         _range,
         _range_cell,
@@ -448,7 +450,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         untested="the distribution",
     ),
     "bin": Statistic(
-        "the share of devices between two answers; the bins cover the whole range",
+        "the share of devices with an answer between two numbers; the bins cover the whole range",
         cell=_range_cell,
         chart=Chart.HISTOGRAM,
         drawn_first=3,

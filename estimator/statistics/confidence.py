@@ -4,9 +4,9 @@ Among many comparisons, some show a difference by chance alone. If each p-value 
 probability that any comparison of two equal quantities gets a corrected p-value of 0.05 or less is
 at most 5% (Holm 1979, "A simple sequentially rejective multiple test procedure").
 
-Tails and quantiles of the binomial, chi-square and Student's laws are all from scipy.special. The
-import of scipy takes 250 ms, as long as a whole report of shares and means, which does not need it.
-scipy is therefore imported only on first use.
+Tails and quantiles of the binomial, chi-square and Student's laws are all from scipy.special. scipy
+is imported only on first use: the import takes 250 ms, as long as a whole report of shares and
+means, which does not need scipy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SIGNIFICANT: Final = 1 - CONFIDENCE
 
 EXACT_BELOW = 50
 """The number of reports below which an interval must guarantee its confidence for every true value.
-It is then wider than necessary for most of them.
+The interval is then wider than necessary for most true values.
 """
 
 FEW = 20
@@ -42,8 +42,8 @@ TAIL = (1 + CONFIDENCE) / 2
 Z = NormalDist().inv_cdf(TAIL)
 
 POWER = 0.8
-"""The probability with which a planned effect is detected (Cohen 1988, "Statistical power analysis
-for the behavioral sciences", 2.4).
+"""The probability that a planned effect is detected (Cohen 1988, "Statistical power analysis for
+the behavioral sciences", 2.4).
 """
 
 Z_OF_POWER = NormalDist().inv_cdf(POWER)
@@ -52,10 +52,10 @@ BISECTIONS: Final = 60
 """The number of halvings that narrow an interval within 0..1 to the last bit of a float."""
 
 HINTED: Final = 10**7
-"""The maximum number of reports for which the search starts at scipy's quantile."""
+"""The maximum number of reports for which the search starts near scipy's quantile."""
 
 HINT_ERROR: Final = 2.0**-40
-"""The relative distance from scipy's quantile at which the search starts."""
+"""The search starts at this relative distance from scipy's quantile."""
 
 
 def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> float:
@@ -109,7 +109,7 @@ def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float) -> Floats:
-    """Return, for each count, the probability of at least so many successes in n trials.
+    """Return, for each count, the probability of at least that many successes in n trials.
 
     Args:
         counts: the counts, each from 0 to ``reports``.

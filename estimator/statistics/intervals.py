@@ -6,8 +6,8 @@ reports:
 * With fewer than 50 reports, it is the interval of Clopper & Pearson 1934. The coverage is at least
   the confidence for every true value.
 * From 50 reports on, it is Wilson's score interval (Wilson 1927). For epsilon from .5 on, its
-  average coverage is the confidence. (Below, an interval contains few of the possible counts, and
-  the average varies by one percent.) If few reports are expected, the coverage of a 95% interval
+  average coverage is the confidence. (Below .5, few possible counts lie in an interval, and the
+  average varies by one percent.) If few reports are expected, the coverage of a 95% interval
   falls to 84% (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section
   4.1.1; they move three bounds out). Here, the bounds of small counts are moved out until 95%
   intervals also cover the true values beyond these bounds with at least 93.1%. Exact sums of the
@@ -23,9 +23,9 @@ lower bound for the rest of the reports.
 Score intervals like Wilson's are also used for bounded variables.
 
 The interval for the mean of bounded numbers is valid for every law. It comes from bets against a
-mean. A gambler claims that the mean is larger than some value m, and bets on each number that it
-is. If the mean is m or less, the gambler's expected wealth is at most 1, and so is the expected
-average wealth of several gamblers. By Markov's inequality, the average wealth exceeds 1 / a with a
+mean. A gambler claims that the mean is larger than some value m, and bets a stake on each number.
+If the mean is m or less, the gambler's expected wealth is at most 1, and so is the expected average
+wealth of several gamblers. By Markov's inequality, the average wealth exceeds 1 / a with a
 probability of at most a. The interval consists of all m for which the average wealth stays below 1
 / a. Stakes are fixed before a number is seen, so the order of the numbers does not matter. The
 wealth depends on how much the numbers vary, so no bound on their variance is needed. The interval
@@ -52,8 +52,8 @@ interval becomes narrower by 2% (measured for 20 to 10,000 numbers).
 """
 
 POWERS: Final = -np.linspace(0, 0.5, GAMBLERS)
-"""The powers that define each gambler's stake. It is best for a standard deviation of half the span
-times the number of numbers to this power.
+"""The powers that define the gamblers' stakes. A stake is best for n numbers if their standard
+deviation is half the span times n**power.
 """
 
 MOST_STAKED: Final = 0.999
@@ -68,7 +68,7 @@ side.
 
 
 def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats:
-    """Return, for each row of drawn numbers, the interval of the mean of their law, shape (..., 2).
+    """Return the interval of a law's mean, for each row of numbers drawn from it, shape (..., 2).
 
     Args:
         values: all possible numbers, shape (m,).
@@ -135,8 +135,8 @@ def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
     """Return the gamblers' stakes as fractions of their wealth per unit, shape (draws, gamblers).
 
     The best stake for numbers with standard deviation s is sqrt(2 bar / n) / s. The gamblers cover
-    all s from half the span down to about the standard deviation of n numbers, of which one lies at
-    one end of the range and all others at the other end.
+    all s from half the span down to about the standard deviation of n numbers, if one of the
+    numbers lies at one end of the range, and all other numbers at the other end.
     """
     deviations = span / 2 * numbers**POWERS
     stakes: Floats = np.sqrt(2 * bar / numbers) / deviations
@@ -203,7 +203,7 @@ def binomial_interval(count: int, reports: int) -> tuple[float, float]:
 
 
 def _simultaneous(counts: NDArray[np.int64], reports: int, tail: float) -> tuple[Floats, Floats]:
-    """Return Clopper & Pearson's ends, each wrong with at most the probability ``tail``."""
+    """Return Clopper & Pearson's ends, each wrong with a probability of at most ``tail``."""
     if reports == 0:
         return np.zeros(counts.size), np.ones(counts.size)
     distinct, where = np.unique(counts, return_inverse=True)

@@ -215,7 +215,7 @@ def test_every_form_has_the_p_values_and_says_in_words_what_they_mean() -> None:
     [
         ([0.001, 0.5, 0.5], "changed", "Groups differ: "),
         ([0.02, 0.5, 0.5], "perhaps", "Groups may differ: "),
-        ([0.3, 0.5, None], "same", "No difference between groups was detected; the clearest: "),
+        ([0.3, 0.5, None], "same", "No difference between groups was detected; the clearest is that "),
         ([None] * 3, "unknown", "Too few reports to say whether groups differ."),
     ],
 )

@@ -1,7 +1,7 @@
 """The kinds of questions. Each is a class that defines its keys, its encoding and its wording.
 
-This package contains the simple kinds. Text, vector and model are modules beside it. A device
-imports only the kinds that its registry names.
+This package contains the simple kinds. The kinds text, vector and model have modules of their own
+next to this package. A device imports only the kinds that its registry names.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class Category(Labels):
 
     Attributes:
         values: at least two different texts, in the registry's order.
-        other: the value for every text that is not listed; None if such a text is not an answer.
+        other: the value that replaces unlisted texts; None if an unlisted text is not an answer.
 
     """
 
@@ -38,12 +38,12 @@ class Category(Labels):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The values."""
+        """The values, in the order of the inputs."""
         return self.values
 
     @property
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
+        """The valid answers, described for error messages."""
         return f"one of {preview(self.values)}" if self.other is None else "a text"
 
     @property

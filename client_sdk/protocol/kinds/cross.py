@@ -1,8 +1,8 @@
 """Two questions that are answered together: each pair of answers is one category.
 
 A number asked together with its group is rounded at random to one of a few points, without bias,
-and the pair of group and point is one category. If epsilon is small, two points are best, the ends
-of the range, because each additional point adds inputs to the channel. If epsilon is large,
+and the pair of group and point is one category. If epsilon is small, it is best to use only the two
+ends of the range, because each additional point adds inputs to the channel. If epsilon is large,
 rounding to few points costs more precision than additional inputs do (``docs/research/models.md``
 has the measurements behind `POINTS`).
 """
@@ -46,16 +46,16 @@ MAX_CELLS: Final = 256
 devices, and computing the covariance takes seconds."""
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
-"""Numbers of points, each with the minimum of e**epsilon divided by the number of groups from which
-it is used."""
+"""Pairs (m, r), the largest m first: m points are used if e**epsilon is at least r times the number
+of groups."""
 
 LEAST_POINTS: Final = 2
 """The minimum number of points: the two ends of the range."""
 
 MEAN: Final = ("mean", "")
-"""The statistic and the scale of a number that may be compared between groups."""
+"""The statistic and the scale that a number must have to be compared between groups."""
 
-_CROSSED: Final = "a boolean, category or ordinal for the groups; another of these, or a number with a mean, to compare"
+_CROSSED: Final = "first a boolean, category or ordinal (the groups), then another of these or a number with a mean"
 
 
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
@@ -113,7 +113,7 @@ class _Pair(Kind):
 
     @property
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
+        """The valid answers, described for error messages."""
         return f"a pair: {self.first.expected}; and {self.second.expected}"
 
     @property
@@ -188,7 +188,7 @@ class Cross(_Pair, Labels):
 
     @property
     def size(self) -> int:
-        """The number of pairs."""
+        """The number of possible pairs of answers, which is the number of inputs."""
         return self.first.size * self.second.size
 
     @property
@@ -282,7 +282,7 @@ class MeanByGroup(_Pair):
         return {first + point: chance for point, chance in self.second.law(number, self.points).items()}
 
     def samples(self) -> Iterable[object]:
-        """Return each group with each sample of the number."""
+        """Return every pair of a group and a sample of the number."""
         return product(self.first.labels, self.second.samples())
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers

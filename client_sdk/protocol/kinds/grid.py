@@ -23,7 +23,7 @@ MAX_ANSWER_EXPONENT = 400
 exponent would fill the memory when it becomes an exact fraction."""
 
 Ratio = tuple[int, int]
-"""A numerator and a denominator above 0. Pairs are several times as fast as `Fraction`."""
+"""A numerator, and a denominator above 0. Such pairs are several times as fast as `Fraction`."""
 
 BEYOND: Final = 10 ** (MAX_ANSWER_EXPONENT + 1)
 """The number that represents infinity and every larger Decimal: no range reaches it."""
@@ -67,8 +67,8 @@ class Grid(Kind):
     def points(self, most: int) -> int:
         """Return the number of points of a channel's grid, at most ``most``.
 
-        If each number has a share, there are no more points than numbers. For a mean, a finer grid
-        is better, because the band of a channel can then have the best width.
+        If the share of each number is estimated, there are no more points than numbers. For a mean,
+        a finer grid is better, because the channel's band can then have the best width.
         """
         return most if self.size is None else min(most, self.size)
 
@@ -82,15 +82,15 @@ class Grid(Kind):
         """
 
     def position(self, answer: object) -> Fraction:
-        """Return an answer's position in the range, from 0 to 1. Errors are those of `part`."""
+        """Return an answer's position in the range, from 0 to 1. It raises the errors of `part`."""
         return Fraction(*self.part(answer))
 
     def within(self, answer: object) -> Fraction:
-        """Return an answer as a number in the range. Errors are those of `part`."""
+        """Return an answer as a number in the range. It raises the errors of `part`."""
         return self.low + (self.high - self.low) * self.position(answer)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
-        """Return the point of the grid to which an answer is rounded; one coin for every answer."""
+        """Return the grid point to which an answer is rounded; every answer takes one coin."""
         point, numerator = self._rounded(answer, inputs)
         return point + coins.bernoulli(numerator)
 
@@ -138,14 +138,14 @@ class Grid(Kind):
         return low if low == high else say("reported.range", low=low, high=high)
 
     def said_at(self, point: int, points: int, say: Sentences) -> str:
-        """Return a point of an even grid in words."""
+        """Return the number at a point of an even grid, formatted for users."""
         decimals = 0
         while (self.high - self.low) * 10**decimals < STEPS:
             decimals += 1
         return say.number(self.number_at(point, points), decimals)
 
     def number_at(self, point: int, points: int) -> Fraction:
-        """Return the number of a point of an even grid."""
+        """Return the number at a point of an even grid."""
         return self.low + (self.high - self.low) * Fraction(point, points - 1)
 
 
@@ -172,7 +172,7 @@ def ratio_of(answer: object) -> Ratio:
 
 
 def exact(answer: object) -> Fraction:
-    """Return a number as a fraction. Errors are those of `ratio_of`."""
+    """Return a number as a fraction. It raises the errors of `ratio_of`."""
     return Fraction(*ratio_of(answer))
 
 

@@ -1,4 +1,4 @@
-"""The declaration of a question's keys, from which reader and JSON Schema are derived.
+"""The declaration of a question's keys. The reader and the JSON Schema are derived from it.
 
 This module also declares the keys ``values`` and ``other``, which several kinds share.
 """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.toml_table import TomlTable
 
 Label = bool | int | str | tuple[bool | str, bool | str] | None
-"""A value whose share is estimated, of a boolean, count, category or cross. None is no answer."""
+"""A value of a boolean, count, category or cross, whose share is estimated; None is no answer."""
 
 
 def word(value: Label) -> str:
@@ -51,15 +51,15 @@ REFUSED: Final[Mapping[str, str]] = {
     "fill_value": "is only for a count or a mean with fill_in = true; remove it",
     "persist": "is only for a count, which adds up over a window; remove it",
 }
-"""The keys that most kinds refuse, each with the message for its use."""
+"""The keys that most kinds refuse, each with the error message."""
 
 MOST_LITERALS: Final = 1000
 """The maximum number of values in a generated type. More values would slow down type checkers. The
 type is then any text, and `record` refuses unlisted texts."""
 
 MAX_CATEGORIES: Final = 10**6
-"""The maximum number of answers with a share. A tally of a million counters takes 8 MB, the most
-that a store should keep for one question."""
+"""The maximum number of answers whose shares are estimated. A tally of a million counters takes 8
+MB, the most that a store should keep for one question."""
 
 MEMBERS_APART: Final = "|"
 """The separator in a table's cell between members of a set, answers of a pair, or coordinates."""
@@ -117,7 +117,7 @@ class Kind(ABC):
         shapes: the forms of its inputs, such as ``labels``; each mechanism supports one form.
         unshared: the message if a mechanism for labels is named, but the inputs are not labels.
         always_persists: whether its counts are stored on disk even if ``persist`` is not set.
-        drawn: the number of inputs in an answer, one of which is drawn; 0 for a single input.
+        drawn: the number of inputs in an answer, one of which is drawn; 0 if nothing is drawn.
         unit: the unit of its numbers if the registry does not name a unit.
         statistic: the estimated ``mean``, ``distribution`` or ``quantiles``; empty for shares.
         statistics: the statistics that a registry may name.
@@ -176,7 +176,7 @@ class Kind(ABC):
     @property
     @abstractmethod
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
+        """The valid answers, described for error messages."""
 
     @property
     def expected_in_cell(self) -> str:
@@ -185,7 +185,7 @@ class Kind(ABC):
 
     @property
     def size(self) -> int | None:
-        """The number of answers with a share; None if no answer has one."""
+        """The number of answers whose shares are estimated; None if no shares are estimated."""
         return None
 
     @property
@@ -231,11 +231,11 @@ class Kind(ABC):
         return coins.below(inputs)
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of some
-        """Return the kind adapted to an epsilon and a mechanism; note it if they do not fit."""
+        """Return the kind adapted to an epsilon and a mechanism; note a mistake if it cannot be."""
         return self
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
-        """Return the fill for a window without an answer; note it if the kind has none."""
+        """Return the fill for a window without an answer; note a mistake if there is no fill."""
         table.mistake("fill_in", f"does not apply to this {self.name}; record an answer in every window instead")
         return None
 
@@ -267,7 +267,7 @@ class Kind(ABC):
 
     @property
     def browser_refusal(self) -> str:
-        """The reason why the SDK for browsers lacks the question; empty if it does not."""
+        """The reason why the SDK for browsers does not support the question; empty if it does."""
         return "" if self.typescript_type else f"the SDK for browsers and Node lacks the kind {self.name}"
 
     @property
@@ -306,7 +306,7 @@ class Kind(ABC):
         return self.labels
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the answers that an audit tries to tell apart; empty if those are the `labels`.
+        """Return the answers that an audit tries to tell apart; if empty, it uses the `labels`.
 
         Args:
             midpoint: whether to include the middle of a range.
@@ -321,7 +321,7 @@ def refused(*allowed: str, **more: str) -> Mapping[str, str]:
 
 
 def literals(values: Sequence[str], form: str, apart: str, otherwise: str = "str") -> str:
-    """Return the type of some texts; ``otherwise`` if there are too many for a type checker."""
+    """Return the type that allows only some texts; ``otherwise`` if there are too many texts."""
     if len(values) > MOST_LITERALS:
         return otherwise
     return form.format(apart.join(json.dumps(value, ensure_ascii=False) for value in values))

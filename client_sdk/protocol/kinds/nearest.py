@@ -28,7 +28,7 @@ from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text
 
 GRID: Final = 2**24
-"""The steps per unit. Embeddings are computed in 32-bit floats, which resolve as much near 1."""
+"""The steps per unit. Embeddings are 32-bit floats, which have about the same precision near 1."""
 
 MAX_PROTOTYPES: Final = 1024
 
@@ -37,14 +37,12 @@ MAX_COORDINATES: Final = 2**16
 numbers. Searching them takes milliseconds."""
 
 VECTOR: Final = r"NUMBER( +NUMBER)*".replace("NUMBER", r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
-"""A vector in the registry: a text of numbers separated by blanks.
-
-A TOML list would be equivalent, but reading a thousand vectors would take a device one second
-instead of a tenth of a second. Python's own `float` would also read 1_000 and NaN.
-"""
+"""A vector in the registry: a text of numbers separated by blanks. A TOML list would be equivalent,
+but reading a thousand vectors would take a device one second instead of a tenth of a second.
+Python's own `float` would also read 1_000 and NaN."""
 
 Point = tuple[int, ...]
-"""A vector in steps of the grid."""
+"""A vector whose numbers are multiples of the grid's step, as integers."""
 
 
 def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[str, Point] | None:
@@ -68,12 +66,15 @@ def _problem(points: Mapping[str, Point | None]) -> str:
         return f"must have labels of 1 to {MAX_TEXT} printable characters"
     if 0 in lengths:
         label = next(label for label, point in points.items() if point is None)
-        return f'{label!r} must be a text of numbers up to {MOST_COORDINATE:,} in size, such as "0.12 -3 7.5"'
+        return (
+            f"{label!r} must be a text of numbers from -{MOST_COORDINATE:,} to {MOST_COORDINATE:,}, "
+            'such as "0.12 -3 7.5"'
+        )
     if len(lengths) > 1:
-        return f"must all be of one length; there are vectors of {' and '.join(map(str, sorted(lengths)[:2]))} numbers"
+        return f"must have the same length; there are vectors of {' and '.join(map(str, sorted(lengths)[:2]))} numbers"
     numbers = len(points) * lengths.pop()
     if numbers > MAX_COORDINATES:
-        return f"contain {numbers} numbers; at most {MAX_COORDINATES} can be searched in time"
+        return f"contain {numbers} numbers; at most {MAX_COORDINATES} can be searched fast enough"
     if len(set(points.values())) < len(points):
         return "must not contain a vector twice: its second label would never be reported"
     return ""
@@ -136,9 +137,10 @@ class Nearest(Category):
 
     @property
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
+        """The valid answers, described for error messages."""
         label = Category.expected.__get__(self)
-        return f"a list of {self.dimensions} finite numbers up to {MOST_COORDINATE:,} in size; or a label, {label}"
+        numbers = f"{self.dimensions} numbers from -{MOST_COORDINATE:,} to {MOST_COORDINATE:,}"
+        return f"a list of {numbers}, or a label: {label}"
 
     @property
     def definition(self) -> dict[str, object]:
@@ -166,7 +168,7 @@ class Nearest(Category):
         return self._nearest(point_of(answer))
 
     def _nearest(self, point: Point) -> int:
-        """Return the index of the nearest prototype p to x, which minimizes |p|^2 - 2 p x."""
+        """Return the index of the prototype p nearest to a point x; it minimizes |p|^2 - 2 p x."""
         twice = tuple(2 * coordinate for coordinate in point)
         distances = [
             square - sum(map(mul, prototype, twice))
@@ -198,8 +200,8 @@ def point_of(numbers: object) -> Point:
     """Return a list, tuple or array of numbers in steps of the grid.
 
     Raises:
-        DomainError: if the collection has no order, or contains anything but finite numbers up to
-            `MOST_COORDINATE`.
+        DomainError: if the collection has no order, or contains anything but finite numbers of at
+            most `MOST_COORDINATE` in absolute value.
 
     """
     return tuple(round(size * GRID) for size in sizes_of(numbers))
@@ -214,7 +216,7 @@ def sizes_of(numbers: object) -> Iterator[float]:
 
     Raises:
         DomainError: immediately if the collection has no order; during iteration if a value is not
-            a finite number up to `MOST_COORDINATE`.
+            a finite number of at most `MOST_COORDINATE` in absolute value.
 
     """
     if not isinstance(numbers, Iterable) or isinstance(numbers, AbstractSet | Mapping | bytes | bytearray):

@@ -1,4 +1,4 @@
-"""The kinds of numbers: a number in a range, its place between thresholds, counts, days of use."""
+"""The kinds of numbers: numbers in a range or between thresholds, counts, and days of use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STATISTICS: Final = ("mean", "distribution", "quantiles")
 """The possible statistics of a number."""
 
 MAX_COUNT: Final = 10**15
-"""Every count up to this is exact as a float, and estimates are printed as floats."""
+"""The largest ``max`` of a count. Estimates are printed as floats, which are exact up to here."""
 
 PERIODS: Final = (7, 28)
 """The numbers of days that an activity may cover. Whole weeks give every weekday equal weight."""
@@ -39,10 +39,11 @@ SAMPLES: Final = 1024
 """The maximum number of sample answers in a range."""
 
 REMEMBERED: Final = 64
-"""The number of cached ranges: computing their logarithms takes as long as for two answers."""
+"""The number of ranges whose ends' logarithms are cached. Computing them takes as long as computing
+the logarithms of two answers."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits after the point of a logarithm. A rounding coin resolves no more."""
+"""The number of binary digits after the point of a logarithm, as many as a rounding coin has."""
 
 LOG_DIGITS: Final = 128
 """Binary digits of intermediate values. Each squaring doubles the error, so that half of these
@@ -51,7 +52,7 @@ decreases as numbers increase.
 """
 
 MOST_DIGITS: Final = 400
-"""The maximum digits of a count in a table's cell: enough for any count, and quick to convert."""
+"""The maximum number of digits of a count in a table's cell: enough, and quick to convert."""
 
 MOST_THRESHOLDS: Final = 10
 """The maximum number of thresholds. With more, quantiles without thresholds are more precise."""
@@ -143,7 +144,7 @@ class _Numeric(Grid):
 
     @property
     def unclipped(self) -> dict[str, object]:
-        """The definition's entry if numbers are not clipped, as this changes a report's meaning."""
+        """The part of the definition that says that numbers are not clipped; empty if they are."""
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
@@ -207,14 +208,14 @@ class _Numeric(Grid):
 
 @dataclass(frozen=True, slots=True)
 class Number(_Numeric):
-    """A number from ``low`` to ``high``, of which a statistic is estimated.
+    """A number from ``low`` to ``high`` whose mean, distribution or quantiles are estimated.
 
     Attributes:
         low: the minimum, exact.
         high: the maximum, exact, above ``low``.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
-        clip: whether numbers outside the range count as its nearer end, so that the statistic is
-            that of clipped numbers. Otherwise, numbers outside the range are invalid.
+        clip: whether numbers outside the range count as its nearer end. If so, the statistic
+            describes the clipped numbers; if not, numbers outside the range are invalid.
 
     """
 
@@ -238,7 +239,7 @@ class Number(_Numeric):
 
     low: Fraction
     high: Fraction
-    statistic: str = field()  # without the default of other kinds
+    statistic: str = field()  # no default here, unlike in other kinds
     clip: bool = field(default=True, kw_only=True)
 
     @classmethod
@@ -252,7 +253,7 @@ class Number(_Numeric):
 
     @property
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
+        """The valid answers, described for error messages."""
         return f"a finite number from {float(self.low):g} to {float(self.high):g}"
 
     @property
@@ -298,9 +299,9 @@ def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class LogNumber(Number):
-    """A number of at least 0, of which the geometric mean is estimated.
+    """A number of at least 0 whose geometric mean is estimated.
 
-    The grid is even in log(1 + x), so that the mean that reports yield is the mean of log(1 + x).
+    The grid is even in log(1 + x), so that the mean of log(1 + x) is estimated from the reports.
     """
 
     scale: ClassVar[str] = "log"
@@ -327,18 +328,18 @@ class LogNumber(Number):
 
 
 class _Whole(_Numeric):
-    """The common base of counts and days of use: whole numbers from 0, optionally with shares."""
+    """The common base of counts and days of use: whole numbers from 0."""
 
     __slots__ = ()
 
-    low: ClassVar[Fraction] = Fraction(0)  # type: ignore[misc] # of each question of the others
+    low: ClassVar[Fraction] = Fraction(0)  # type: ignore[misc] # a field in other kinds
     takes_fill_value: ClassVar[bool] = True
     unshared: ClassVar[str] = (
         'estimates the share of every count; use statistic = "distribution", or mechanism = "auto"'
     )
 
     @property
-    def shapes(self) -> tuple[str, ...]:  # type: ignore[override] # of each question of the others
+    def shapes(self) -> tuple[str, ...]:  # type: ignore[override] # a field in other kinds
         """``grid``; also ``labels`` if the share of each count is estimated."""
         return ("grid",) if self.size is None else ("grid", "labels")
 
@@ -349,12 +350,12 @@ class _Whole(_Numeric):
 
     @property
     def most(self) -> int:
-        """The largest count."""
+        """The maximum of the numbers, ``high``, as an integer."""
         return int(self.high)
 
     @property
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
+        """The valid answers, described for error messages."""
         return f"a whole number from 0 to {self.high}"
 
     @property
@@ -405,7 +406,7 @@ class Count(_Whole):
     call: ClassVar[str] = "count"
 
     high: Fraction
-    statistic: str = field()  # without the default of other kinds
+    statistic: str = field()  # no default here, unlike in other kinds
     clip: bool = field(default=True, kw_only=True)
 
     @classmethod
@@ -446,10 +447,10 @@ class Activity(_Whole):
     call: ClassVar[str] = "active"
     always_persists: ClassVar[bool] = True
     unit: ClassVar[str] = "days"
-    clip: ClassVar[bool] = True  # type: ignore[misc] # of each question of the others
+    clip: ClassVar[bool] = True  # type: ignore[misc] # a field in other kinds
 
     high: Fraction
-    statistic: str = field()  # without the default of other kinds
+    statistic: str = field()  # no default here, unlike in other kinds
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
@@ -466,7 +467,7 @@ class Activity(_Whole):
         return ""
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of other kinds
-        """Return a fill of 0 days; once the window has ended, the device knows the real number."""
+        """Return a fill of 0 days, a placeholder: after the window, the device knows the number."""
         return Fill(0)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
@@ -481,18 +482,18 @@ class Activity(_Whole):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Labels, Number):
-    """A number whose cell is reported. Cell j, or input j, begins at ``thresholds[j - 1]``.
+    """A number whose cell is reported. Input j is cell j, which begins at ``thresholds[j - 1]``.
 
     T thresholds divide the range into T + 1 cells, and the cells are the values of a category. The
     share of answers that reach a threshold is the sum of the shares of all cells above it. If all
-    cells are equally likely, a category channel with balanced pairs of values estimates the share
-    of the upper a of k cells with variance V a (k - a) / (k - 1), where V is the variance of the
+    cells are equally likely, a category channel with balanced pairs of values estimates the sum of
+    the a highest of k cells with variance V a (k - a) / (k - 1), where V is the variance of the
     share of one cell. The channel that is best for single cells is therefore best for the shares
-    above every threshold. To ask about one randomly drawn threshold is never better. A tree of the
-    cells is better by at most 3%, up to `MOST_THRESHOLDS`.
+    above every threshold. Asking about one randomly drawn threshold is never better. A tree of the
+    cells is at most 3% better, for up to `MOST_THRESHOLDS` thresholds.
 
     Attributes:
-        thresholds: numbers in rising order, above ``low`` and at most ``high``.
+        thresholds: numbers in ascending order, above ``low`` and at most ``high``.
 
     """
 
@@ -514,7 +515,7 @@ class Thresholds(Labels, Number):
 
     @property
     def answers(self) -> Sequence[object]:
-        """The lower end of each cell."""
+        """An answer in each cell: the cell's lower end."""
         return self.ends[:-1]
 
     @property
@@ -531,7 +532,7 @@ class Thresholds(Labels, Number):
         return Number.fill(self, table, value)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield the ends of the cells."""
+        """Yield a sentence that lists the ends of the cells."""
         ends = ", ".join(with_unit(end, "", say) for end in self.ends[:-1])
         yield say("statement.thresholds", ends=ends, high=with_unit(self.high, asked.unit, say))
 

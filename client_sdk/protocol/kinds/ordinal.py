@@ -1,4 +1,4 @@
-"""The kinds for steps of a scale: an ordered category, or a number if only a mean is estimated."""
+"""The kinds for steps of a scale: ordered categories, or numbers if only the mean is estimated."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from client_sdk.protocol.toml_table import TomlTable
 def _read_mean(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
     statistic = table.text(key.name)
     if statistic and statistic != "mean":
-        table.mistake(key.name, 'must be "mean" for an ordinal, or be removed to have the share of each value, too')
+        table.mistake(key.name, 'must be "mean" for an ordinal; remove it to estimate the share of each value, too')
     return statistic or None
 
 
 @dataclass(frozen=True, slots=True)
 class Ordinal(Category):
-    """One step of a scale. The values are in rising order, so that their mean is meaningful."""
+    """One step of a scale. The values are in ascending order, so that their mean is meaningful."""
 
     name: ClassVar[str] = "ordinal"
     is_ordered: ClassVar[bool] = True
@@ -44,17 +44,17 @@ class Ordinal(Category):
 
 @dataclass(frozen=True, slots=True)
 class OrdinalMean(Grid):
-    """One step of a scale, of which only the mean is estimated. The first value counts as 1.
+    """One step of a scale. Only the mean is estimated, and the first value counts as 1.
 
     Attributes:
-        scale: the kind that lists the values, in rising order.
+        scale: the kind that lists the values, in ascending order.
 
     """
 
     name: ClassVar[str] = Ordinal.name
     statistics: ClassVar[tuple[str, ...]] = ("mean",)
     unshared: ClassVar[str] = 'estimates the share of every value; remove statistic, or use mechanism = "auto"'
-    statistic: ClassVar[str] = "mean"  # type: ignore[misc] # of each question of the others
+    statistic: ClassVar[str] = "mean"  # type: ignore[misc] # a field in other kinds
     refused: ClassVar[Mapping[str, str]] = Ordinal.refused
     takes_fill_value: ClassVar[bool] = False
     low: ClassVar[Fraction] = Fraction(1)  # type: ignore[misc] # as above
@@ -73,7 +73,7 @@ class OrdinalMean(Grid):
 
     @property
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
+        """The valid answers, described for error messages."""
         return self.scale.expected
 
     @property
@@ -103,7 +103,7 @@ class OrdinalMean(Grid):
         return self.scale.values
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield the values."""
+        """Yield a sentence that lists the values."""
         return self.scale.statement(asked, say)
 
     @property

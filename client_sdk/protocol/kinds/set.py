@@ -2,8 +2,8 @@
 
 A set is padded with dummies, so that each input of a channel consists of ``max_items`` members and
 dummies. The channel draws and reports one of them (`client_sdk.protocol.mechanisms.drawn_member`).
-If a channel has as many inputs as there are values, its input is instead a yes or no for each
-value, of which the channel reports one (`one_of`).
+If a channel has as many inputs as there are values, an input instead consists of a yes or no for
+each value, and the channel reports this answer for one value (`one_of`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Subset(Kind):
     Attributes:
         values: at least two different texts, in the registry's order.
         max_items: s, from 1 to the number of values.
-        other: the value for every text that is not listed; None if such a text is not a member.
+        other: the value that replaces unlisted texts; None if an unlisted text is not a member.
 
     """
 
@@ -81,7 +81,7 @@ class Subset(Kind):
 
     @property
     def drawn(self) -> int:  # type: ignore[override] # of other kinds a constant
-        """The size of a padded set, s."""
+        """The size s of a padded set."""
         return self.max_items
 
     @property
@@ -96,7 +96,7 @@ class Subset(Kind):
 
     @property
     def expected(self) -> str:
-        """The answers that are allowed, in words."""
+        """The valid answers, described for error messages."""
         members = f"at most {self.max_items} different ones of {preview(self.values)}"
         if self.other is None:
             return f"a set, list or tuple of {members}"
@@ -115,8 +115,8 @@ class Subset(Kind):
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
         """Return the padded set: members in the registry's order, followed by dummies.
 
-        Dummies are the inputs after the values; a set has different ones if the channel has enough.
-        If the channel has no dummies, return 1 for each member and 0 for each other value.
+        The inputs after the values are dummies; if there are enough, no dummy is used twice. If the
+        channel has no dummies, return 1 for each member and 0 for each other value.
         """
         members = self.members(answer)
         if inputs == len(self.values):
@@ -129,16 +129,16 @@ class Subset(Kind):
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
-        """Return consecutive values or dummies from a random start, for an invalid answer."""
+        """Return consecutive inputs from a random start, which replace an invalid answer."""
         first = coins.below(inputs)
         drawn = [(first + step) % inputs for step in range(self.max_items)]
         return tuple(drawn) if inputs > len(self.values) else _yes_to(drawn, inputs)
 
     def members(self, answer: object) -> list[int]:
-        """Return the inputs of an answer's members, in rising order.
+        """Return the inputs of an answer's members, in ascending order.
 
-        Different texts that count as `other` are a single member, so that texts that are new to the
-        registry do not make a set too large.
+        Different texts that count as `other` are a single member, so that unlisted texts do not
+        make a set too large.
 
         Raises:
             DomainError: if the answer is not a set, list or tuple, has more than ``max_items``

@@ -15,13 +15,13 @@ SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
 """Characters that Markdown interprets within a line. (``<``, ``>`` and ``&`` become entities.)"""
 
 MOST_LISTED: Final = 12
-"""The maximum number of answers that a page lists; it states how many others there are."""
+"""The maximum number of answers that a page lists. The page also states the number of the rest."""
 
 DECIMALS: Final = 6
 """The maximum number of decimals printed for an end of a range."""
 
 SHOWN: Final = 3
-"""The maximum number of answers to name for one report, which may support more."""
+"""The maximum number of answers to name for one report, even if more answers fit it as well."""
 
 
 def escaped(text: str) -> str:
@@ -31,7 +31,7 @@ def escaped(text: str) -> str:
 
 
 def listed(answers: Sequence[str], say: Sentences) -> str:
-    """Return answers on one line: the first `MOST_LISTED`, and the number of the others."""
+    """Return answers on one line: the first `MOST_LISTED`, and the number of the rest."""
     line = ", ".join(map(escaped, answers[:MOST_LISTED]))
     others = len(answers) - MOST_LISTED
     return say("statement.others", answers=line, number=others) if others > 0 else line

@@ -1,9 +1,9 @@
 """Balanced designs: block designs in which every two values share equally many blocks.
 
-`block_design` defines the law. Because values and pairs of values are balanced, the variance is
-*exactly* that of subset selection among v values. No channel has a smaller variance if s is the
-best size and v is k (Ye & Barg 2018). A prime v slightly above k has about 1 + 2 (v - k) / k**2
-times that variance, and fewer symbols.
+`block_design` defines the law. Because values and pairs of values are balanced, the variance for k
+values is *exactly* that of selecting subsets of s among v values. If v is k and s is the best size,
+no channel has a smaller variance (Ye & Barg 2018). A prime v slightly above k has about
+1 + 2 (v - k) / k**2 times that variance, and fewer symbols.
 
 `balanced_choice` returns the design with the fewest symbols among those with at most `MAX_SYMBOLS`
 symbols and a variance within `TOLERANCE` of the minimum of all channels; if there is none, the
@@ -40,7 +40,7 @@ MAX_SYMBOLS: Final = 2**16
 """The maximum number of symbols. A tally then takes at most half a megabyte."""
 
 TOLERANCE: Final = 4000
-"""A variance may exceed the minimum by 1 / 4000 of it, which is invisible in four digits."""
+"""A variance may exceed the minimum by 1/4000 of the minimum, which four digits do not show."""
 
 PRIMES_TRIED: Final = 12
 """The number of primes to try, from k on. With a larger prime, the variance is too large."""
@@ -49,7 +49,7 @@ LEAST_POINTS: Final = 5
 LEAST_BLOCK: Final = 2
 LEAST_DRAWN_BLOCK: Final = 3
 """The minimum block size if v is not prime. Random blocks of 2 are rarely balanced, and a cyclic
-design already has all of them."""
+design already contains all blocks of 2."""
 
 ANY_DIVISORS_UP_TO: Final = 128
 MOST_DIVISORS: Final = 12
@@ -72,7 +72,7 @@ class BalancedDesign(BlockDesign):
         points: v, a prime or k.
         block_size: s, from 3 to v - 2.
         order: the number of units of Z_v that map a starter to itself; 1 if v is not prime.
-        starters: the numbers of the starters, in rising order.
+        starters: the numbers of the starters, in ascending order.
         weights: the relative frequencies at which the starters are drawn.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
 
@@ -126,7 +126,7 @@ class BalancedDesign(BlockDesign):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {
             "inputs": self.inputs,
             "points": self.points,
@@ -138,7 +138,7 @@ class BalancedDesign(BlockDesign):
         }
 
     def base_block(self, index: int) -> tuple[int, ...]:
-        """Return the values of base block ``index``, from 0 to base_blocks - 1, in rising order."""
+        """Return the ascending values of base block ``index``, from 0 to base_blocks - 1."""
         starter, place = divmod(index, len(self._multipliers))
         members = self._values(starter)[: self.block_size]
         return tuple(sorted(self._multipliers[place] * member % self.points for member in members))

@@ -68,11 +68,11 @@ class BlockDesign(Channel):
 
     @abstractmethod
     def base_block(self, index: int) -> tuple[int, ...]:
-        """Return the values of base block ``index``, from 0 to base_blocks - 1, in rising order."""
+        """Return the ascending values of base block ``index``, from 0 to base_blocks - 1."""
 
     @abstractmethod
     def _element(self, index: int, place: int) -> int:
-        """Return the value at a place: the members of a base block come first, then the others."""
+        """Return the value at a place in a base block's order: members first, then the others."""
 
     @property
     def symbols(self) -> int:
@@ -91,7 +91,7 @@ class BlockDesign(Channel):
         return Fraction(self.weights[index // of_family], self._ends[-1] * of_family)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given)."""
+        """Return P(symbol | given): the probability of a symbol, given an input."""
         index, shift = divmod(symbol, self.points)
         if (given - shift) % self.points in self.base_block(index):
             return self.chance(index) * Fraction(self.keep_numerator, COIN_SCALE * self.block_size)
@@ -105,7 +105,7 @@ class BlockDesign(Channel):
         return [value for value in held if value < self.inputs] or range(self.inputs)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a random base block, shifted so that a member, or else a non-member, is the value.
+        """Return a random base block, shifted so that it contains the value, or else does not.
 
         Both a member and a non-member are always drawn. If only the needed one were drawn, the time
         of the draw could reveal which one it was. The draw of the base block does not depend on the

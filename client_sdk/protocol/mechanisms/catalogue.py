@@ -6,8 +6,8 @@ same in every version.
 
 A registry may also leave the choice to ``auto``. The choice for a kind and an epsilon never changes
 within a schema number of the registry. For k values, a balanced design has the smallest variance of
-all channels, or nearly so. ``auto`` chooses another mechanism if that has fewer symbols and a
-variance within 0.5% of the minimum.
+all channels, or nearly so. ``auto`` prefers a mechanism with fewer symbols if its variance is
+within 0.5% of the minimum.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +31,8 @@ GOOD_ENOUGH = Fraction(1005, 1000)
 """A variance within 0.5% of the minimum is good enough: 200 more devices in 40,000 offset it."""
 
 FEW_COUNTS = 32
-"""Up to this many possible counts are categories, each with an unbiased share. With more, the
-mechanisms for ranges of numbers are used."""
+"""The maximum number of possible counts for which each count is a category, with an unbiased share.
+If there are more, the mechanisms for ranges of numbers are used."""
 
 
 class ChannelRequest(NamedTuple):
@@ -90,8 +90,8 @@ class Mechanism(NamedTuple):
         statistics: the statistics of numbers that can be estimated; empty if inputs are not
             numbers.
         options: the keys of a question that only this mechanism uses.
-        is_permanent: whether it can report permanent answers. Its inputs are answers, or the two
-            ends of a range; a number is rounded to one of the ends permanently.
+        is_permanent: whether it can report permanent answers. If so, its inputs are answers, or the
+            two ends of a range; each number is always rounded to the same end.
 
     """
 
@@ -303,7 +303,7 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 def category_mechanism(inputs: int, odds: Fraction) -> str:
     """Return the name of the mechanism for ``inputs`` categories at e**epsilon = ``odds``.
 
-    The mechanism is used for all shares: of categories, ordinals, crosses, small counts and sets.
+    It is used wherever shares are estimated: for categories, ordinals, crosses, small counts, sets.
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
 
@@ -318,10 +318,10 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
     """Return the name of the mechanism for sets of at most ``drawn`` values.
 
-    The share of a rare value then has the smallest variance. K-ary randomized response favors all
-    members of a set. A design favors a block around one drawn member, which is better if there are
-    many values and epsilon is small. To ask about one drawn value is best if a set may contain most
-    of the values.
+    This mechanism gives the share of a rare value the smallest variance. K-ary randomized response
+    favors all members of a set. A design favors a block around one drawn member, which is better if
+    there are many values and epsilon is small. Asking about one drawn value is best if a set may
+    contain most of the values.
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
 

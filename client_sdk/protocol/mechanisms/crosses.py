@@ -1,9 +1,9 @@
-"""Crosses: a report describes one of several features, drawn by a coin, and the label.
+"""Crosses: a report describes the label and one of several features, which a coin draws.
 
 An input is a tuple with one cell for each feature. A coin that does not depend on the cells draws a
 feature. The cell of this feature is reported by k-ary randomized response or a cyclic design, and
-the symbol shows the feature. A mixture of channels with the same epsilon has that epsilon. It
-applies to whole inputs, no matter in how many features they differ. This would not be true if the
+the symbol shows the feature. A mixture of channels with the same epsilon has that epsilon. This
+epsilon applies to whole inputs, no matter in how many features they differ. It would not if the
 feature were drawn outside the channel or depended on the cells.
 
 Source: Hierarchical histograms draw a level in the same way (Cormode, Kulkarni & Srivastava 2019,
@@ -98,7 +98,7 @@ class Crosses(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {
             "cells": self.cells,
             "block_sizes": self.block_sizes,
@@ -131,16 +131,16 @@ class Crosses(Channel):
 
 
 BINS: Final = 6
-"""The number of equal parts of a number's range if the number is crossed with the label."""
+"""The number of equal parts into which a number's range is cut to cross it with the label."""
 
 FEW_BINS: Final = 3
-"""The number of parts if so few reports are expected that smaller cells would get too few."""
+"""The number of parts if few reports are expected: smaller parts would get too few reports."""
 
 FEW_FEATURES: Final = 10
 """The maximum number of features for crosses. With more, each feature is drawn too rarely."""
 
 DEVICES: Final = 1300
-"""A vector learns more from DEVICES * coordinates**3 / epsilon**2 devices on."""
+"""With DEVICES * coordinates**3 / epsilon**2 devices or more, a vector learns more than crosses."""
 
 FEW_REPORTS: Final = 4000
 """With fewer than FEW_REPORTS * features / epsilon**2 devices, 3 cells usually beat 6."""
@@ -163,7 +163,7 @@ def bins_for(features: int, odds: Fraction, population: int | None) -> int:
     """Return the number of equal parts into which crosses cut the range of a number.
 
     Args:
-        features: the number of features, of which each report describes one.
+        features: the number of features; each report describes one of them.
         odds: e**epsilon.
         population: the number of devices that are expected to report; None if unknown.
 

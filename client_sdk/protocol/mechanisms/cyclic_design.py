@@ -66,12 +66,12 @@ class CyclicDesign(BlockDesign):
 
     @property
     def points(self) -> int:
-        """The number of values."""
+        """The modulus v, which is the number of values."""
         return self.inputs
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {
             "inputs": self.inputs,
             "block_size": self.block_size,
@@ -80,11 +80,11 @@ class CyclicDesign(BlockDesign):
         }
 
     def base_block(self, index: int) -> tuple[int, ...]:
-        """Return the values of base block ``index``, from 0 to base_blocks - 1, in rising order.
+        """Return the ascending values of base block ``index``, from 0 to base_blocks - 1.
 
-        A block of two values is {0, index + 1}. Larger blocks contain the d values with the
-        smallest words. The SHAKE-256 of `WORDS_OF`, k, d and the index yields one word per value, a
-        64-bit big-endian integer. If two words are equal, the one with the lower value sorts first.
+        A block of two values is {0, index + 1}. For larger blocks, the SHAKE-256 of `WORDS_OF`, k,
+        d and the index yields a word for each value, a 64-bit big-endian integer. The block has the
+        d values with the smallest words; if two words are equal, the lower value sorts first.
         """
         return self._order(index)[: self.block_size]
 
@@ -92,7 +92,7 @@ class CyclicDesign(BlockDesign):
         return self._order(index)[place]
 
     def _order(self, index: int) -> tuple[int, ...]:
-        """Return all values: the members of a base block, then the others, each in rising order.
+        """Return all values: the members of a base block, then the others, each in ascending order.
 
         The order is derived on first use, because a device reports few of the hundred base blocks.
         """

@@ -2,9 +2,9 @@
 
 The design of a named mechanism never changes within a schema number of the registry.
 
-The smallest variance of any channel is that of subset selection with the best subset size d (Ye &
-Barg 2018, "Optimal schemes for discrete distribution estimation under locally differential
-privacy", theorem III.1). Block designs reach this minimum, or nearly, with few symbols (Park, Nam &
+No channel has a smaller variance than subset selection with the best subset size d (Ye & Barg
+2018, "Optimal schemes for discrete distribution estimation under locally differential privacy",
+theorem III.1). Block designs reach this minimum, or nearly, with few symbols (Park, Nam &
 Lee 2023; Feldman, Nelson, Nguyen & Talwar 2022). Of a mechanism's designs with a variance within 2%
 of the smallest, the design with the fewest symbols is used.
 """
@@ -24,18 +24,18 @@ GOOD_ENOUGH = Fraction(102, 100)
 symbols save time and memory everywhere."""
 
 MAX_DESIGN_SYMBOLS = 2**16
-"""The maximum symbols of a cyclic design. Its tally then takes at most half a megabyte."""
+"""The maximum number of symbols of a cyclic design. A tally then takes at most half a megabyte."""
 
 MAX_LEVEL_SYMBOLS = 2**9
-"""The maximum symbols of a level of a hierarchical histogram. More base blocks would slow down
-every estimate."""
+"""The maximum number of symbols of a level of a hierarchical histogram. More base blocks would slow
+down every estimate."""
 
 MAX_BASE_BLOCKS = 128
 """The maximum number of base blocks: the variance is 1 + 1/128 times the minimum. More base blocks
 would add symbols to gain less than one percent."""
 
 MAX_GEOMETRY_SYMBOLS = 2**24
-"""The maximum symbols of a geometry. Its tally, an array of 64-bit counters, takes up to 128 MB."""
+"""The maximum number of symbols of a geometry. A tally (64-bit counters) takes up to 128 MB."""
 
 LARGEST_PRIME = 4093
 """The largest prime whose projective plane has at most `MAX_GEOMETRY_SYMBOLS` points."""
@@ -132,13 +132,13 @@ def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
 
 
 def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of a share near 0 by subset selection."""
+    """Return n times the variance of a share near 0 that subset selection estimates."""
     supported, unsupported = _support(inputs, size, odds)
     return unsupported * (1 - unsupported) / (supported - unsupported) ** 2
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the probability that a subset contains the answer, and that of another given value."""
+    """Return the probabilities that a subset contains the answer, and a given other value."""
     total = odds * size + inputs - size
     supported = odds * size / total
     return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)

@@ -63,7 +63,7 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
 
 
 def _leaving(rows: list[Row], basis: Row, entering: int) -> int:
-    """Return the row that limits the entering weight most; of equals, that of the first column."""
+    """Return the row that limits the entering weight most; among equals, the first column's row."""
     best = None
     for index, row in enumerate(rows):
         if row[entering] > 0:
@@ -83,11 +83,11 @@ def _eliminated(row: Row, pivot: Row, entering: int, scale: int) -> Row:
 
 
 WORDS_OF = b"hearsay balanced design 1"
-"""The prefix of the input of the digest from which starters are drawn. v, s and the starter's
-number follow, as 8 big-endian bytes each."""
+"""The prefix of the bytes that are hashed to draw starters. v, s and the starter's number follow,
+as 8 big-endian bytes each."""
 
 REMEMBERED = 128
-"""The size of the caches of starters and of their weights: a device uses about twenty per
+"""The sizes of the caches of starters and of their weights. A device uses about twenty starters per
 metric."""
 
 
@@ -106,11 +106,11 @@ def multipliers(points: int, order: int) -> tuple[int, ...]:
 def values_by_starter(points: int, block_size: int, order: int, starter: int) -> tuple[int, ...]:
     """Return all values: the s members of a starter first, then the others.
 
-    If v is prime, the cosets of the units of the order follow one another, sorted by their smallest
-    values; 0 comes first if s is one more than a multiple of an order above 1, otherwise last. If v
-    is not prime, values are sorted by their words. The words are 64-bit big-endian integers from
-    the SHAKE-256 of `WORDS_OF`, v, s and the starter's number. If two words are equal, the one with
-    the lower value sorts first.
+    If v is prime, the cosets of the group of units of this order follow one another, sorted by
+    their smallest values; 0 comes first if the order is above 1 and s is one more than a multiple
+    of it, otherwise last. If v is not prime, values are sorted by their words, which are 64-bit
+    big-endian integers from the SHAKE-256 of `WORDS_OF`, v, s and the starter's number. If two
+    words are equal, the one with the lower value sorts first.
     """
     if proper_divisors(points):
         seed = WORDS_OF + struct.pack(">3Q", points, block_size, starter)
@@ -122,7 +122,7 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
 
 @lru_cache(maxsize=REMEMBERED)
 def balanced_starters(points: int, block_size: int) -> dict[int, int]:
-    """Return weights by starter number with which any two values share equally many blocks."""
+    """Return weights, by starter number, so that any two values share equally many blocks."""
     divisors = proper_divisors(points)
     if not divisors:
         return {0: 1}
@@ -137,7 +137,7 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
 
 
 def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
-    """Return weights with which the right share of pairs differs by a multiple of each divisor."""
+    """Return weights that make the right share of pairs differ by a multiple of each divisor."""
     blocks = [values_by_starter(points, block_size, 1, each)[:block_size] for each in starters]
     pairs = [[(points - 1) * _alike(block, divisor) for block in blocks] for divisor in divisors]
     all_pairs = block_size * (block_size - 1)

@@ -4,9 +4,9 @@ An input is a padded set of m elements, which are inputs of a channel with K inp
 drawn uniformly and sent through this channel. A set's law is the mean of its elements' laws.
 
 With k-ary randomized response, a symbol favors a single input, and therefore at most one of m
-different elements. If the channel's worst ratio is r, that of sets is 1 + (r - 1) / m. Thus r may
-be 1 + m (e**epsilon - 1): the symbols of all m elements are then e**epsilon times as likely as
-others. Dummies must also differ: there are m dummies, and K is k + m.
+different elements. If the channel's worst ratio is r, the worst ratio of sets is 1 + (r - 1) / m.
+Thus r may be 1 + m (e**epsilon - 1): the symbols of all m elements are then e**epsilon times as
+likely as others. Dummies must also differ: there are m dummies, and K is k + m.
 
 With a design, a symbol favors many inputs, possibly all elements of a set. The worst ratio of sets
 is then r, and a single dummy is sufficient. K is k + 1, and the empty set contains the dummy m
@@ -84,7 +84,7 @@ class DrawnMember(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio of a set with the maximum number of favored members to a set with none."""
+        """The ratio between a set with as many favored members as possible and a set with none."""
         return 1 + (self.member.worst_ratio - 1) * self.favored / self.drawn
 
     @property
@@ -101,10 +101,10 @@ class DrawnMember(Channel):
         return self.member.likeliest(symbol)
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol of a drawn member. All sets are drawn from in the same way."""
+        """Return the symbol of a drawn member. The draw is the same for every set."""
         return self.member.perturb(value[coins.below(self.drawn)], coins)
 
 
 def odds_of_member(odds: Fraction, drawn: int) -> Fraction:
-    """Return the ratio for a member's k-ary response with which sets have the ratio ``odds``."""
+    """Return the worst ratio of a member's k-ary response that gives sets the ratio ``odds``."""
     return 1 + (odds - 1) * drawn

@@ -3,7 +3,7 @@
 Source: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork & Roth
 2014, section 3.4. In these sources, P(y | x) is proportional to e**(epsilon u(x, y) / (2
 sensitivity)), which wastes up to half of epsilon. This module uses the largest scale at which the
-ratios within the table of integers stay within the request.
+ratios within the table of integers stay within e**epsilon.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_VALUES = 64
 second; scaling a registry's table with as many different utilities takes two or three seconds."""
 
 TOTAL = 2**60
-"""The sum of the weights of a row."""
+"""The sum of the weights of all symbols, for each input."""
 
 UNIT_OF_WEIGHTS = 2**128
 """The unit of e**utility while a row is scaled. Only the final integers are part of the law."""
@@ -78,7 +78,7 @@ class Exponential(Channel):
         """Return the channel of the registry's utility, or of distances on a scale.
 
         Raises:
-            ValueError: if there is neither.
+            ValueError: if the registry names no utility and the values have no order.
 
         """
         if request.has_no_answer:
@@ -121,12 +121,12 @@ class Exponential(Channel):
 
     @property
     def inputs(self) -> int:
-        """The number of rows."""
+        """The number of true values, which are the rows of the table."""
         return len(self.weights)
 
     @property
     def symbols(self) -> int:
-        """The number of columns."""
+        """The number of reported values, which are the columns of the table."""
         return len(self.weights[0])
 
     @property
@@ -140,11 +140,11 @@ class Exponential(Channel):
         return max(Fraction(max(column), min(column)) for column in zip(*self.weights, strict=True))
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given)."""
+        """Return P(symbol | given): the probability of a symbol, given an input."""
         return Fraction(self.weights[given][symbol], TOTAL)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; one coin for every input."""
+        """Return a symbol for the input ``value``; every input takes one coin."""
         return bisect_right(self._sums[value], coins.below(TOTAL))
 
 
@@ -165,7 +165,7 @@ def _refuse_many(values: int) -> None:
 
 
 def _gaps(utility: Utility) -> list[list[int]]:
-    """Return each value's utility minus the best of its row, as integers up to 0."""
+    """Return each value's utility minus the best utility in its row, as integers of at most 0."""
     unit = lcm(*(value.denominator for row in utility for value in row))
     whole = [[int(value * unit) for value in row] for row in utility]
     return [[value - max(row) for value in row] for row in whole]

@@ -74,7 +74,7 @@ class Gaussian(AdditiveNoise):
         """
         if request.delta is None:
             raise ValueError(
-                "'gaussian' needs delta, by how much a chance may exceed e^epsilon times another, such as delta = 1e-9"
+                "'gaussian' needs delta, such as 1e-9: how far a probability may exceed e^epsilon times another one"
             )
         return cls.within(request.epsilon, request.delta)
 
@@ -153,7 +153,7 @@ class Gaussian(AdditiveNoise):
 
 def _too_far(steps: int, points: int) -> ValueError:
     ranges = steps / STEPS_PER_CELL / (points - 1)
-    return ValueError(f"noise of {ranges:.3g} ranges or more has too many places for a tally; raise epsilon or delta")
+    return ValueError(f"noise of {ranges:.3g} or more times the range does not fit a tally; raise epsilon or delta")
 
 
 def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:

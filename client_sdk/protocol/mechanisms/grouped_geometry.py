@@ -39,7 +39,7 @@ FARTHEST: Final = 2
 """A geometry has at least half and at most twice as many points as the desired number of cells."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
-"""The choice treats twice or half as many points as desired like 2% more variance."""
+"""In the choice, having twice or half the desired number of points counts like 2% more variance."""
 
 
 class Geometry(NamedTuple):
@@ -74,7 +74,7 @@ def geometry_for(odds: Fraction, cells: int) -> Geometry:
 
 
 def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
-    """Yield each geometry of the right size with its points per hyperplane, and per two of them."""
+    """Yield geometries of the right size, each with the points per hyperplane and shared by two."""
     prime = 2
     while prime * prime <= FARTHEST * cells:
         common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
@@ -130,7 +130,7 @@ class GroupedGeometry(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {**self.geometry.integers, "weights": self.weights}
 
     @property
@@ -163,7 +163,7 @@ candidates grows.
 """
 
 EARLY_LETTERS: Final = 8
-"""Most words differ from all others within this many first letters.
+"""Most words differ from all other words within this many letters.
 
 The levels within these letters get twice as many devices.
 """
@@ -185,7 +185,7 @@ LIMB_BITS: Final = 30
 """The number of a text's bits that one multiplier covers, so that a product stays below 2**61."""
 
 MODULUS: Final = 2**31 - 1
-"""The prime of the hash."""
+"""The prime modulo which hashes are computed."""
 
 _SEED: Final = b"hearsay text 1"
 _WORD_BYTES: Final = 4
@@ -244,7 +244,7 @@ def step_bits(cells: int) -> int:
 
 
 def letter_bits(letters: str) -> int:
-    """Return c, the number of bits of a letter, which distinguish all letters and the end."""
+    """Return c, the number of bits that distinguish all letters, and the end of a text."""
     return len(letters).bit_length()
 
 

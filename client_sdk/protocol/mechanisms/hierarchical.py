@@ -89,7 +89,7 @@ class Hierarchical(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
-        """Return the channel that a registry asks for."""
+        """Return the channel for a question's definition."""
         return cls.within(request.epsilon, request.points(POINTS))
 
     @classmethod
@@ -112,7 +112,7 @@ class Hierarchical(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {
             "inputs": self.inputs,
             "block_sizes": self.block_sizes,
@@ -126,7 +126,7 @@ class Hierarchical(Channel):
         return max(level.channel.worst_ratio for level in self.levels)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given)."""
+        """Return P(symbol | given): the probability of a symbol, given an input."""
         level = self.levels[bisect_right(self.levels, symbol, key=lambda level: level.first) - 1]
         return level.channel.probability(symbol - level.first, given // level.span) / len(self.levels)
 
@@ -145,7 +145,7 @@ def _spans(points: int) -> list[int]:
 
 
 def _nodes(points: int, span: int) -> int:
-    """Return the number of nodes of a level."""
+    """Return the number of nodes on a level where each node has ``span`` points."""
     return -(-points // span)
 
 

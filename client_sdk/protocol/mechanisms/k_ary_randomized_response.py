@@ -31,7 +31,7 @@ class KAryRandomizedResponse(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> KAryRandomizedResponse:
-        """Return the channel that a registry asks for."""
+        """Return the channel for a question's definition."""
         return cls.within(request.epsilon, request.size)
 
     @classmethod
@@ -46,7 +46,7 @@ class KAryRandomizedResponse(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {"inputs": self.inputs, "keep_numerator": self.keep_numerator}
 
     @property
@@ -55,7 +55,7 @@ class KAryRandomizedResponse(Channel):
         return Fraction(self.keep_numerator * (self.inputs - 1), COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given)."""
+        """Return P(symbol | given): the probability of a symbol, given an input."""
         if symbol == given:
             return Fraction(self.keep_numerator, COIN_SCALE)
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * (self.inputs - 1))

@@ -32,13 +32,13 @@ WORKING_BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class Laplace(AdditiveNoise):
-    """Noise with weights that fall by a constant factor; the last is that of all farther noise."""
+    """Noise whose weights fall by a constant factor; the last weight covers all farther noise."""
 
     name: ClassVar[str] = "laplace"
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
-        """Return the channel that a registry asks for."""
+        """Return the channel for a question's definition."""
         return cls.within(request.epsilon, request.points(POINTS))
 
     @classmethod

@@ -49,7 +49,7 @@ class AdditiveNoise(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {"inputs": self.inputs, "reach": self.reach, "weights": self.weights}
 
     def weight(self, symbol: int, given: int) -> int:
@@ -62,7 +62,7 @@ class AdditiveNoise(Channel):
         return self.weights[abs(noise)] if abs(noise) < len(self.weights) else 0
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given)."""
+        """Return P(symbol | given): the probability of a symbol, given an input."""
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
@@ -70,17 +70,17 @@ class AdditiveNoise(Channel):
         return (min(max(symbol - self.reach, 0), self.inputs - 1),)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; one coin for every input."""
+        """Return a symbol for the input ``value``; every input takes one coin."""
         return self.shifted(value, self.noise(coins.below(self.total)))
 
     def noise(self, drawn: int) -> int:
-        """Return the noise for a drawn number, from 0 to total - 1: 0, 1, 2, …, then -1, -2, …."""
+        """Return the noise for a number from 0 to total - 1: first 0, 1, 2, …, then -1, -2, …."""
         is_negative = drawn >= self._sums[-1]
         size = bisect_right(self._sums, drawn - is_negative * (self._sums[-1] - self.weights[0]))
         return size * (1 - 2 * is_negative)
 
     def shifted(self, value: int, noise: int) -> int:
-        """Return the symbol for an input and its noise."""
+        """Return the symbol for an input and its noise, clamped to the range of symbols."""
         return min(max(value + noise + self.reach, 0), self.symbols - 1)
 
     def _at_least(self, noise: int) -> int:

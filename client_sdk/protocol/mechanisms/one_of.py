@@ -3,9 +3,9 @@
 An input answers m questions with yes or no, such as whether a value is a member of a set. A coin
 that does not depend on the answers draws one question. The answer to this question is kept with a
 known probability; otherwise, the opposite is reported. The symbol shows the question: 2 j + 1 is
-yes to question j, and 2 j is no. A mixture of channels with the same epsilon has that epsilon. It
-applies to whole inputs, no matter in how many answers they differ. This would not be true if the
-draw depended on the answers.
+yes to question j, and 2 j is no. A mixture of channels with the same epsilon has that epsilon. This
+epsilon applies to whole inputs, no matter in how many answers they differ. It would not if the draw
+depended on the answers.
 
 n times the variance of a share is m e**epsilon / (e**epsilon - 1)**2, plus m times the sampling
 variance of one person. Answers that exclude each other are better reported as one category. For
@@ -62,7 +62,7 @@ class OneOf(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {"inputs": self.inputs, "keep_numerator": self.keep_numerator}
 
     @property

@@ -81,14 +81,14 @@ class OptimalMean(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
-        """Return the channel that a registry asks for."""
+        """Return the channel for a question's definition."""
         return cls.within(request.epsilon)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> Self:
-        """Return the channel of the tables for a request, with weights for exactly its epsilon.
+        """Return the channel that the tables yield for a request, with weights for its epsilon.
 
-        Beyond the epsilon of the last table, its steps remain, and the band becomes narrower.
+        Above the epsilon of the last table, the steps of this table are used, with narrower bands.
         """
         milliodds = epsilon.odds * 1000
         at = next((at for at, table in enumerate(TABLES) if milliodds <= table.milliodds), None)
@@ -134,7 +134,7 @@ class OptimalMean(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {"steps": self.steps, "width": self.width, "light": self.light, "heavy": self.heavy}
 
     @property
@@ -143,14 +143,14 @@ class OptimalMean(Channel):
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
-        """Return ``total`` times P(symbol | given)."""
+        """Return the weight of a symbol, given an input: ``total`` times P(symbol | given)."""
         band, numerator = self.between(given)
         near = self.heavy if band <= symbol < band + self.width else self.light
         far = self.heavy if band < symbol <= band + self.width else self.light
         return near * (self.resolution - numerator) + far * numerator
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given)."""
+        """Return P(symbol | given): the probability of a symbol, given an input."""
         return Fraction(self.weight(symbol, given), self.total)
 
     def between(self, given: int) -> tuple[int, int]:
@@ -164,7 +164,7 @@ class OptimalMean(Channel):
         return range(self.knots[first], self.knots[last] + 1)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; two coins for every input.
+        """Return a symbol for the input ``value``; every input takes two coins.
 
         The computation takes the same steps for symbols in the band and outside it. Otherwise, its
         time would reveal which kind of symbol it is.
@@ -395,4 +395,4 @@ TABLES: Final = (
         290, 288, 288, 286, 285, 285, 285, 290, 297, 300, 300, 299, 294, 294, 290, 290, 290), 290),
 )
 # fmt: on
-"""The best bands, by rising epsilon, written by ``python -m tools.optimal_mean``."""
+"""The best bands, by ascending epsilon, written by ``python -m tools.optimal_mean``."""

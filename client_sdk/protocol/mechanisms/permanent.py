@@ -11,8 +11,8 @@ answer. The permanent epsilon therefore limits what any number of reports reveal
 answer. The limit applies within one edition: the labels of the coins name the edition, so that a
 new edition draws new permanent answers.
 
-The declared epsilon is that of the instantaneous step, which limits how much one more report
-reveals after any earlier reports. (The epsilon of both steps together is smaller, but cannot be
+The declared epsilon belongs to the instantaneous step, and limits how much one more report reveals
+after any earlier reports. (The epsilon of both steps together is smaller, but cannot be
 added up over reports. After many reports the permanent answer may be known, and then only one step
 protects the next report.)
 """
@@ -30,12 +30,12 @@ OFFSET, PERMANENT = "rounding offset", "permanent answer"
 """The labels of the coins that round a number and of the coins that draw a permanent answer."""
 
 CoinsOf = Callable[..., Coins]
-"""A function that returns a device's coins for some labels, always the same coins."""
+"""A function that returns a device's coins for some labels; equal labels always get equal coins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permanent(Channel):
-    """The composition of two channels: from an answer to a permanent answer, and to a report.
+    """The composition of two channels: answer to permanent answer, permanent answer to report.
 
     Attributes:
         permanent: the channel from an answer to its permanent answer.
@@ -53,7 +53,7 @@ class Permanent(Channel):
 
     @property
     def inputs(self) -> int:
-        """The number of answers."""
+        """The number of possible answers."""
         return self.permanent.inputs
 
     @property
@@ -68,12 +68,12 @@ class Permanent(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The maximum by which one more report shifts odds, after any earlier reports."""
+        """The maximum factor by which one more report shifts odds, after any earlier reports."""
         return self.instantaneous.worst_ratio
 
     @property
     def last_step(self) -> Channel:
-        """The instantaneous step."""
+        """The instantaneous step, from a permanent answer to a report."""
         return self.instantaneous
 
     @property
@@ -82,7 +82,7 @@ class Permanent(Channel):
         return epsilon_nanos(self.permanent)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given) of a single report."""
+        """Return P(symbol | given) for a single report, through both steps."""
         kept = self.permanent.probability(given, given)
         replaced = (1 - kept) / (self.inputs - 1)  # the probability of each other answer
         of_all = sum((self.instantaneous.probability(symbol, answer) for answer in range(self.inputs)), Fraction(0))
@@ -109,5 +109,5 @@ class Permanent(Channel):
         return self.instantaneous.likeliest(symbol)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the first report of a device; later ones come from the same permanent answer."""
+        """Return the first report of a device; later reports use the same permanent answer."""
         return self.instantaneous.perturb(self.permanent.perturb(value, coins), coins)

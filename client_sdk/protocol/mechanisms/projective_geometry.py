@@ -84,12 +84,12 @@ class ProjectiveGeometry(Channel):
 
     @property
     def orthogonal(self) -> int:
-        """The number of points that are orthogonal to a given point, s."""
+        """The number s of points that are orthogonal to a given point."""
         return self._firsts[self.dimension - 1]
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {
             "inputs": self.inputs,
             "prime": self.prime,
@@ -109,7 +109,7 @@ class ProjectiveGeometry(Channel):
         return tuple(number // power % self.prime for power in reversed(self._powers[: self.dimension]))
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given)."""
+        """Return P(symbol | given): the probability of a symbol, given an input."""
         product = sum(a * b for a, b in zip(self.vector(symbol), self.vector(given), strict=True))
         if product % self.prime == 0:
             return Fraction(self.keep_numerator, COIN_SCALE * self.orthogonal)

@@ -35,7 +35,7 @@ class RandomizedResponse(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> RandomizedResponse:
-        """Return the channel that a registry asks for."""
+        """Return the channel for a question's definition."""
         return cls.within(request.epsilon)
 
     @classmethod
@@ -45,7 +45,7 @@ class RandomizedResponse(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {"keep_numerator": self.keep_numerator}
 
     @property
@@ -54,7 +54,7 @@ class RandomizedResponse(Channel):
         return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given)."""
+        """Return P(symbol | given): the probability of a symbol, given an input."""
         keep = Fraction(self.keep_numerator, COIN_SCALE)
         return keep if symbol == given else 1 - keep
 

@@ -56,13 +56,13 @@ _SHARES: Final = (
     (12, 96),
     (20, 0),
 )
-"""Pairs of an epsilon and the number of favored axes in a million, with linear interpolation
+"""Pairs of an epsilon and the number of favored axes per million axes, with linear interpolation
 between them. Halfway between two pairs below epsilon 8, the variance is 0.02% too large."""
 
 
 OFFSET = 2**8
-"""Half the step of offsets, divided by D. 512 times this number is an eighth of 2**20, which is the
-usual size of a rotated coordinate divided by D.
+"""Half the step between offsets, divided by D. All offsets span 512 times this number times D, an
+eighth of the usual size of a rotated coordinate, which is 2**20 times D.
 """
 
 ROUNDS = 3
@@ -152,7 +152,7 @@ class RotatedAxes(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {
             "dimension": self.dimension,
             "rotations": self.rotations,
@@ -188,7 +188,7 @@ class RotatedAxes(Channel):
         return 2 * self.dimension * rotation + (kept if keep else other)
 
     def favoured_axes(self, turned: Sequence[int]) -> list[int]:
-        """Return the s signed axes of largest magnitude, rising: 2 j for e_j, 2 j + 1 for -e_j.
+        """Return the s signed axes of largest magnitude, ascending: 2 j for e_j, 2 j + 1 for -e_j.
 
         If magnitudes are equal, the earlier coordinate counts as larger; 0 counts as positive.
         """

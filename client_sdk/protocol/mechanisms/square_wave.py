@@ -51,7 +51,7 @@ class SquareWave(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
-        """Return the channel that a registry asks for."""
+        """Return the channel for a question's definition."""
         return cls.within(request.epsilon, request.points(POINTS))
 
     @classmethod
@@ -85,7 +85,7 @@ class SquareWave(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the law."""
+        """The integers that define the channel's law."""
         return {"inputs": self.inputs, "width": self.width, "light": self.light, "heavy": self.heavy}
 
     @property
@@ -94,11 +94,11 @@ class SquareWave(Channel):
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
-        """Return ``total`` times P(symbol | given)."""
+        """Return the weight of a symbol, given an input: ``total`` times P(symbol | given)."""
         return self.heavy if given <= symbol < given + self.width else self.light
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given)."""
+        """Return P(symbol | given): the probability of a symbol, given an input."""
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
@@ -106,7 +106,7 @@ class SquareWave(Channel):
         return range(max(0, symbol - self.width + 1), min(self.inputs, symbol + 1))
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; one coin for every input."""
+        """Return a symbol for the input ``value``; every input takes one coin."""
         return self.pick(value, coins.below(self.total))
 
     def pick(self, value: int, drawn: int) -> int:

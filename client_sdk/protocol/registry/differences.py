@@ -121,7 +121,7 @@ def changes(old: Metric, new: Metric) -> Iterator[str]:
 
 
 def _of_key(key: str, before: object, after: object) -> Iterator[str]:
-    """Yield the change of a key of a definition."""
+    """Yield clauses that describe how one key of a definition changed."""
     if before == after:
         return
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
@@ -146,7 +146,7 @@ def _named(values: Sequence[object]) -> str:
 
 
 HELP = "FILE, or with REVISION:FILE in git, such as origin/main:metrics.toml"
-"""The forms in which a command accepts a registry's place, for its help."""
+"""The ways to name a registry, as the help of a command describes them."""
 
 
 def nothing_at(place: Path) -> str:

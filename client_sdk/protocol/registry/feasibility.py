@@ -46,7 +46,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return the part of the cost that a ceiling alone would allow, at least one answer."""
+        """Return the part of the cost that a ceiling alone would allow, at least for one answer."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 

@@ -6,8 +6,8 @@ day* (Desfontaines, "A list of real-world uses of differential privacy"), which 
 with the parameters of Chrome reveals epsilon 1.07 by one report, and 4.39 by all reports of an
 answer that never changes (Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash
 functions, f = 1/2, p = 1/2 and q = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential
-Privacy Guarantees" (2025), recommends no number, but asks to justify the chosen one, for which
-`accept` is the place.
+Privacy Guarantees" (2025), recommends no epsilon, but asks for a justification of the chosen one,
+which a registry states in `accept`.
 """
 
 from __future__ import annotations

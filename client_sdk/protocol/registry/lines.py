@@ -1,6 +1,6 @@
 """The line numbers of a file's tables and keys, which are only needed to report mistakes.
 
-`tomllib` does not tell line numbers. But every statement, which is a header or a key with its
+`tomllib` does not report line numbers. But every statement, which is a header or a key with its
 value, is a TOML document by itself, so that `tomllib` can parse it. A statement ends at the first
 line break outside brackets and multi-line strings.
 """
@@ -77,7 +77,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paths(document: dict[str, Any], levels: int = LEVELS) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of all keys in a document; the last path of a header is that of its table."""
+    """Yield the paths of all keys in a document; for a header, the path of its table comes last."""
     for key, value in document.items():
         yield (key,)
         if isinstance(value, dict) and levels > 1:

@@ -210,7 +210,7 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
     if told["public"] and told["sensitive"]:
         table.mistake("public", "cannot be combined with sensitive = true: sensitive figures are not published")
     if kind is not None and kind.approved and not told["public"]:
-        table.mistake("approved", "is only for a question with public = true: no others are published; remove it")
+        table.mistake("approved", "is only for a question with public = true, because only its texts are published")
     if table.mistake_count > before or kind is None or epsilon is None:
         return None
     has_no_answer = fill is not None and fill.answer is None

@@ -53,15 +53,15 @@ MOST_ANSWERS = 1000
 """The maximum number of questions drawn per window: far more than a device should ever answer."""
 
 WHOLE = "registry"
-"""The place of a mistake in a text that is not TOML. The text of a file has its path as the
-place."""
+"""The place that an error names for a text that is not TOML. For the text of a file, the error
+names the file's path instead."""
 
 MOST_SHOWN: Final = 3
 """The maximum number of missing sentences to name. A new language may lack hundreds."""
 
 
 class Former(NamedTuple):
-    """A question that the registry no longer asks, but apps of earlier releases still answer.
+    """A question that the registry no longer asks, but that apps of earlier releases still answer.
 
     Attributes:
         metric: the former definition.
@@ -97,7 +97,7 @@ class Registry:
         stopped: the questions that devices must no longer answer, even with an older registry.
         strata: the public variables and their values, by which reports may be counted separately.
         own_sentences: the app's sentences for users, by language and key.
-        former: the former questions, from the history (`registry.history`); devices need none.
+        former: the former questions, from the history (`registry.history`); unused on devices.
         newcomers: the questions that some release in the history does not ask.
         population: the expected number of devices; None if unknown. No edition depends on it.
         events: the events, sorted by day. No edition depends on them.
@@ -164,12 +164,12 @@ class Registry:
         return replace(self, metrics={name: metric.for_strata(strata) for name, metric in self.metrics.items()})
 
     def sentences(self, language: str) -> Sentences:
-        """Return the sentences for users in a language; those of the app replace those of the SDK.
+        """Return the sentences for users in a language; the app's sentences replace the SDK's.
 
         The sentences include questions' purposes and titles, translated if the app translates them.
 
         Raises:
-            LanguageError: if the language is not available; the message names those that are.
+            LanguageError: if the language is not available; the message names available languages.
 
         """
         purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in self.metrics.items()}
@@ -215,7 +215,7 @@ class Registry:
         Args:
             path: the file.
             today: the day for the logged problems, because expired questions cost nothing; by
-                default, the present UTC day.
+                default, the current UTC day.
 
         Raises:
             RegistryError: if the file has mistakes, each named by line, metric and key, or is
@@ -286,7 +286,7 @@ class Registry:
 
 
 def registry_of(given: Registry | str | Path) -> Registry:
-    """Return the registry that an app passes, or reads it from the file whose path the app passes.
+    """Return the registry that an app passes; if the app passes a path, read it from that file.
 
     Raises:
         RegistryError, TypeError: as `Registry.load` does.
@@ -540,9 +540,9 @@ def in_trial(registry: Registry) -> Registry:
     """Return the registry of a trial.
 
     The editions are valid only in trials, so that a collector of real reports knows none of them.
-    The app has another name, so that neither a ledger nor a store is shared. Devices answer every
-    question from the first window on: no questions are drawn, no ceiling is reached, and no report
-    is filled in at the end of a window.
+    The app has another name, so that trials and real reports share neither a ledger nor a store.
+    Devices answer every question from the first window on: no questions are drawn, no ceiling is
+    reached, and no report is filled in at the end of a window.
     """
     if any(metric.is_trial for metric in registry.metrics.values()):
         return registry

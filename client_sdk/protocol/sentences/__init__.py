@@ -66,7 +66,7 @@ class Sentences:
         return self("number.date", year=f"{day:%Y}", month=f"{day:%m}", day=f"{day:%d}")
 
     def code(self, kind: str, code: str) -> str:
-        """Return the words for a code; the code itself if this version of the SDK lacks it."""
+        """Return the words for a code; the code itself if there are no words for it."""
         return self.texts.get(f"{kind}.{code}", code)
 
     def number(self, number: Fraction | int, decimals: int = 0) -> str:
@@ -89,11 +89,11 @@ def shipped(language: str = ENGLISH) -> Sentences:
 
 
 def sentences_in(language: str, own: Mapping[str, Mapping[str, str]]) -> Sentences:
-    """Return the sentences of a language; those of an app replace those of the SDK.
+    """Return the sentences of a language; an app's sentences replace the SDK's.
 
     Raises:
         LanguageError: if neither the SDK nor the app has the language; the message names the
-            available ones.
+            available languages.
 
     """
     require_language(language, own)

@@ -10,12 +10,12 @@ _MOST_PART = 63
 
 _BYTE = r"(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])"
 _THIS_MACHINE = re.compile(rf"localhost|127(\.{_BYTE}){{3}}|::1", re.ASCII)
-"""The host name and the addresses of this machine, to which traffic never leaves it (RFC 1122,
+"""The loopback host name and addresses. Traffic to them never leaves this machine (RFC 1122,
 section 3.2.1.3; RFC 4291, section 2.5.3).
 
-According to RFC 6761, ``app.localhost`` and ``localhost.`` are also on this machine. But glibc asks
-the network's name server about them, as it does about ``127.0.0.999``, and the server's answer
-determines the machine.
+According to RFC 6761, ``app.localhost`` and ``localhost.`` are also on this machine. But glibc
+looks them up on the network's name server, so that server decides which machine gets the traffic.
+The same is true of ``127.0.0.999``.
 """
 
 
@@ -51,9 +51,9 @@ def is_readable_on_the_way(base_url: str) -> bool:
 
 
 def proxies_to(base_url: str) -> dict[str, str] | None:
-    """Return the proxies for a base URL, as requests expects them; None for the environment's.
+    """Return the proxies for a base URL, as requests expects them; None means the environment's.
 
-    For this machine, there are no proxies, because a proxy may be on another machine.
+    For a URL on this machine, no proxy is used, because a proxy may be on another machine.
     """
     return {"http": "", "https": ""} if is_on_this_machine(base_url) else None
 

@@ -17,7 +17,7 @@ from typing import Final
 
 
 class Failure(Enum):
-    """A cause. If an error has several causes, the first in this order is the reason.
+    """A cause of a failure. If an error has several causes, the one listed first here applies.
 
     Attributes:
         what: the problem, as a clause after the name of the server and "cannot be used:".

@@ -76,4 +76,4 @@ def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN40
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
-"""The cache for valid names. Devices send few different names, so that nearly all are in it."""
+"""The check with a cache of valid names. Devices send few different names, so most are cached."""

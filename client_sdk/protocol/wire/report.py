@@ -5,8 +5,8 @@ import re
 from typing import NamedTuple
 
 MAX_REPORTS = 256
-"""The maximum number of reports in one upload. A device's backlog of months fits, and the number
-bounds the work of one atomic step of the store."""
+"""The maximum number of reports in one upload: enough for a device's backlog of months, and small
+enough for one atomic step of the store."""
 
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")

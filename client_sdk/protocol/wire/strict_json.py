@@ -47,9 +47,9 @@ def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa:
 def _members(document: Any) -> int:  # noqa: ANN401 what JSON holds
     """Return the number of members of an object and of the objects directly in its lists.
 
-    Every member has a colon. A text with exactly as many colons as members counted therefore has no
-    other members, neither deeper nor repeated ones. Any other text is read again with a check of
-    each member, which takes twice as long. No valid body of the wire needs this.
+    Every member has a colon. A text with as many colons as counted members therefore contains no
+    other members, neither deeper nor repeated members. Any other text is read again with a check of
+    each member, which takes twice as long. No valid body is read twice.
     """
     if type(document) is not dict:
         return 0

@@ -4,9 +4,9 @@ Devices read the verdict after an upload. The verdict affects when a report is s
 its content.
 
 A header of the same response tells every device which questions the collector has stopped. The body
-is closed, whereas devices ignore an unknown header. An entry names a metric and an edition, because
-two metrics with equal definitions have the same edition. A forged header could only silence
-questions, so that malformed entries are ignored without an error.
+is closed, whereas devices ignore an unknown header. Each entry of the header names a metric and an
+edition, because two metrics with equal definitions have the same edition. A forged header could
+only silence questions, so malformed entries are ignored without an error.
 """
 
 import json
@@ -19,8 +19,8 @@ from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from client_sdk.protocol.wire.strict_json import Malformed, check_fields, load, malformed
 
 CLOCK_SKEW_S = 600
-"""The seconds by which a device's clock may be ahead of the collector's clock. Otherwise, a window
-that has just begun on the device counts as future."""
+"""The seconds by which a device's clock may be ahead of the collector's. Without this tolerance, a
+window that has just begun by the device's clock would be in the future."""
 
 
 class Refusal(StrEnum):
@@ -68,7 +68,7 @@ class Verdict(NamedTuple):
 
     Attributes:
         reports: the number of reports in the upload.
-        refused: the index and reason of each report that was not counted, by rising index.
+        refused: the index and reason of each report that was not counted, in ascending order.
 
     """
 
@@ -81,7 +81,7 @@ class Verdict(NamedTuple):
         return self.reports - len(self.refused)
 
     def encode(self) -> bytes:
-        """Return the body of the response."""
+        """Return the verdict as the JSON body of the response."""
         if not self.refused:
             return b'{"accepted":%d,"refused":[]}' % self.reports
         refused = [{"index": index, "code": code.value} for index, code in self.refused]
@@ -119,7 +119,7 @@ def _refusal(raw: Any, reports: int) -> tuple[int, Refusal]:  # noqa: ANN401 wha
 
 
 STOPPED: Final = "Hearsay-Stopped"
-"""The name of the header."""
+"""The name of the header that lists stopped questions."""
 
 MAX_STOPPED: Final = 64
 """The maximum number of stopped questions in a header. To stop more, an app needs a new
@@ -147,7 +147,7 @@ def stopped_entry(metric: MetricEdition) -> str:
 
 
 def encode_stopped(metrics: Iterable[MetricEdition]) -> str:
-    """Return the header's value."""
+    """Return the value of the header `STOPPED`."""
     return ",".join(map(stopped_entry, metrics))
 
 

@@ -8,8 +8,8 @@ noise s do not change, because they depend only on the channel and the number of
 * A mean consists of parts p, S, z and y, each divided by its weight. These yield the covariances
   k = p - z y and C = S - z z'. By the Cauchy-Schwarz inequality over the four parts of r,
   |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y) and, in the Frobenius norm,
-  |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. To raise small eigenvalues is a projection
-  onto a convex set, which increases no distance.
+  |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. Raising small eigenvalues is a projection
+  onto a convex set, so it increases no distance.
 * Let A be the inverse of the penalized covariance, A* the same inverse for the other mean, and
   b = A k. Then A* - A = -A* dC A, so |db| <= |A*| (|dk| + |dC| |b|). Raised eigenvalues are at
   least lambda / 2, and move by at most |dC| (Weyl 1912). Therefore |A*| <= 2 / lambda, and |A*| <=
@@ -174,7 +174,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def channel(self) -> Crosses:
-        """The question's channel, which has crosses."""
+        """The question's channel, in which a report is about one feature and the label."""
         return cast("Crosses", self.metric.channel)
 
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:
@@ -199,15 +199,15 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The worst variance of one report for the share of a cell with a label.
+        """The variance of the share of a cell with a label, estimated from one report.
 
-        Only one report in ``channel.inputs`` concerns the cell's feature.
+        It is the largest over all cells. One report in ``channel.inputs`` is about a given feature.
         """
         of_features = (inverse_of(feature).squares(feature.inputs) for feature in self.channel.features)
         return self.channel.inputs * max(squares.worst for squares in of_features)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Each device draws a feature, all equally likely."""
+        """Return a function that draws tallies. Each device draws one of the features uniformly."""
         encoded = np.array([law[0][0] for law in laws])
         features = [(own, sampler_of(own)) for own in self.channel.features]
 

@@ -3,7 +3,7 @@
 The reports about a feature form a separate tally of cells and labels. The share of yes within a
 cell is a ratio of two unbiased shares. The module `ratios` computes its interval, which is also
 valid if few people decide the ratio, and unbounded if chance allows any ratio. The model's weights
-are shrunk by the known noise: they are the likeliest weights under a prior that consists of a trend
+are shrunk because of noise: they are the likeliest weights under a prior that consists of a trend
 along the cells and an independent part for each cell. Differences that noise could explain get no
 weight, and a trend across all cells outweighs a single cell.
 """
@@ -133,7 +133,7 @@ def base_rate(of_features: list[CellShares]) -> float:
     variances = [float(cells.covariance[1::2, 1::2].sum()) for cells in of_features]
     parts = reports / reports.sum()
     error = math.sqrt(max(0.0, float(parts**2 @ variances)))
-    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # 0 of 50 is not nobody
+    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # 0 of 50 reports does not mean nobody
 
 
 class Fitted(NamedTuple):
@@ -175,7 +175,7 @@ def weights_of(cells: CellShares, share: float) -> Floats:
     Let w be the weights, p the rates of yes that follow from them, and t the shares of the cells.
     Then yes - p t has the expectation 0, the slope p (1 - p) t in w, and a known covariance. Each
     step solves a linear approximation for w (Gauss-Newton method). If nobody in a cell happens to
-    say yes, the cell seems to have no variance. It is therefore given at least the variance for n
+    say yes, the cell seems to have no variance. Each variance is therefore at least that for n
     people, t p (1 - p) / n. With few reports, the covariance is unknown, and all weights are 0.
     """
     if cells.sample.reports < EXACT_BELOW:
@@ -205,8 +205,8 @@ def logit(share: float) -> float:
 def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) -> Figures:
     """Return the log-odds of yes in each cell of each feature.
 
-    Estimates are those of the model, shrunk toward the log-odds of all people. If any feature has
-    no reports, there are no estimates, and all intervals are unbounded.
+    The estimates are the model's, which are shrunk toward the log-odds of all people. If any
+    feature has no reports, there are no estimates, and all intervals are unbounded.
     """
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):

@@ -1,4 +1,4 @@
-"""Predictions by a learned model for many devices, equal to those of an app that ships it."""
+"""Predictions by a learned model for many devices, as an app that ships the model computes them."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ The vector's mean consists of E[y z], E[z z'], E[z] and E[y] for the label y and
 These moments yield the covariance of the features, and the covariance of each feature with the
 label. The noise in the covariance of the features is a symmetric matrix of known variance, whose
 largest eigenvalue is about two standard errors times the root of d (Wigner 1955). The penalty is a
-multiple of this eigenvalue. It depends only on the channel and the number of reports. The estimated
-quantity is therefore a fixed property of the population: its ridge regression with this penalty.
+multiple of this eigenvalue, and depends only on the channel and the number of reports. The model
+therefore estimates a fixed property of the population: its ridge regression with this penalty.
 
 The quality of the model is estimated from rotations to which it was not fitted. This is
 cross-validation with blocks of rotations in place of people.
@@ -32,7 +32,7 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import student_of
 
 EDGES: Final = 2.0
-"""The penalty, in units of the noise's largest eigenvalue. With half as much, the intervals of
+"""The penalty, in units of the noise's largest eigenvalue. With half this penalty, the intervals of
 coefficients had too little coverage; see docs/research/models.md.
 """
 
@@ -42,10 +42,10 @@ the other folds predicts each fold.
 """
 
 MOST_MEAN: Final = 0.98
-"""The maximum absolute mean of labels -1 and 1. Noise could make an estimate impossibly large."""
+"""The maximum absolute mean of labels -1 and 1. Larger estimates, caused by noise, are clipped."""
 
 LEAST_SPREAD: Final = 1e-9
-"""The variance of scores that replaces a negative one. If noise makes the variance negative, the
+"""The value that replaces a negative variance of scores. If noise makes the variance negative, the
 scores are uninformative.
 """
 
@@ -253,7 +253,7 @@ class ProductsModel:
 
     @property
     def norm(self) -> float:
-        """The maximum length of a device's scaled features. Longer vectors are shortened to it."""
+        """The maximum length of a device's scaled features. Longer vectors are scaled to it."""
         return self.kind.radius / UNIT
 
     @property

@@ -51,17 +51,17 @@ def possible_share(estimate: float, error: float) -> float:
 
 
 SURE: Final = 4.0
-"""The minimum variance of scores, in standard errors of this variance. If it is smaller, any
-correlation is possible, because the ratio to an uncertain variance has no reliable error (Fieller
+"""The minimum variance of scores, in standard errors of this variance. If the variance is smaller,
+any correlation is possible, because a ratio to an uncertain variance has no reliable error (Fieller
 1954).
 """
 
 STEP: Final = 1e-4
-"""The change of the correlation from which the slope of the AUC is computed numerically."""
+"""The change of the correlation that is used to compute the slope of the AUC numerically."""
 
 LEAST_CORRELATION: Final = 0.01
-"""The assumed correlation of score and label if noise hides the true one. Log-odds then hardly
-vary.
+"""The assumed correlation of score and label if noise hides the true correlation. Log-odds then
+hardly vary.
 """
 
 MOST_CORRELATION: Final = 0.99
@@ -69,7 +69,7 @@ MOST_CORRELATION: Final = 0.99
 
 
 class Skilled(NamedTuple):
-    """The figures of one fold: `along` and `spread` as in `Skill`, and its label's deviation."""
+    """The figures of one fold: `along` and `spread` as in `Skill`, and the label's deviation."""
 
     along: float
     spread: float

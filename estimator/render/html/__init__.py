@@ -1,1 +1,1 @@
-"""The report as an HTML file. `page` selects; templates format, with the filters of `wording`."""
+"""The report as an HTML file: `page` selects its contents, and templates lay them out."""

@@ -1,9 +1,9 @@
 """The figures of a question as the page shows them, and the data of its charts.
 
-The data is compact, so that ninety windows of fifty questions stay small. Drawn numbers are whole
-multiples of a step, which is a hundredth of the narrowest interval. As in texts, intervals are
-rounded outwards, and an estimate lies in its interval. The page's script never rounds these
-numbers, because a number that was rounded to a step must not be rounded again.
+The data is compact, so that a page with ninety windows of fifty questions stays small. Drawn
+numbers are whole multiples of a step of about a hundredth of the narrowest interval. As in texts,
+intervals are rounded outwards, and an estimate lies in its interval. The page's script never rounds
+these numbers, because a number that was rounded to a step must not be rounded again.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
 FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
 
 FINEST = 1e-12
-"""The length below which an interval counts as a point, which does not need a step of its own."""
+"""The length below which an interval counts as a point, and does not affect the step."""
 
 ALONE: Final = frozenset({"bar", "mean"})
-"""The charts of one figure. Collapsed, they would only repeat the table, so they are left out."""
+"""The charts of a single figure. If collapsed, they are left out: they would repeat the table."""
 
 KEPT_DIGITS = 11
-"""The maximum digits of a number of steps: fewer than the script keeps (``numbers.js``)."""
+"""The maximum number of digits of a drawn number, fewer than the script keeps (``numbers.js``)."""
 
 KnownEstimate = Estimate | None
 
@@ -103,7 +103,7 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
 
 
 def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the shown figures: those at the given positions if figures are by value, else all."""
+    """Return the figures at the positions if there is one for each value, otherwise all figures."""
     return group.figures.at(positions) if group.about.by_value else group.figures
 
 
@@ -147,7 +147,7 @@ class GroupTracks(Tracks, frozen=True, kw_only=True):
         brief: the estimates of the window shown first, rounded as in a headline.
         ordered: whether the order of the figures is meaningful.
         ends: the ends of the range of a mean. None for other statistics.
-        log: whether the range is drawn on a logarithmic scale.
+        log: whether the chart draws the range on a logarithmic scale.
 
     """
 
@@ -207,7 +207,7 @@ class MetricData(Record, frozen=True, kw_only=True):
         unit: the unit of the answers; empty if there is none.
         drawings: the charts of a window. The first chart is shown, and the others are collapsed.
         groups: the tracks of each shown statistic.
-        pooled: the number of reports in all windows together, if windows are pooled.
+        pooled: the number of reports in all windows together. None if windows are not pooled.
         bins: the histogram of each window, if there is one.
         band: the distribution function of each window, if there is one.
         joint: the shares within groups, if two questions were asked together.
@@ -335,7 +335,7 @@ def _figures(estimated: MetricEstimate | Pooled | None, like: FigureGroup, posit
 
 
 def _drawn(with_reports: WithReports, chart: Chart) -> tuple[FigureGroup, list[list[KnownEstimate]]] | None:
-    """Return the figures that a chart draws, and for each a row with an entry for each window."""
+    """Return the figures that a chart draws, and for each figure a row with an entry per window."""
     groups = [None if each is None else _charted(each, chart) for each in with_reports]
     first = next((group for group in groups if group is not None), None)
     if first is None:
@@ -398,7 +398,7 @@ def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
 
 
 def _range(step: str) -> tuple[float, float] | None:
-    """Return the ends of one step. None if its name is not a range."""
+    """Return the ends of the range that a step's name states. None if the name is not a range."""
     plain = step.replace("\N{NO-BREAK SPACE}", " ").strip()
     if match := BELOW.fullmatch(plain):
         return 0.0, float(match[1]) / 100

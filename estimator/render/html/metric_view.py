@@ -51,7 +51,7 @@ window takes more.
 """
 
 REPORTS: Final = "Reports"
-"""The term of the fact that states the number of all reports."""
+"""The name under which the list of facts shows the number of all reports."""
 
 NO_TALLY: Final = Headline("", "No tally may be shown yet.")
 
@@ -64,11 +64,11 @@ class MetricView:
         metric: the definition of the question.
         headline: the headline of the window that is shown first.
         verdict: the conclusion on whether the answers changed.
-        facts: terms and their values, such as the epsilon of a report.
+        facts: names of facts with their values, such as the epsilon of a report.
         window: the name of the window that is shown first. None if the question has no window.
         preliminary: whether this window is still open.
         reports: the number of reports in this window.
-        also: further headlines of this window.
+        also: further headlines of this window, such as the median.
         warnings: sentences that warn readers against unjustified conclusions.
         groups: the figures of this window.
         left_out: a phrase on the number of values that are not shown; empty if all are shown.
@@ -220,7 +220,7 @@ def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequ
 
 
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
-    """Yield the facts that a reviewer needs about one question, as terms with their values.
+    """Yield the facts that a reviewer needs about one question, as names with values.
 
     Args:
         metric: the definition of the question.
@@ -244,7 +244,7 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
             f"{exact_loss(permanent)}: even odds can become {odds(metric.channel.permanent_nanos, shipped())}",
         )
     if central is not None:
-        against = "against readers of the tallies but not against the collector, if all counted reports are honest"
+        against = "a bound for readers of the tallies but not for the collector, if all counted reports are honest"
         yield "If only tallies are published", f"{central_words(central)}, {against}"
     yield "Edition", metric.edition
     if windows:

@@ -1,4 +1,4 @@
-"""The page as a whole: an overview, every question, and the reasons for missing tallies.
+"""The whole page: an overview, every question, and the reasons why tallies are missing.
 
 The page is a single, self-contained HTML file. Its content security policy allows only the scripts
 and styles in the file, by their hashes, and no other content.
@@ -35,7 +35,7 @@ from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import FEWER
 
 FEW_METRICS: Final = 5
-"""The maximum number of questions that can be seen at a glance."""
+"""The maximum number of questions that readers can see at a glance."""
 
 PACKAGE: Final = "estimator.render.html"
 
@@ -262,7 +262,7 @@ def _check_size(estimates: Sequence[MetricEstimate]) -> None:
 
 
 def _calendars(estimates: Sequence[MetricEstimate]) -> dict[WindowKind, tuple[Window, ...]]:
-    """Return, for each kind, all windows from the first to the last, so that charts show gaps."""
+    """Return all windows of each kind from the first to the last, so that charts show gaps."""
     calendars = {}
     for kind in WindowKind:
         starts = [estimated.span.starts_at for estimated in estimates if estimated.span.kind is kind]

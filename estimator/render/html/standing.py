@@ -1,4 +1,4 @@
-"""The page on all windows of an archive: the latest results of each question, links to windows."""
+"""The page on all windows of an archive, with each question's latest results and links."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OPEN_WINDOWS: Final = 7
 
 
 class DevicesOverTime(NamedTuple):
-    """The approximate number of participating devices in the windows of one kind.
+    """The approximate number of participating devices in each window of one kind.
 
     Attributes:
         kind: the kind of the windows.
@@ -63,7 +63,7 @@ class ListedMetric(NamedTuple):
 
 
 def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
-    """Return the newest windows of each kind that fit on a page. Gaps take room as well."""
+    """Return the newest windows of each kind that fit on a page. Missing windows also take room."""
     most = min(MOST_WINDOWS, MOST_PLACES // (len(WindowKind) * max(1, len(apart(registry).metrics))))
     of_kinds = {kind: [window for window in windows if window.kind is kind] for kind in WindowKind}
     last = {kind: max(of_kind, key=lambda window: window.starts_at) for kind, of_kind in of_kinds.items() if of_kind}

@@ -1,4 +1,4 @@
-"""The further tables of a question. A table is present only if it has rows.
+"""The tables of a question in addition to its figures. A table without rows is left out.
 
 For two questions asked together, tables show shares within groups, differences, and a test of
 independence. Other tables show texts, clusters, the possible effect of fabricated reports, and
@@ -54,7 +54,7 @@ MOST_TEXTS: Final = 200
 TOO_FEW: Final = "too few reports"
 
 NUMERIC: Final = frozenset({*"0123456789+", MINUS})
-"""The characters that a number may begin with."""
+"""The possible first characters of a number."""
 
 
 class GroupRow(NamedTuple):
@@ -96,7 +96,7 @@ class JointView:
 
     @property
     def more(self) -> str:
-        """The heading above the group with the larger figure."""
+        """The heading of the column that names the group with the larger figure."""
         return "More common in" if self.groups else "Higher in"
 
     @property
@@ -205,7 +205,7 @@ def _words(names: tuple[str, str], clearest: Sequence[Figure], concluded: Conclu
         doubt = "on its own, this would count as a difference, but among this many comparisons, it may be chance"
         alone = p_equals(difference.p_value)
         return f"Groups may differ: {more_common}, {size}; {doubt} (p {alone}; {p_value})."
-    return f"No difference between groups was detected; the clearest: {more_common}, {size} ({p_value})."
+    return f"No difference between groups was detected; the clearest is that {more_common}, {size} ({p_value})."
 
 
 def _doubt(clearest: Sequence[Figure]) -> str:

@@ -41,12 +41,12 @@ NONE: Final = "\N{EN DASH}"
 """The text of a cell for a figure that is not computed."""
 
 LONGEST_PURPOSE = 400
-"""The maximum number of characters of a purpose, which leaves room for the answer."""
+"""The maximum number of characters shown of a purpose, to leave room for the answer."""
 
 YES: Final = label_of(value=True)
 
 FAR_FIGURES: Final = 3
-"""The significant digits of an interval's half-width, which may be close to its target."""
+"""The significant digits of an interval's half-width: enough to differ from a close target."""
 
 CODES: Final[dict[StrEnum, str]] = {
     **dict.fromkeys(ChangeVerdict, "changed"),
@@ -230,8 +230,8 @@ def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
     if needed <= estimated.reports:
         return f"Too uncertain for conclusions from {have}: an interval extends {far} to each side."
     return (
-        f"Too few reports for conclusions: with {have}, an interval extends {far} to each side. For at most {target}, "
-        f"with any answers, a window needs about {needed:,} reports."
+        f"Too few reports for conclusions: with {have}, an interval extends {far} to each side. For at most {target} "
+        f"to each side, whatever the answers, a window needs about {needed:,} reports."
     )
 
 
@@ -293,7 +293,7 @@ def _headline(group: FigureGroup, figure: Estimate, about: str) -> Headline:
 
 
 def compared(difference: Figure, names: tuple[str, str]) -> tuple[str, str, str]:
-    """Return the compared answer, or the name of the number, and the names of the two groups."""
+    """Return the compared answer (or the name of the compared number) and the two groups' names."""
     assert isinstance(difference.value, tuple)  # noqa: S101 the label of a difference names its groups
     *outcomes, first, second = map(label_of, difference.value)
     return (outcomes[0] if outcomes else names[1]), first, second
@@ -373,4 +373,4 @@ PHRASES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "mean_position": _of_position,
     "mean_size": _of_mean,
 }
-"""The functions, by statistic, for the words that follow a leading figure and state its meaning."""
+"""For each statistic, a function for the words that follow the leading figure and explain it."""

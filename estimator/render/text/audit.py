@@ -1,4 +1,4 @@
-"""The output of an audit, by attack or exact: a table of 80 columns, or JSON."""
+"""The output of an audit, whether by attack or exact: a table of 80 columns, or JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from estimator.words import plural
 ALL: Final = "all metrics"
 
 HALF: Final = 12
-"""The width, in columns, of each of two answers."""
+"""The width, in columns, of each of the two answers that an attack compares."""
 
 PAIR: Final = 2 * HALF + len(" | ")
 
@@ -30,18 +30,18 @@ HEADING: Final = (
 
 FOOTNOTES: Final = f"""\
 claimed: the sum of the epsilons of all reports that differ. A row on several
-windows has as many as the lifetime ceiling pays for. For permanent answers that
-never change, this is their permanent epsilon.
+windows contains as many reports as the lifetime ceiling pays for. For permanent
+answers that never change, the claim is their permanent epsilon.
 proved: a lower bound on the true epsilon. The probability that any row is wrong
 is at most {FALSE_ACCUSATION:.0e}. *: the bound is above the claim, which is refuted.
-used: the part of the claimed epsilon that is proved to be used, at least.
+used: the part of the claimed epsilon that is proved to be used. It may be more.
 excess: if the true epsilon exceeded the claim by this much, the audit would
 refute the claim about half the time. none: n is too small to refute the claim.
 The true epsilon may be larger than proved: an audit refutes, never confirms.
 """
 
 MOST_WRITTEN_OUT: Final = 10**7
-"""The smallest number of inputs that is written with an exponent. Crosses can have so many."""
+"""From this number of inputs on, the number is written with an exponent, as crosses may need."""
 
 PROOF_HEADING: Final = (
     f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>11} {'proved epsilon':>16}\n"

@@ -28,9 +28,9 @@ FOOTNOTES: Final = """\
 Errors are standard errors of the unbiased estimates in one window, for devices
 that are a random sample of a population. Worst: the error in the population
 with the largest error. Share seen: the 95% interval of this share lies above 0
-in 8 of 10 draws. Change seen: report --since finds this change in 8 of 10
-draws, compared with as many windows before it, even if the same people answer,
-and corrected for all questions.
+in 8 of 10 draws. Change seen: report --since, which compares the period with
+the same number of windows before it, finds this change in 8 of 10 draws, even
+if the same people answer, and after the correction for all questions.
 Epsilon of the tally: the privacy loss of a device from a window's tally, if
 only tallies of closed windows are published and all devices are honest.
 """
@@ -42,7 +42,7 @@ A month overlaps up to 6 ISO weeks, a year up to 54.
 """
 
 LIFE_FOOTNOTE: Final = """\
-Year and life are those of a device that begins on the day of the plan.
+Year and life are for a device that begins on the day of the plan.
 """
 
 BROWSER_FOOTNOTE: Final = """\
@@ -80,7 +80,7 @@ def allocation_as_table(allocation: Allocation, style: Style = PLAIN) -> str:
     lines.append(f"largest error, in units of its target: {largest.before:.4g} before, {largest.after:.4g} after")
     if answers.after is not None:
         lines.append(f"answers in a window: {answers.before} before, {answers.after} after")
-    lines.append("(errors: of a share if all shares are equal, or of a mean in the worst population)")
+    lines.append("(errors: of a share if all are equal, or of a mean in the worst population)")
     patch = allocation.diff or "nothing to change: no allocation is better\n"
     return "".join(f"{line}\n" for line in [*lines, ""]) + patch
 
@@ -191,12 +191,12 @@ def _text_lines(plan: TextPlan) -> Iterator[str]:
         yield f"  {f'devices to find {common}':44} {round_up(plan.devices_to_find):>14,}"
     if plan.devices_if_named is not None:
         yield f"  {f'devices to see {common}, if named':44} {round_up(plan.devices_if_named):>14,}"
-    yield "  9 times in 10. Naming likely texts takes fewer devices than finding them:"
-    yield "  use report --with candidates=FILE, or ask for a category with other."
+    yield "  Each number is enough 9 times in 10. Texts that you name in advance take fewer"
+    yield "  devices: use report --with candidates=FILE, or ask for a category with other."
 
 
 def _judgement(plan: MetricPlan) -> str:
-    """Return a conclusion on the precision of the expected reports, or on the wanted error."""
+    """Return a conclusion on the expected precision, or on whether a wanted error is reached."""
     errors = plan.share or plan.mean
     if not plan.reports or errors is None:
         return "no report is expected"

@@ -104,7 +104,7 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
 
 
 def _figure_lines(rehearsed: Rehearsed, positions: Sequence[int], style: Style) -> Iterator[str]:
-    """Yield a line for each figure that has both a line in a report and a true value."""
+    """Yield a line for each figure that a report shows and whose true value is known."""
     for group in rehearsed.groups:
         about = group.about
         if about.chart in {Chart.BAND, Chart.HISTOGRAM}:
@@ -136,7 +136,10 @@ def _heading(style: Style) -> str:
 
 
 def _band_line(rehearsed: Rehearsed) -> list[str]:
-    """Return a line on whether the band contains the truth; a table does not show its points."""
+    """Return a line on whether the band of a distribution function contains the true one.
+
+    The table does not show the points of the band.
+    """
     if rehearsed.band_holds is UNSET:
         return []
     points = [figure for figure in rehearsed.figures(BAND) if isinstance(figure, RehearsedFigure)]

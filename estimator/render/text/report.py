@@ -241,7 +241,7 @@ def _effect_block(effect: Effect, titles: Mapping[str, str], style: Style) -> st
     lines = [style.strong(f"{title} in {effect.window}: {effect.second} less {effect.first}")]
     lines += _group_rows(effect.groups, range(SHOWN_VALUES), style)
     if effect.p_value_corrected is not None:
-        lines.append(f"  if these did not differ: p {p_equals(effect.p_value_corrected)}, corrected")
+        lines.append(f"  clearest difference: p {p_equals(effect.p_value_corrected)}, corrected")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
@@ -256,7 +256,7 @@ def _group_rows(
 def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
     """Yield a line for each value and window, with the windows of a value below one another.
 
-    In a window with too few reports, the AUC of a model, its last line, is missing.
+    A model's last figure is its AUC, which is missing in a window with too few reports.
     """
     in_table = ([group for group in estimated.groups if group.about.in_table] for estimated in windows)
     tracks = zip_longest(
@@ -331,7 +331,7 @@ def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: 
 
 
 def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield lines on the number of clusters, on its certainty, and on each of several clusters."""
+    """Yield a line on the number of clusters and, if there are several, a line on each of them."""
     clusters = estimated.clusters
     if clusters is None:
         return

@@ -41,7 +41,7 @@ WIDE: Final = ("W", "F")
 COMBINING: Final = ("Mn", "Me", "Cf")
 
 FILLER: Final = "\0"
-"""A filler after each wide character, which counts twice in a line. No value contains it."""
+"""A filler after each wide character, which takes two columns. No value contains this filler."""
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 IN_ASCII: Final = str.maketrans(
@@ -113,7 +113,7 @@ class Style:
         """Return one line: a label, its figures and, if the range has two ends, a bar.
 
         Args:
-            window: the name of the window. If empty, the label also takes the room of the name.
+            window: the name of the window. If it is empty, the label also takes the name's columns.
             shown: the figure in the line.
             unknown: the text in place of an estimate that is None.
 
@@ -170,8 +170,8 @@ class Style:
     def cut(self, text: str | tuple[str, ...], columns: int | None = None) -> str:
         """Return a text shortened to a number of columns, by default the width of a value.
 
-        In a pair, the first text is shortened first, so that pairs with the same first text can be
-        distinguished.
+        In a pair, the first text is shortened before the second, so that pairs with the same first
+        text can be distinguished.
         """
         if isinstance(text, tuple):
             first, second = text
@@ -199,8 +199,8 @@ class Style:
     def shown(self, text: str) -> str:
         """Return a text in which characters that cannot be shown are escaped.
 
-        Different values therefore never look alike. A no-break space becomes a space, because a
-        search for a space in the output would not match it.
+        Different values therefore never look alike. A no-break space becomes a plain space, so that
+        a search of the output for words with a space finds them.
         """
         text = text.replace(UNBROKEN, " ")
         return text.translate(IN_ASCII).encode("ascii", "backslashreplace").decode() if self.is_ascii else text

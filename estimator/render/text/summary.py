@@ -1,4 +1,4 @@
-"""The report as a summary: a sentence for each question, a line for each figure of a window."""
+"""The report as a summary: for each question, a sentence, and the figures of its last window."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
 
 
 def _heading(report: EstimateReport, common: str | None, style: Style) -> Iterator[str]:
-    """Yield lines that explain the figures and, if all questions have the same window, name it."""
+    """Yield lines that explain the figures, and name the window if it is the same everywhere."""
     if report.is_trial:
         yield from _wrapped(TRIAL, style)
     together = ", all of a question together" if report.simultaneous else ""
@@ -109,7 +109,7 @@ def _block(
 
 
 def _figures(shown: MetricEstimate, highlight: Highlight, style: Style) -> Iterator[str]:
-    """Yield the lines of a window's figures, and a sentence on those that are left out."""
+    """Yield the lines of a window's figures, and a sentence on the figures that are left out."""
     groups = [group for group in shown.groups if group.about.line]
     leading = [group for group in groups if not group.about.by_value or group is shown.leading]
     positions = [_positions(group, highlight.positions) for group in leading]
@@ -148,7 +148,7 @@ def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
     """Return the positions of the figures that have a line.
 
     For yes and no, only yes has a line. If the number of lines is limited, the largest figures have
-    one. Otherwise, all figures with an estimate have one.
+    a line. Otherwise, all figures with an estimate have a line.
     """
     figures, most = group.figures, group.about.most_lines
     if is_yes_or_no(figures.labels):
@@ -198,7 +198,7 @@ def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
 
 
 def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
-    """Return, as a text, the figure of other windows that answers the question in the shown one."""
+    """Return, as a text, another window's value of the figure that leads in the shown window."""
     group, figure = _headline(estimated, shown)
     if not estimated.reports:
         return "no reports"
@@ -212,7 +212,7 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 
 
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
-    """Return the figure, and its group, that answers the question in the shown window or here."""
+    """Return the figure that leads in the shown window or else in the estimates, with its group."""
     key = shown.headline
     if key is None or estimated.group(key.statistic) is None:
         key = estimated.headline

@@ -280,7 +280,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         WrongProduct("client_sdk/ledger/losses.py", "        Recorded.BUSY,\n", "", (EVERY_ANSWER,)),
     ),
     "the last report of a kind is not added": (
-        "the sum of a few reports is exact",
+        "the total epsilon of a few reports is exact",
         WrongProduct(
             "estimator/plan/exposure.py",
             "_distribution_of(loss).times(number, tail)",
@@ -300,15 +300,15 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "the ledger's time goes back": (
-        "a clock that goes back renews nothing",
+        "setting the clock back renews no budget",
         WrongProduct(CHARGES, "return max(clock_s, float(seen_s))", "return clock_s", (CLOCK_BY_A_DAY,)),
     ),
     "a clock that was set back far is believed": (
-        "a clock that goes back renews nothing",
+        "setting the clock back renews no budget",
         WrongProduct(CHARGES, "if clock_s < seen_s - CLOCK_BACK_S:", "if clock_s < 0:", (CLOCK_FARTHER,)),
     ),
     "opting out forgets what was spent": (
-        "opting in again renews nothing",
+        "opting in again renews no budget",
         WrongProduct(
             "client_sdk/ledger/erase.py",
             'connection.execute("UPDATE charges SET reported = 1")  #',
@@ -317,7 +317,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "a copy is not recognized by its birth": (
-        "a copy spends nothing",
+        "a copied ledger spends nothing",
         WrongProduct(
             "client_sdk/ledger/origin.py",
             "for pair in zip(self, other, strict=True))",
@@ -344,7 +344,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "of some vectors one axis alone is favoured": (
-        "every vector favors the same number of axes and draws the same number of coins",
+        "the report of any vector favors the same number of axes and draws the same number of coins",
         WrongProduct(
             AXES,
             "kept = favoured[coins.below(self.favoured)]",
@@ -353,7 +353,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "coins of an axis that is not reported are saved": (
-        "every vector favors the same number of axes and draws the same number of coins",
+        "the report of any vector favors the same number of axes and draws the same number of coins",
         WrongProduct(
             AXES,
             "other = self._others(favoured)[coins.below(2 * self.dimension - self.favoured)]",

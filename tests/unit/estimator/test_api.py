@@ -132,7 +132,7 @@ def test_a_token_that_cannot_stand_in_a_header_is_refused_and_not_shown(ending: 
 def test_other_machines_are_read_by_tls_unless_the_caller_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "fetch", lambda *_, **__: Fetched([]))
     far = "http://telemetry.invalid"
-    with pytest.raises(ValueError, match="anybody on the way could read the token"):
+    with pytest.raises(ValueError, match="anybody on the network path could read the token"):
         estimator.estimate(REGISTRY, collector=far, token=SECRET)
     assert estimator.estimate(REGISTRY, collector=far, token=SECRET, allow_plain_http=True).metrics == ()
 
@@ -153,5 +153,5 @@ def test_what_is_of_a_wrong_type_is_named(arguments: dict[str, Any], said: str) 
 
 
 def test_windows_in_the_wrong_order_are_refused() -> None:
-    with pytest.raises(WindowError, match="exchange them"):
+    with pytest.raises(WindowError, match="exchange the two"):
         estimator.estimate(REGISTRY, [], first="2026-11-03", last="2026-11-01")

@@ -45,7 +45,7 @@ def _report(folder: Path, form: str, *source: str) -> Result:
     ("content", "said", "status"),
     [
         (b"", "", 3),
-        (OF_ANOTHER_REGISTRY, "; bring the registry and the history that the collector has", 1),
+        (OF_ANOTHER_REGISTRY, "; use the same registry and history as the collector", 1),
         (line("dark_mode", [1, 2], closed=False), "; add --preliminary to include it", 3),
         (GOOD.replace(b"dark_mode", b"gone"), "the registry defines no such metric; bring the registry", 1),
     ],

@@ -158,7 +158,7 @@ def test_an_installed_mechanism_that_never_lies_is_refused(registry: Path, monke
     assert (
         "refused: os, one report: more is revealed than is claimed: epsilon infinite where 1.000000000" in result.stderr
     )
-    assert "refused: os, one report: a report does not have the declared law: of 3 probabilities, " in result.stderr
+    assert "a report does not have the declared law: the worst of 3 probabilities, " in result.stderr
     assert "dark_mode" not in result.stderr
     assert "delta 0 | 1, infinitely used: refused *" in result.stdout
 

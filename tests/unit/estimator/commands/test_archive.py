@@ -397,7 +397,7 @@ def test_the_data_directory_of_a_collector_is_refused_and_left_as_it_is(out: Pat
     out.mkdir()
     (out / name).touch()
     refused = _keep(out, MORE)
-    assert (refused.exit_code, "is a collector's data directory; name a folder" in refused.stderr) == (FAILED, True)
+    assert (refused.exit_code, "is a collector's data directory; name another" in refused.stderr) == (FAILED, True)
     assert [path.name for path in out.iterdir()] == [name]
 
 

@@ -409,7 +409,7 @@ def test_a_collector_that_is_none_is_wrong_usage_without_the_token(registry: Pat
 
 
 @pytest.mark.parametrize(
-    ("options", "advice"), [((), "to include open ones, add --preliminary"), (("--preliminary",), "")]
+    ("options", "advice"), [((), "to include open windows, add --preliminary"), (("--preliminary",), "")]
 )
 def test_if_a_collector_has_nothing_the_option_for_open_windows_is_named(
     registry: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], advice: str

@@ -55,8 +55,8 @@ def test_a_mechanism_that_a_program_does_not_name_is_not_tried() -> None:
     ("said", "got"),
     [
         ({"error": "no"}, "an error at 'window': no"),
-        ("no JSON", "the answer to 'window' is no JSON: 'no JSON'"),
-        ("[]", "the answer to 'window' is no JSON object: []"),
+        ("no JSON", "the answer to 'window' is not JSON: 'no JSON'"),
+        ("[]", "the answer to 'window' is not a JSON object: []"),
         ("end", "the program ended at 'window'"),
     ],
 )

@@ -103,7 +103,7 @@ def test_a_shorter_window_and_more_metrics_a_window_are_named() -> None:
     assert split.startswith('budget.strategy: was "sample"')
 
 
-NEW_METRIC = "its meaning changed, which is another edition"
+NEW_METRIC = "its meaning changed, so it is a new question with another edition"
 
 GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-9"), "epsilon": 1}
 
@@ -174,7 +174,7 @@ def test_a_running_count_that_is_to_stand_on_the_disk_is_named() -> None:
 def test_another_edition_of_a_permanent_metric_draws_its_answers_anew(change: dict[str, Field]) -> None:
     redrawn = "metric.a: its permanent answers are drawn again, in addition to those of the old edition"
     *_, last = regressions(_registry(a=PERMANENT), _registry(a=PERMANENT | change))
-    assert last == f"{redrawn}: what both editions reveal adds up, within lifetime"
+    assert last == f"{redrawn}: the losses of both editions add up, within lifetime"
     assert not any(redrawn in line for line in regressions(_registry(a=BOOLEAN), _registry(a=PERMANENT)))
 
 

@@ -272,7 +272,7 @@ def test_a_population_has_the_given_shares_and_is_uniform_where_none_are_given(
         ("s.toml", "[os]\na = true\n", "os, entry 1: a share must be a number from 0 to 1"),
         ("s.toml", f"[os]\na = 0.5\n{WRONG_CELL} = 0.5\n", "os, entry 2: an answer must be one of 'a', 'b', 'c'"),
         ("s.toml", '[startup_ms]\n"inf" = 1\n', "startup_ms, entry 1: an answer must be a finite number"),
-        ("s.toml", "os = 1\n", "os: must be a table from answer to share"),
+        ("s.toml", "os = 1\n", "os: must be a table that maps each answer to its share"),
         ("s.toml", "[gone]\na = 1\n", "the registry has no metric 'gone'"),
         ("s.toml", "[os\n", "is not TOML"),
         ("s.json", "{", "is not JSON"),

@@ -130,7 +130,7 @@ def test_the_table_and_the_page_show_strata_and_the_clearest_differences() -> No
     table = as_table(report)
     assert "dark_mode[platform=ios]: boolean" in table
     assert "dark_mode in 2026-11-20: platform=android less platform=ios" in table
-    assert "if these did not differ: p" in table
+    assert "clearest difference: p" in table
     assert 'id="q-dark_mode[platform=ios]"' in as_html(report, REGISTRY)
 
 

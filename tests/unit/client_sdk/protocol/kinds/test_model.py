@@ -159,7 +159,7 @@ def test_the_most_features_fill_the_longest_vector() -> None:
     ("changes", "place", "said"),
     [
         ({"mechanism": "auto"}, "population", "is missing"),
-        ({"mechanism": "one-bit"}, "mechanism", "must be one of those for a model: auto, rotated-axes, crosses"),
+        ({"mechanism": "one-bit"}, "mechanism", "must be a mechanism for models: auto, rotated-axes or crosses"),
         (NUMBER_LABEL | {"mechanism": "crosses"}, "mechanism", "'crosses' is for a label of yes or no"),
         ({"label": "yes"}, "label", 'must be "boolean", or the ends of a number'),
         ({"label": Toml("{ low = 1, high = 1 }")}, "label", 'must be "boolean", or the ends of a number'),

@@ -123,7 +123,7 @@ def test_a_label_is_an_answer_too() -> None:
 )
 def test_what_is_no_vector_of_the_right_length_is_refused_and_not_shown(answer: object) -> None:
     metric = metric_of(NEAREST)
-    with pytest.raises(OutsideDomainError, match="a list of 2 finite numbers") as caught:
+    with pytest.raises(OutsideDomainError, match="a list of 2 numbers") as caught:
         metric.encode(answer, ScriptedCoins([]))
     shown = "".join(traceback.format_exception(caught.value))
     assert "31415926" not in shown
@@ -166,7 +166,7 @@ def test_prototypes_are_few_enough_to_be_searched_in_time() -> None:
 
 def test_a_mistake_names_the_label_and_what_a_vector_looks_like() -> None:
     said = mistakes(m=NEAREST | {"prototypes": Toml('{ a = "1 2", "the second" = "1 x" }')})["metric.m.prototypes"]
-    assert said == """'the second' must be a text of numbers up to 1,000,000 in size, such as "0.12 -3 7.5\""""
+    assert said == """'the second' must be a text of numbers from -1,000,000 to 1,000,000, such as "0.12 -3 7.5\""""
 
 
 def test_it_can_be_crossed_and_filled_in() -> None:

@@ -72,7 +72,7 @@ def test_a_longer_vector_keeps_its_direction_and_is_no_longer_than_the_norm(coor
     ],
 )
 def test_what_is_no_vector_of_the_right_length_is_refused_and_not_shown(answer: object) -> None:
-    with pytest.raises(OutsideDomainError, match="a list of 3 finite numbers up to 1,000,000 in size") as caught:
+    with pytest.raises(OutsideDomainError, match="a list of 3 numbers from -1,000,000 to 1,000,000") as caught:
         metric_of(VECTOR).encode(answer, ScriptedCoins([]))
     assert "31415926" not in "".join(traceback.format_exception(caught.value))
 
