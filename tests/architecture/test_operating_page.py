@@ -39,7 +39,7 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     assert f"holds {MAX_CONNECTIONS} connections" in SIZING
     assert f"within {WORKER_STOP_S} seconds" in FAILURES
     assert "max_conns=64 " in NGINX
-    assert "beyond 64 at a collector" in " ".join(ACCESS.split())
+    assert "every collector is processing 64 requests" in " ".join(ACCESS.split())
 
 
 def test_the_page_names_every_file_that_the_units_read() -> None:

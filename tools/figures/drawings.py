@@ -133,7 +133,7 @@ def ledger() -> str:
     drawn.box((620, 320, 260, 80), ("out of budget", "nothing more is recorded,", "whatever the answer is"), "late")
     drawn.box(
         (20, 320, 510, 80),
-        ("opting out", "queue, history and secret are wiped;", "charges stay, so opting in again renews nothing"),
+        ("opting out", "queue, history and secret are wiped;", "charges stay, so opting in again renews no budget"),
         "late",
     )
     for path in ("M220 60H288", "M530 60H618", "M750 100V168", "M620 210H532", "M290 210H222", "M120 170V135H350V102"):

@@ -47,7 +47,7 @@ def _report(folder: Path, form: str, *source: str) -> Result:
         (b"", "", 3),
         (OF_ANOTHER_REGISTRY, "; use the same registry and history as the collector", 1),
         (line("dark_mode", [1, 2], closed=False), "; add --preliminary to include it", 3),
-        (GOOD.replace(b"dark_mode", b"gone"), "the registry defines no such metric; bring the registry", 1),
+        (GOOD.replace(b"dark_mode", b"gone"), "the registry defines no such metric; use the same registry", 1),
     ],
 )
 def test_nothing_to_report_is_a_report_in_every_form(
