@@ -1,4 +1,4 @@
-"""The latency of uploads at random times, at seven tenths of a worker's capacity."""
+"""The latency of uploads at random times, at seven tenths of a collector's capacity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from math import ceil
+from math import ceil, exp, factorial
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -26,8 +26,13 @@ ROUNDS = 9
 CAPACITY_UPLOADS = 4000
 SECONDS = 4.0
 LOAD = 0.7
-THREADS = (DEFAULT_THREADS, 4)
-"""For slow senders, and behind a proxy that waits for them."""
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    f"{DEFAULT_THREADS} threads": (),
+    "4 threads": ("--threads", "4"),
+    "1 thread": ("--threads", "1"),
+    "2 workers, 4 threads each": ("--workers", "2", "--threads", "4"),
+}
+"""The default, which is for slow senders; behind a proxy that waits for them; and alternatives."""
 
 CONNECTIONS = 64
 """Four times as many as a worker has threads: an upload waits for the worker, never for a
@@ -49,56 +54,67 @@ def measure_latency() -> str:
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name, contextlib.ExitStack() as running:
         folder = Path(name)
         ports = {
-            threads: running.enter_context(ours(folder / str(threads), "--threads", str(threads)))[0]
-            for threads in THREADS
+            setting: running.enter_context(ours(folder / str(place), *options))[0]
+            for place, (setting, options) in enumerate(SETTINGS.items())
         }
         rounds = [_round(registry, ports, folder, Random(SEED + number)) for number in range(ROUNDS)]  # noqa: S311 a seeded draw of this bench, no secret
     rows = [
-        [f"{part:.1%}", *(spread([each.done[what][place] * 1e3 for each in rounds], 2) for what in rounds[0].done)]
-        for place, part in enumerate(QUANTILES)
+        [
+            what,
+            spread([each.capacities[what] for each in rounds]) if what in SETTINGS else "",
+            *(spread([each.done[what][place] * 1e3 for each in rounds], 2) for place in range(len(QUANTILES))),
+            spread(_tails(what, rounds), 1),
+        ]
+        for what in rounds[0].done
     ]
-    took = " and ".join(
-        f"{spread([each.capacities[threads] for each in rounds])} with {threads} threads" for threads in THREADS
-    )
     return (
         "## Latency\n\n"
-        f"One worker, requests by a Poisson process for {SECONDS:.0f} s on {CONNECTIONS} connections; ms from the\n"
-        "scheduled time of each request, so that waiting counts; `appendfsync always`;\n"
-        f"{ROUNDS} rounds of all in turn, median (range). Requests come at {LOAD:.0%} of the rate that the worker\n"
-        f"took a moment before, because a shared host changes its speed: {took} uploads a second.\n\n"
-        "Empty POSTs at the same times, and writes of an upload's size that one process brings to the same disk\n"
-        "with nothing else to do, show the machine's part. While uploads came, worker, store and sender kept\n"
-        f"{spread([each.busy for each in rounds], 2)} of {os.cpu_count()} cores busy, and the host withheld "
-        f"{spread([each.stolen for each in rounds], 2)}.\n\n"
-        + table(("done", *rounds[0].done), rows)
-        + "".join(_tail(threads, rounds) for threads in THREADS)
+        f"Requests by a Poisson process for {SECONDS:.0f} s on {CONNECTIONS} connections, at {LOAD:.0%} of the rate\n"
+        "that the same collector took a moment before, because a shared host changes its speed; ms from the scheduled\n"
+        "time of each request, so that waiting counts; one worker unless a row says otherwise; `appendfsync always`;\n"
+        f"{ROUNDS} rounds of all in turn, median (range).\n\n"
+        + table(("", "took uploads/s", *(f"{part:.1%} done, ms" for part in QUANTILES), "99% over the median"), rows)
+        + "\nThe last two rows show the machine's part: empty POSTs at the same times as the row above them, and\n"
+        "writes of an upload's size that one process brings to the same disk. While uploads came, collector, store\n"
+        f"and sender kept {spread([each.busy for each in rounds], 2)} of {os.cpu_count()} cores busy, and the host\n"
+        f"withheld {spread([each.stolen for each in rounds], 2)}. A server that handles one request at a time, each\n"
+        f"in the same time, has {constant_service(LOAD):.1f} in the last column (the queue M/D/1).\n\n"
+        "99% of uploads over their median, 4 threads: "
+        + verdict(median(_tails("4 threads", rounds)) <= MOST, spread(_tails("4 threads", rounds), 1), f"≤ {MOST:.0f}")
     )
 
 
-def _tail(threads: int, rounds: Sequence[_Round]) -> str:
-    tails = [done[1] / done[0] for done in (each.done[_uploads(threads)] for each in rounds)]
-    return f"\n99% of uploads over their median, {threads} threads, by rounds: " + verdict(
-        median(tails) <= MOST, spread(tails, 1), f"≤ {MOST:.0f}"
+def _tails(what: str, rounds: Sequence[_Round]) -> list[float]:
+    return [each.done[what][1] / each.done[what][0] for each in rounds]
+
+
+def constant_service(load: float) -> float:
+    """Return the 99% quantile of the time in the queue M/D/1 over its median (Erlang 1909)."""
+
+    def done_within(waited: float) -> float:
+        """Return the probability of waiting at most that many times of service."""
+        terms = ((-load * (waited - k)) ** k / factorial(k) * exp(load * (waited - k)) for k in range(int(waited) + 1))
+        return (1 - load) * sum(terms)
+
+    slowest, middle = (
+        next(step / 100 for step in range(5000) if done_within(step / 100) >= part) for part in (0.99, 0.5)
     )
-
-
-def _uploads(threads: int) -> str:
-    return f"uploads, {threads} threads"
+    return (1 + slowest) / (1 + middle)
 
 
 class _Round(NamedTuple):
     """The measurements of a round.
 
     Attributes:
-        done: QUANTILES of the seconds until requests, and writes, were done, by kind.
-        capacities: the uploads per second that the worker takes, by its threads.
+        done: QUANTILES of the seconds until requests, and writes, were done, by setting or kind.
+        capacities: the uploads per second that the collector takes, by setting.
         busy: cores that had work while uploads came.
         stolen: cores that the host kept from the machine meanwhile.
 
     """
 
     done: dict[str, list[float]]
-    capacities: dict[int, float]
+    capacities: dict[str, float]
     busy: float
     stolen: float
 
@@ -111,20 +127,21 @@ def capacity(registry: Registry, port: int) -> float:
     return CAPACITY_UPLOADS / (time.perf_counter() - began)
 
 
-def _round(registry: Registry, ports: Mapping[int, int], folder: Path, random: Random) -> _Round:
+def _round(registry: Registry, ports: Mapping[str, int], folder: Path, random: Random) -> _Round:
     done: dict[str, list[float]] = {}
-    capacities: dict[int, float] = {}
+    capacities: dict[str, float] = {}
     busy_s, stolen_s = 0.0, 0.0
     due_s: list[float] = []
-    for threads, port in ports.items():
-        capacities[threads] = capacity(registry, port)
-        due_s = sorted(random.uniform(0, SECONDS) for _ in range(round(LOAD * capacities[threads] * SECONDS)))
+    for setting, port in ports.items():
+        capacities[setting] = capacity(registry, port)
+        due_s = sorted(random.uniform(0, SECONDS) for _ in range(round(LOAD * capacities[setting] * SECONDS)))
         requests = [request("/v1/reports", body) for body in uploads(registry, len(due_s))]
         before_s = core_seconds()
-        done[_uploads(threads)] = quantiles(waits(port, requests, due_s))
+        done[setting] = quantiles(waits(port, requests, due_s))
         after_s = core_seconds()
         busy_s, stolen_s = busy_s + after_s[0] - before_s[0], stolen_s + after_s[1] - before_s[1]
-    done["empty POSTs"] = quantiles(waits(ports[DEFAULT_THREADS], [request("/empty", b"")] * len(due_s), due_s))
+    *_, last = ports.values()
+    done["empty POSTs"] = quantiles(waits(last, [request("/empty", b"")] * len(due_s), due_s))
     done["writes"] = quantiles(writes(folder))
     all_s = SECONDS * len(ports)
     return _Round(done, capacities, busy_s / all_s, stolen_s / all_s)

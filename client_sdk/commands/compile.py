@@ -53,8 +53,10 @@ SENTENCES: Final = ("consent", "history", "number", "outcome", "reported")
 """The key prefixes of the sentences that the SDK shows."""
 
 EVIDENCE: Final = "evidence"
+"""The key of the sentence on how much a report reveals, if the module has the report's question."""
+
 UNKNOWN: Final = "evidence.unknown"
-"""The keys of the sentences on how much a report reveals: for the module's questions and others."""
+"""The key of the sentence that replaces it if the module no longer has the question."""
 
 HOW: Final = "statement.how"
 """The key of the sentence that explains randomization to users who are asked for consent."""

@@ -139,7 +139,7 @@ class EmbeddedStore:
             require_room(self._data_dir)
 
     def look_after(self) -> bool:
-        """Restart the store if its guardian was killed, and note the length of its file.
+        """Restart the store if its guardian was killed, and note the length of the store's file.
 
         Call this every second. If only the store has died, the guardian restarts it without this
         method. Either way, this method logs the restart.

@@ -73,7 +73,7 @@ class ExactLaw(Generic[T]):
 class PathCoins:
     """Coins whose outcomes a script determines.
 
-    Beyond the end of the script, each decision has its first outcome, which is added to the script.
+    After its end, each further decision takes its first outcome and appends it to the script.
 
     Attributes:
         tossed: the number of tossed coins.

@@ -192,7 +192,7 @@ class Proof:
 
     @property
     def is_refused(self) -> bool:
-        """Whether anything differs from its claim or its declaration."""
+        """Whether the step reveals more than its claim, or does not match its declaration."""
         return self.exceeded or bool(self.mismatches)
 
     @property
@@ -214,7 +214,7 @@ class ExactAudit:
 
     @property
     def refused(self) -> tuple[Proof, ...]:
-        """The proofs of the steps that differ from their claim or their declaration."""
+        """The proofs of the steps that exceed their claim or do not match their declaration."""
         return tuple(proof for proof in self.proofs if proof.is_refused)
 
 

@@ -58,14 +58,14 @@ learning scores, choosing an event, and the proof.
 """
 
 REPORTS_A_WINDOW = 6
-"""The number of reports of an answer that cost as much as one window of all metrics. Such a window
-needs a separate device.
+"""The number of single reports that take about as long to simulate as a device's first window of
+all metrics.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """Two lives to tell apart.
+    """Two sequences of a device's answers (lives), which an observer of its reports tells apart.
 
     Attributes:
         metric: the metric whose answers differ. None if the answers to all metrics differ.

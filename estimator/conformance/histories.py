@@ -20,8 +20,9 @@ NINE: Final = "nine"
 """The name of a registry with nine daily questions, for the histories built from verdicts."""
 
 START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 16:00", "2026-11-20 16:00"
-"""The instants of histories built from verdicts. Reports are recorded and sent at the first, sent
-again at the second or, after a refusal, at the third, and no longer sent at the last.
+"""The instants of histories built from verdicts. At `START`, reports are recorded and sent. They
+are sent again at `SOON` if there was no verdict, or at `LATER` if they were refused. At `LAST`,
+nothing more is sent.
 """
 
 MOST_REPORTS: Final = 9

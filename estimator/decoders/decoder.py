@@ -32,7 +32,7 @@ contain the true value with a probability of at least 93% in the worst case (mea
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squares:
-    """The mean squared scores of a report, for the share of each value.
+    """The mean square of one report's score for each value.
 
     Arrays have shape (inputs,), or (1,) if the mean square is the same for all values.
 
@@ -147,7 +147,7 @@ class Inverse(ChannelLaw, Protocol):
         """
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
+        """Return the mean square of a report's score for each of ``inputs`` values."""
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the smallest and the largest score of a report, for each share.

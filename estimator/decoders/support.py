@@ -101,7 +101,7 @@ class Support:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
+        """Return the mean square of a report's score for each of ``inputs`` values."""
         p, q = float(self.own), float(self.other)
         most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
         own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
@@ -194,7 +194,7 @@ class Balanced:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
+        """Return the mean square of a report's score for each of ``inputs`` values."""
         return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:

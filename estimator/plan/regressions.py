@@ -36,7 +36,7 @@ def remarks(old: Registry, new: Registry) -> list[str]:
     if before.window is after.window or _loosened_by_period(before, after) is not None:
         return []
     tighter = f"per_window now limits each {after.window} as a whole"
-    return [f"budget.window: was changed to a {after.window} from a {before.window}: {tighter}; {CARRIED_OVER}"]
+    return [f"budget.window: changed from {before.window} to {after.window}: {tighter}; {CARRIED_OVER}"]
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
@@ -66,7 +66,7 @@ def _of_budget(old: Budget, new: Budget) -> Iterator[str]:
         yield f"budget.delta: was raised to {new.lifetime_attos / ATTOS:g} from {old.lifetime_attos / ATTOS:g}"
     loosened = _loosened_by_period(old, new)
     if loosened is not None:
-        yield f"budget.window: was changed to a {new.window} from a {old.window}: {loosened}; {CARRIED_OVER}"
+        yield f"budget.window: changed from {old.window} to {new.window}: {loosened}; {CARRIED_OVER}"
     if old.strategy is not Strategy.SPLIT and new.strategy is Strategy.SPLIT:
         yield f'budget.strategy: was "{old.strategy}"; now every question is answered in every window'
     if old.strategy is Strategy.PACE and new.strategy is Strategy.SAMPLE:

@@ -97,10 +97,8 @@ class Subset(Kind):
     @property
     def expected(self) -> str:
         """The valid answers, described for error messages."""
-        members = f"at most {self.max_items} different ones of {preview(self.values)}"
-        if self.other is None:
-            return f"a set, list or tuple of {members}"
-        return f"a set, list or tuple of different texts: {members}, where any other text counts as {self.other!r}"
+        members = f"a set, list or tuple of at most {self.max_items} of {preview(self.values)}, without repetition"
+        return members if self.other is None else f"{members}; unlisted texts count as one member, {self.other!r}"
 
     @property
     def expected_in_cell(self) -> str:

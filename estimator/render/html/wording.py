@@ -231,7 +231,7 @@ def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
         return f"Too uncertain for conclusions from {have}: an interval extends {far} to each side."
     return (
         f"Too few reports for conclusions: with {have}, an interval extends {far} to each side. For at most {target} "
-        f"to each side, whatever the answers, a window needs about {needed:,} reports."
+        f"to each side, a window needs about {needed:,} reports, whatever the answers are."
     )
 
 

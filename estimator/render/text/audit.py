@@ -1,4 +1,4 @@
-"""The output of an audit, whether by attack or exact: a table of 80 columns, or JSON."""
+"""The output of an audit, whether by attack or exact: text 80 characters wide, or JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output of a plan and of an allocation: a table of 80 columns, or JSON."""
+"""The output of a plan and of an allocation: text 80 characters wide, or JSON."""
 
 from __future__ import annotations
 

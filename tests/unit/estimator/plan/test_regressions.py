@@ -86,7 +86,7 @@ def test_another_period_of_the_ceiling_is_named_and_what_it_loosens(before: str,
     assert (lines == []) is (loosened is None)
     assert (remarks(old, new) == []) is (loosened is not None)
     (line,) = said
-    assert line.startswith(f"budget.window: was changed to a {after} from a {before}: {loosened or 'per_window now'}")
+    assert line.startswith(f"budget.window: changed from {before} to {after}: {loosened or 'per_window now'}")
     assert line.endswith("earlier charges keep their dates, and also count towards the new period")
 
 
@@ -95,7 +95,7 @@ def test_a_shorter_window_and_more_metrics_a_window_are_named() -> None:
     daily = _registry(a=BOOLEAN | {"window": "week"})
     (shortened,) = regressions(weekly, daily)
     assert shortened.startswith(
-        "budget.window: was changed to a day from a week: each day may now cost as much as each week could"
+        "budget.window: changed from week to day: each day may now cost as much as each week could"
     )
     few, more = (_registry(f'{OLD_BUDGET}strategy = "sample"\nanswers = {n}\n', a=BOOLEAN, b=BOOLEAN) for n in (1, 2))
     assert regressions(few, more) == ["budget.answers: was raised to 2 from 1"]
