@@ -1,4 +1,4 @@
-"""``hearsay-client``: shows users what left their device, opts out, and works with registries."""
+"""``hearsay-client``: shows users their sent reports, opts out, and works with registries."""
 
 from __future__ import annotations
 
@@ -132,21 +132,21 @@ def _parser() -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = _Parser(
         prog="hearsay-client",
         usage="%(prog)s [OPTIONS] COMMAND [ARGS]...",
-        description="Show what left this device, opt out, and work with registries.",
+        description="Show sent reports, opt out, and work with registries.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="Show the version and exit.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog)
     for name, command, purpose in (
-        ("show", _show, "Show what left this device, what is waiting, what was spent, and what was dropped."),
+        ("show", _show, "Show sent, waiting and dropped reports, and the spent budget."),
         ("forget", _forget, "Erase the queue, the history and the secret. Spent budget stays spent."),
     ):
         subparser = commands.add_parser(name, usage="%(prog)s [OPTIONS]", help=purpose, description=purpose)
         subparser.add_argument("--data-dir", required=True, metavar="DIR", help="The app's data directory.")
         subparser.set_defaults(command=command)
     showing = commands.choices["show"]
-    showing.add_argument("--all", action="store_true", help="Show every report, ceiling, reason and edition.")
+    showing.add_argument("--all", action="store_true", help="Show all reports, ceilings, reasons for drops, and stops.")
     showing.add_argument(
-        "--pending", action="store_true", help="Show only waiting reports: why they wait, and until when."
+        "--pending", action="store_true", help="Show only waiting reports, with the reason and the deadline."
     )
     showing.add_argument("--json", action="store_true", help="Print a JSON object.")
     showing.add_argument("--follow", action="store_true", help="Keep running, and print changes until interrupted.")

@@ -67,10 +67,10 @@ class Choice(NamedTuple):
 
     Attributes:
         consent: True, False or a set of purposes.
-        day: the day, such as 2026-12-01.
+        day: the day of the choice, such as 2026-12-01.
         host: the collector's host.
         ceilings: the app's ceilings by name, in billionths of epsilon or units of 10**-18 of delta.
-        agreed: the terms of each question that the user agreed to, by name, as they were then.
+        agreed: the terms, on that day, of each question that the user agreed to, by its name.
         declined: the terms of each question that the user refused, in the same form.
 
     """
@@ -139,7 +139,7 @@ def decide(
     Args:
         environment: the variables of the environment.
         files: the files of `machine_files` that exist.
-        stored: the decision of the stored choice, as `standing` returns it.
+        stored: the decision that the stored choice implies, as `standing` returns it.
         variable: the app's own variable; None if it has none.
 
     """
@@ -193,7 +193,7 @@ def _is_among(known: Mapping[str, Terms], name: str, now: Terms) -> bool:
 
 
 def ceilings_of(registry: Registry) -> dict[str, int]:
-    """Return the app's ceilings by name. The name of the ceiling per window contains the window."""
+    """Return the app's ceilings by name. The window is part of a name, such as ``per_week``."""
     budget = registry.budget
     return {
         f"per_{budget.window}" if ceiling == "per_window" else str(ceiling): most
@@ -466,7 +466,7 @@ def typed_answer(line: str, words: Mapping[str, str]) -> str | None:
 
 
 def _is_terminal(answers: TextIO | None, metrics: TextIO | None) -> bool:
-    """Whether a person can answer on a terminal. Reading would stop a program in the background."""
+    """Whether a user can answer on a terminal. A program in the background must not read there."""
     try:
         if not all(stream is not None and stream.isatty() for stream in (answers, metrics)):
             return False

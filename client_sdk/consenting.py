@@ -137,8 +137,8 @@ class Consenting(Disclosure):
     def _agree_at_start(self, path: Path, agreed: Consent) -> None:
         """Store the user's consent in the ledger before anything that depends on it.
 
-        Withdrawn data is deleted when this returns, unless another process or the disk is slow.
-        In that case, the data is deleted before anything else is written.
+        When this method returns, withdrawn data is deleted, unless another process or the disk is
+        slow. In that case, the data is deleted before anything else is written.
         """
         is_there, ledger_thread = ledger_file.exists(path), self._processes.current.ledger_thread
         if agreed or is_there:

@@ -142,7 +142,7 @@ class Disclosure:
         return Labeler(packed, self._registry).label(entries, say)
 
     def statement(self, language: str = ENGLISH) -> str:
-        """Return a page for users in Markdown: what is asked, why, and the most it can reveal.
+        """Return a Markdown page for users: the questions, their reasons, and what they can reveal.
 
         ``hearsay-estimator plan --statement`` prints the same page.
 

@@ -116,23 +116,23 @@ class Gathering(Disclosure):
 
         Only the calendar decides when the function is called: immediately if the current window has
         no report yet, and within six hours after a later window begins. Of several processes, only
-        one calls its function. The function runs in a separate thread. Its return value is recorded
-        as `record` does it. The report leaves within a minute; a `flush` cannot send the report
-        during the first seven seconds.
+        one calls its function. The function runs in a separate thread. Its return value is handled
+        like an answer to `record`. The report leaves within a minute, but during the first seven
+        seconds, even a `flush` does not send the report.
 
-        The report leaves at the same instant whatever the function does. If it returns None, raises
-        an exception, or takes more than 5 s, the SDK reports "no answer" if the question has
-        ``fill_in``, and otherwise a random answer. Only the type of an exception is logged. Without
-        consent, after `forget` or after `close`, no function is called and no answer is recorded.
+        The report leaves at the same instant whatever the function does. If the function returns
+        None, raises an exception, or takes more than 5 s, the SDK reports "no answer" if the
+        question has ``fill_in``, and otherwise a random answer. Only an exception's type is logged.
+        Without consent, after `forget` or `close`, no function is called and nothing is recorded.
 
         >>> telemetry.provide("dark_mode", lambda: True)
 
         Args:
             metric: the metric's name.
-            function: returns the true answer. A new function for the same metric replaces it.
+            function: returns the true answer. A later call for the same metric replaces it.
 
         Returns:
-            As soon as the function has returned or is known not to be due, but after at most 100 ms
+            None, once the function has returned or is known not to be due, but after at most 100 ms
             (or a second, if the disk is slow).
 
         Raises:

@@ -1,4 +1,4 @@
-"""Describes reports in words, using the registry that defined them, even an earlier registry."""
+"""Describes reports in words, by the current or an earlier registry that defines their question."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 
 
 class Labeler:
-    """Finds the question of a report in registries, and reads only as many as necessary."""
+    """Finds the question of a report in registries, and reads only as many registries as needed."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
         """Take the ledger's stored registries, a registry to search first, and the ledger's app."""

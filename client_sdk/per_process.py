@@ -154,7 +154,7 @@ class Processes:
 
 
 def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[float]) -> BudgetWatch | None:
-    """Return the watch that calls back when fractions of the budget are spent; None if not wanted.
+    """Return the watch that calls back as the budget is spent; None without a callback.
 
     Raises:
         TypeError, ValueError: if the fractions are invalid.

@@ -311,32 +311,32 @@ class Suppression(Enum):
 SUPPRESSED: Final = Suppression.SUPPRESSED
 
 Consent = bool | frozenset[str] | Suppression
-"""True covers everything, and False nothing. A set of purposes is never empty."""
+"""The user's consent: True covers every question, False none. A set of purposes is never empty."""
 
 
 class Rule(StrEnum):
     """The rules of `client_sdk.consent.decide`, in order; the first one that applies decides."""
 
     DO_NOT_TRACK = "do_not_track"
-    """``DO_NOT_TRACK`` is set: suppressed."""
+    """``DO_NOT_TRACK`` is set. Telemetry is suppressed."""
 
     CI = "ci"
-    """A variable of a continuous integration service is set: suppressed."""
+    """A variable of a continuous integration service is set. Telemetry is suppressed."""
 
     MACHINE = "machine"
-    """A file of the system turns telemetry off for the whole machine: suppressed."""
+    """A file on this machine suppresses telemetry for the whole machine."""
 
     VARIABLE = "variable"
-    """The app's own variable is set: 1 agrees to everything, any other value suppresses."""
+    """The app's own variable is set. The value 1 agrees to everything; all others suppress."""
 
     CHANGED = "changed"
-    """The user agreed, and a ceiling or the collector's host has changed since: suppressed."""
+    """Telemetry is suppressed: a ceiling or the collector's host changed after the user agreed."""
 
     CHOICE = "choice"
-    """The user's stored choice."""
+    """The user's stored choice applies."""
 
     UNDECIDED = "undecided"
-    """The user has not decided yet: nothing is reported."""
+    """The user has not decided yet. Nothing is reported."""
 
 
 class Decision(NamedTuple):
@@ -345,7 +345,7 @@ class Decision(NamedTuple):
     Attributes:
         consent: what the user has agreed to, or `SUPPRESSED`.
         rule: the rule that decided.
-        by: the variable or file that decided; for a choice, its day; empty without a decision.
+        by: the variable or file that decided, or the day of the user's choice; empty if undecided.
         withheld: the names of the questions that the user has not agreed to. Nothing is recorded
             for them. Their waiting reports are dropped, unless the question is ``undecided``.
         undecided: the names of the questions that `client_sdk.consent.ask` would ask about.

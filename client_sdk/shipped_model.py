@@ -83,7 +83,7 @@ class ShippedModel:
         try:
             if document["schema"] != SCHEMA:
                 raise ShippedModelError(
-                    f"the model must have schema {SCHEMA}; write it with the estimator of this version"
+                    f"the model must have schema {SCHEMA}; write the file with this version of hearsay-estimator"
                 )
             learned = document["learned"]
             features = tuple(map(_feature, learned["inputs"]))

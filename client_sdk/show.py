@@ -54,7 +54,7 @@ class LedgerView(NamedTuple):
 
     Attributes:
         history: every report that has left the device.
-        may_be_erased: whether the history may lack reports because it was erased.
+        may_be_erased: whether reports that left may be missing because the history was erased.
         pending: every report that waits.
         waiting: how many reports wait.
         spent: the epsilon of all reports ever made, rounded up.
@@ -126,7 +126,7 @@ def _evidence(left: Sequence[HistoryEntry], labels: Labeler, say: Sentences) -> 
 
 
 def _problem(problem: LatestProblem | None, say: Sentences) -> LatestProblem | None:
-    """Return a problem in the reader's language, if it is a refusal."""
+    """Return a problem, translated into the reader's language if the problem is a refusal."""
     sentence = "" if problem is None else problem.sentence
     refusal = next((each for each in Refusal if sentence.endswith(each.sentence)), None)
     if problem is None or refusal is None:
@@ -142,7 +142,7 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
 
 
 def as_text(view: LedgerView, folder: str) -> Iterator[str]:
-    """Yield the most important lines for people, about twenty.
+    """Yield about twenty lines for people, with the most important content of the ledger.
 
     Args:
         view: the ledger.
@@ -211,7 +211,7 @@ def everything_as_text(view: LedgerView) -> Iterator[str]:
 
 
 def pending_as_text(view: LedgerView) -> Iterator[str]:
-    """Yield the waiting reports, why they wait, and until when, as lines for people."""
+    """Yield the waiting reports, as lines for people, with the reason and the deadline of each."""
     say = view.say
     rows = [
         (say.code("title", report.metric), report.window, report.label, _waits(report, say), _instant(report.until_s))

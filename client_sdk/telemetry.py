@@ -97,7 +97,7 @@ class Telemetry(Gathering, Consenting):
             coins: the source of randomness. Only tests replace it, together with ``transport``.
             upload_key: the secret that the collector requires, the same on every device.
             allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow it
-                only within your own network: anybody on the way can read and answer the uploads.
+                only within your own network: anyone on the path can read and answer the uploads.
             transport: how uploads are sent; HTTP by default. Only the default sends ``upload_key``.
                 A transport's ``post(body)`` returns a `client_sdk.Reply`, or None without a reply.
             on_budget: called with a fraction and a `BudgetStatus` when that fraction of the

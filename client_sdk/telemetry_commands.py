@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TelemetryCommands:
-    """The commands on, off, status, show, statement and forget: they take no arguments, and print.
+    """The commands on, off, status, show, statement and forget, which take no arguments.
 
     Iterate over the object to get the commands as functions, for any framework. No file is read
     until a command runs.

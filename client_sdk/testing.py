@@ -1,4 +1,4 @@
-"""Helpers to test an application that embeds the SDK: for its clock, uploads, answers and coins.
+"""Helpers for tests of apps that embed the SDK: a clock, a transport, recorded answers and coins.
 
 ```python
 from client_sdk.testing import Answer, FakeClock, answers
@@ -127,7 +127,7 @@ _TAKEN = frozenset(
         Recorded.BUSY,
     }
 )
-"""The outcomes of accepted answers. They differ by chance, the calendar and the machine only."""
+"""The outcomes of accepted answers. Chance, the calendar and the machine decide among them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,7 +215,7 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
 def call_due(telemetry: Telemetry) -> None:
     """Call the functions that were given to `Telemetry.provide` and are now due by the clock.
 
-    The answers are in the ledger when this returns. Their reports leave within a minute, measured
+    When this function returns, the answers are in the ledger. Their reports leave within a minute
     by the device's clock.
     """
     provider = telemetry._processes.current.provider  # noqa: SLF001 the SDK itself offers no such handle

@@ -56,6 +56,9 @@ class Trial(Gathering, Consenting):
     ledger is in a separate folder, and only a trial's collector counts the reports.
     """
 
+    _gave_up = False
+    """Whether a device of this process has waited for a collector that did not start."""
+
     def __init__(
         self,
         registry: Registry | str | Path,
@@ -82,7 +85,7 @@ class Trial(Gathering, Consenting):
         folder = app_folder(data_dir)
         self._folder = None if folder is None else folder / FOLDER
         self._told: dict[object, str | None] = {}
-        self._patient_until_s = time.monotonic() + START_S
+        self._patient_until_s = time.monotonic() + (0.0 if Trial._gave_up else START_S)
         super().__init__(in_trial(registry), collector=collector, data_dir=self._folder, **options)  # type: ignore[call-arg] # Telemetry's
         self._ordinary = registry
         for sentence in registry.objections(datetime.now(UTC).date()):
@@ -142,7 +145,10 @@ class Trial(Gathering, Consenting):
         while True:
             flushed = super().flush(timeout_s)
             self._tell()
-            if flushed.outcome is not FlushOutcome.OFFLINE or time.monotonic() >= self._patient_until_s:
+            if flushed.outcome is not FlushOutcome.OFFLINE:
+                return flushed
+            if time.monotonic() >= self._patient_until_s:
+                Trial._gave_up = True
                 return flushed
             time.sleep(AGAIN_S)
 
@@ -175,14 +181,14 @@ class Trial(Gathering, Consenting):
         return None
 
     def _is_new(self, about: object, news: str | None) -> bool:
-        """Whether the news about a subject differs from its previous news; remember it."""
+        """Whether a text about a subject differs from the previous one; remember the new text."""
         before, self._told[about] = self._told.get(about), news
         return before != news
 
     def _fate(self, entry: HistoryEntry) -> str:
         """Return the outcome of a report that has left, in words."""
         if entry.outcome == ReportOutcome.UNANSWERED:
-            return f"sent for {entry.window}; no answer yet"
+            return f"not acknowledged yet for {entry.window}"
         words = self._registry.sentences(ENGLISH).code("outcome", entry.outcome)
         is_unknown = entry.outcome in (Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION)
         hint = "; start `hearsay-collector serve --trial` with this registry" if is_unknown else ""
@@ -190,8 +196,9 @@ class Trial(Gathering, Consenting):
 
     def _hint(self, recorded: Recorded) -> str:
         if recorded is Recorded.ALREADY_RECORDED:
-            place = "create another Telemetry" if self._folder is None else f"delete {self._folder}"
-            return f": one report per window; to start over, {place}"
+            if self._folder is None:
+                return ": one report per window; to start over, create another Telemetry"
+            return f": one report per window; to start over, stop this program, delete {self._folder}, and restart"
         if recorded is Recorded.UNAVAILABLE:
             return f": {self.problem}"
         return _CONSENT_HINTS.get(recorded, "")

@@ -25,7 +25,7 @@ from collector.errors import ConfigError, require
 from collector.judge import Allowance
 
 SECRET_BYTES = 32
-"""The length of a secret. Nobody can guess 256 random bits, so one fast digest is enough."""
+"""The length of a secret. 256 random bits cannot be guessed, so a fast digest protects them."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """The form of a key's name, which is safe in a log line and in a key of the store."""
@@ -55,7 +55,7 @@ class AccessKey:
         role: the purpose of the key.
         digest: SHA-256 digest of the secret: 32 bytes.
         quota: for ``upload`` and ``relay``, the number of reports that all keys of this name may
-            send in a UTC day; None for any number.
+            send in a UTC day; None for no limit.
         metrics: for ``read``, the names of the metrics whose tallies the key may read; None for
             all.
         preliminary: for ``read``, whether the key may look at open windows.
@@ -95,7 +95,7 @@ class Access:
     uploads_are_open: bool = False
 
     def find(self, secret: str) -> AccessKey | None:
-        """Return the key of a secret, or None, in a time that does not reveal which key matched."""
+        """Return the key with this secret, or None. The time taken does not depend on the match."""
         digest = digest_of(secret)
         match = None
         for key in self.keys:
@@ -106,7 +106,7 @@ class Access:
 
     @classmethod
     def of_token(cls, token: str) -> Access:
-        """Return the access without an access file.
+        """Return the permissions that apply if there is no access file.
 
         Anybody may report, and the holder of one token may read all tallies.
         """

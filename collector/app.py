@@ -69,7 +69,7 @@ class NoSessions(SessionInterface):
 class Application(Flask):
     """A Flask application without hooks.
 
-    Flask would look up hooks for every request, which takes a tenth of the time.
+    Flask would look up hooks for every request, which takes a tenth of the request's time.
     """
 
     session_interface = NoSessions()
@@ -106,7 +106,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
         cors_origins: origins of web pages that may report.
         grace_s: seconds for which a window still accepts reports after its end.
         snapshot_interval_s: minimum number of seconds between two looks at open windows.
-        clock: Unix seconds.
+        clock: returns Unix seconds.
         counters: counts requests for the metrics; by default, new counters that nobody reads.
 
     """
@@ -194,7 +194,7 @@ _NAMES = {(operation.method, operation.path): operation.name for operation in OP
 
 
 def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGIApplication:
-    """Return the application with its requests counted by operation and duration.
+    """Wrap an application so that its requests are counted by operation and duration.
 
     The duration includes the time for computing the body, because the whole body is returned at
     once.

@@ -49,7 +49,7 @@ A rewrite of the append-only file needs room for a new file beside the old one.
 """
 
 LEFT_BEHIND_S = 60
-"""Seconds after which a check's key expires, even if the check ends before removing it."""
+"""Seconds after which a check's test key expires, in case the check ends before removing it."""
 
 FORGETFUL = {
     "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads and the times when they arrived"),
@@ -109,7 +109,7 @@ def check_access(path: Path, registry: Registry | None) -> Iterator[CheckResult]
 def _unknown_metrics(access: Access, registry: Registry) -> Iterator[CheckResult]:
     for key in access.keys:
         for metric in sorted((key.metrics or frozenset()) - registry.metrics.keys()):
-            text = f"{key.name} may read {metric}, which the registry does not define: correct or remove that name"
+            text = f"{key.name} may read {metric}, which the registry does not define: correct or remove this metric"
             yield CheckResult(Level.WARNING, "keys", text)
 
 
@@ -209,7 +209,7 @@ def check_disk(data_dir: Path) -> CheckResult:
     text = f"{in_units(free_bytes)} are free on the disk of {data_dir}; the store uses {in_units(used_bytes)}"
     if has_room:
         return CheckResult(Level.OK, "disk", text)
-    return CheckResult(Level.WARNING, "disk", f"{text}: free at least twice that and {in_units(LEAST_FREE_BYTES)} more")
+    return CheckResult(Level.WARNING, "disk", f"{text}: free twice the store's size plus {in_units(LEAST_FREE_BYTES)}")
 
 
 def _server(connection: Connection) -> tuple[str, str]:

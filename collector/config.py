@@ -21,7 +21,7 @@ MIN_TOKEN = 16
 """The minimum length of a secret chosen by a person.
 
 Sixteen random hex digits are 64 bits. With a hundred thousand guesses a second over the network,
-finding them would take millions of years; finding a word of three letters, a fraction of a second.
+finding them would take millions of years, but a word of three letters only a fraction of a second.
 """
 
 MAX_PORT = 65_535
@@ -48,7 +48,7 @@ there are threads can block a worker.
 """
 
 LEAST_STORE_BYTES = 16 * 2**20
-"""The store's minimum memory: an empty store needs about a megabyte, and each client needs more."""
+"""The store's minimum memory. An empty store needs about 1 MB, and every client adds to that."""
 
 SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
 
@@ -117,7 +117,7 @@ class CollectorConfig:
         require_option(
             (self.read_token is None) is (self.access_file is not None),
             (
-                "with --access, the access file says who may read tallies: unset HEARSAY_READ_TOKEN and "
+                "with --access, the access file says who may read tallies: unset HEARSAY_READ_TOKEN, and omit "
                 "--read-token-file"
             ),
         )

@@ -29,7 +29,7 @@ class QuotaExceededError(HearsayError):
 
 
 def require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence
-    """Refuse a setting.
+    """Raise `ConfigError` unless a setting can be used.
 
     Args:
         holds: whether the setting can be used.
@@ -44,7 +44,7 @@ def require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sente
 
 
 def require_option(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence
-    """Refuse a command line.
+    """Raise `OptionError` unless a command line is valid.
 
     Args:
         holds: whether the command line is valid.
@@ -62,9 +62,9 @@ def plural(number: int, singular: str, plural_form: str | None = None) -> str:
     """Return a number with its noun, such as ``1 tally`` or ``2 tallies``.
 
     Args:
-        number: how many.
+        number: the number of things.
         singular: the noun.
-        plural_form: its plural, or None for the noun with an s.
+        plural_form: the plural of the noun, or None to add an s.
 
     """
     return f"{number:,} {singular if number == 1 else plural_form or singular + 's'}"

@@ -1,6 +1,6 @@
 """Judges an upload: decides which reports count in which tallies, and why the others are refused.
 
-Pure: the time is an argument.
+The module does no IO: even the time is an argument.
 
 Windows and grace periods begin and end at whole seconds. The ruling on a metric, edition and window
 is therefore valid for a whole second, and is computed once per second instead of once per report.
@@ -28,10 +28,10 @@ again and get the first answer.
 CLOCKS_APART_S = 7 * 86_400
 """The maximum difference in seconds between clocks that judge two attempts of an upload: a week.
 
-The store looks for an id under every window where a collector whose clock differs by at most this
-would have put it, so that collectors whose clocks are wrong by hours or days count nothing twice.
-An upload may name 256 windows, but the store searches only about thirty of them, because searching
-a window takes as long as counting a report.
+An id is stored under one window of the upload, and another collector may have chosen it by a wrong
+clock. The store searches every window that a clock within this difference could choose, so nothing
+counts twice. An upload may name 256 windows, but the store searches only about thirty of them,
+because searching a window takes as long as counting a report.
 """
 
 RULINGS = 4096
@@ -61,7 +61,7 @@ class Allowance(NamedTuple):
 
     Attributes:
         name: the owner of the allowance, such as the name of an upload key; never an address.
-        limit: how many reports may be counted, from 1.
+        limit: how many reports may be counted, at least 1.
         expires_at: Unix seconds of the end of the UTC day, when the next allowance begins.
 
     """
@@ -72,7 +72,7 @@ class Allowance(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The decision on an upload, in case the store has not seen the upload before.
+    """The decision on an upload, which applies if the store has not seen the upload before.
 
     Attributes:
         upload: the upload's id.

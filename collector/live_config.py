@@ -68,8 +68,8 @@ class SharedState:
     """The latest state, shared by all processes: the main process posts it, and workers read it.
 
     The state is in a file without a name that all processes keep open. Nobody can remove or replace
-    the file, workers that start later inherit it, and no process waits for another. Before the
-    state, the file has a digest of it, so that a reader can tell whether the state is complete.
+    the file, workers that start later inherit it, and no process waits for another. The file begins
+    with a digest of the state, so that a reader can tell whether the state is complete.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -123,7 +123,7 @@ class SharedState:
             written += os.pwrite(self._descriptor, part[written:], start + written)
 
     def latest(self) -> Served:
-        """Return the latest state: the same object until another is posted. Safe in any thread.
+        """Return the latest state: the same object until a new state is posted. Thread-safe.
 
         While a new state is being written, or if the disk had no room for a new state, the result
         is the previous state.
@@ -342,9 +342,9 @@ def _stamp(path: Path | None) -> tuple[int, int, int] | None:
 def registry_document(registry: Registry) -> bytes:
     """Return the registry in the form that the collector shows to everybody.
 
-    The JSON document lists every metric, former definitions first, and every stop. It
-    contains exact integers, everything needed to derive each edition, and the stopped questions,
-    which relays read from this document.
+    The JSON document lists every metric, former definitions first, and every stopped question,
+    which relays read from this document. It contains exact integers, and everything needed to
+    derive each edition.
     """
     metrics = [
         {

@@ -21,7 +21,7 @@ from collector.systemd import StatusHandler
 
 
 class LogFormat(StrEnum):
-    """The format of a line."""
+    """The format of log lines."""
 
     TEXT = "text"
     JSON = "json"
@@ -81,7 +81,7 @@ def event_of(record: logging.LogRecord) -> str:
 
 
 class TextFormatter(_Formatter):
-    """A line for people."""
+    """Formats a log record as a line for people."""
 
     def __init__(self) -> None:
         """Set the format of the lines and of the time."""
@@ -94,9 +94,9 @@ class TextFormatter(_Formatter):
 
 
 class JsonFormatter(_Formatter):
-    """A line for programs: a JSON object with time, level, event and message.
+    """Formats a log record for programs: a JSON object with time, level, event and message.
 
-    For an exception, it also contains the places in the code.
+    For an exception, the object also contains the places in the code.
     """
 
     def format(self, record: logging.LogRecord) -> str:

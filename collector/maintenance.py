@@ -31,7 +31,7 @@ class Health(NamedTuple):
             look.
         open_reports: the reports by metric and open window, according to the last look at open
             windows.
-        clock_is_suspected: whether every report is refused because of its window; see `own_clock`.
+        clock_is_suspected: whether all recent reports were refused for their windows (`own_clock`).
         store_restarts: how often the embedded store has ended by itself and was started again;
             always 0 for other stores.
 
@@ -134,8 +134,8 @@ class Maintenance:
     def tick(self, monotonic_s: float) -> None:
         """Do the chores that are due now.
 
-        The append-only file is also rewritten after a window has closed, whether the clock, a
-        command or another collector closed it.
+        The append-only file is also rewritten after a window was closed by the clock, by a command,
+        or by another collector.
         """
         try:
             self.health = self.health._replace(**self._every_tick()._asdict())
@@ -192,7 +192,7 @@ class OpenReports:
     """Counts the reports of open windows for Prometheus, from the look that all readers share.
 
     A count that changed with every scrape would reveal when each report of a metric arrived. This
-    class therefore adds up the counts of the last look, which preliminary results also show, and
+    class therefore adds up the counts of the last look. Preliminary results show the same look,
     which is renewed only once per interval. The first look is taken after the first interval. If
     it were taken earlier, it would find no reports, and an operator who tries out a new service
     would see these empty results for an hour.

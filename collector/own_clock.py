@@ -49,9 +49,9 @@ class WindowVerdicts(NamedTuple):
 
 
 class OwnClockWatch:
-    """Suspects the clock once `SUSPICIOUS` reports in a row were refused because of their windows.
+    """Suspects the clock after `SUSPICIOUS` consecutive reports were refused for their windows.
 
-    Reports are refused in a row if no look in between found an accepted report. A line is logged
+    Refusals count as consecutive if no look between them found an accepted report. A line is logged
     when the suspicion begins, and another when a report counts again.
     """
 
@@ -79,7 +79,7 @@ class OwnClockWatch:
             _log.warning(
                 (
                     "this host's clock may be %s: the last %d reports were all refused, %d because their windows "
-                    "are in the future and %d because they are closed. Such reports are lost: check the clock "
+                    "are in the future and %d because they are closed. All these reports are lost: check the clock "
                     "(timedatectl) and synchronize it"
                 ),
                 "behind" if in_future >= closed else "ahead",

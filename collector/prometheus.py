@@ -2,9 +2,9 @@
 
 Only this module imports prometheus_client.
 
-The resources of each process are a separate series. A sum over the processes would fall when a
-worker ends, and Prometheus would mistake the fall for a counter reset. A worker is named after its
-row of counters: the next worker in the row continues the series, with another start time.
+The resources of each process are reported in a separate series. A sum over the processes would fall
+when a worker ends, and Prometheus would mistake the fall for a counter reset. A worker is named
+after its row of counters: the next worker in the row continues the series, with another start time.
 
 The metrics are for the operator of the service. They count uploads, perturbed reports and requests,
 and show nothing about a single upload, report or request.
@@ -129,7 +129,7 @@ def relay_families(
     """Yield every metric of a relay.
 
     Args:
-        shared_counters: the counters of its worker.
+        shared_counters: the counters of the relay's worker.
         clock_ns: the worker's clock: monotonic, in nanoseconds.
 
     """
@@ -229,7 +229,7 @@ def _build() -> Metric:
 
 
 def worker_processes(shared_counters: SharedCounters) -> dict[str, int]:
-    """Return the process id of each worker by name. A worker that replaces another has its name."""
+    """Return each worker's process id by name. A replacement has the name of the worker before."""
     return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(shared_counters), 1)}
 
 

@@ -1,4 +1,4 @@
-"""The settings that a server needs so that no acknowledged write is lost. Pure."""
+"""The settings that a server needs so that no acknowledged write is lost. Does no IO."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from collector.errors import ConfigError, require_option
 
 OLDEST_VERSION = (7, 0)
-"""The minimum version: EXPIREAT has NX and GT since Redis 7.0."""
+"""The minimum version of Redis: the first version in which EXPIREAT has NX and GT."""
 
 OLDEST_VERSION_WITH_COPIES = (7, 2)
 """The minimum version for replicated acknowledgements and for clusters.
@@ -18,7 +18,7 @@ Both features need WAITAOF, which exists since Redis 7.2.
 """
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
-"""A full store must refuse writes: an evicted tally would be lost, an evicted id counted twice."""
+"""A full store must refuse writes: eviction would lose tallies, or let uploads count twice."""
 
 WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
 """With these settings, a write is on disk before it is acknowledged."""
@@ -27,7 +27,7 @@ PART_COVERAGE = {"cluster-require-full-coverage": "no"}
 """Required on a cluster. Otherwise, a lost node stops all uploads, not only those of its slots."""
 
 SETTINGS = (*NO_EVICTION, *WRITE_THROUGH, *PART_COVERAGE)
-"""The settings to ask the server for."""
+"""The names of the settings to query."""
 
 
 def require_promise(
@@ -59,7 +59,7 @@ def require_promise(
     wrong = {name: value for name, value in required.items() if settings.get(name) != value}
     if wrong:
         raise ConfigError(
-            "the store would not keep what it acknowledges; set on the server: "
+            "the store could lose acknowledged writes; set on the server: "
             + "; ".join(f"{name} {value} (now {settings.get(name)})" for name, value in wrong.items())
             + _why(wrong)
         )
@@ -68,7 +68,7 @@ def require_promise(
 def _why(wrong: Mapping[str, str]) -> str:
     why = ""
     if wrong.keys() & WRITE_THROUGH.keys():
-        why += ". Otherwise it may answer before it writes to disk, and lose its latest acknowledged writes in a crash"
+        why += ". Otherwise a crash can lose acknowledged writes, because the server answers before it writes to disk"
     if wrong.keys() & PART_COVERAGE.keys():
         why += ". With full coverage required, one lost node stops all uploads, not only those of its own slots"
     return why

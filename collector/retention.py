@@ -173,7 +173,7 @@ class RedisRetirement:
         return frozenset(TallyName(*name.split(":")) for name in self._store.shards.index())
 
     def begun(self) -> frozenset[TallyName]:
-        """Return the tallies whose retirement was interrupted. The next retirement finishes it."""
+        """Return the tallies of interrupted retirements, which the next retirement finishes."""
         return frozenset(TallyName(*name.split(":")) for name in self._all_going())
 
     def retire(self, names: Collection[TallyName]) -> None:

@@ -59,7 +59,7 @@ class Service:
         store: the tallies.
         grace_s: seconds for which a window still accepts reports after its end.
         snapshot_interval_s: minimum number of seconds between two looks at open windows.
-        clock: Unix seconds.
+        clock: returns Unix seconds.
         counters: counts requests for the metrics.
 
     """

@@ -1,4 +1,4 @@
-"""Runs the service.
+"""Runs the collector's service.
 
 The store starts first, then the periodic tasks, then the workers. They stop in reverse order.
 """
@@ -50,7 +50,7 @@ This is more than the time limit for one answer of the store.
 """
 
 MAX_CONNECTIONS = 512
-"""The maximum number of connections of a worker: half of the files that many systems let it open.
+"""The maximum number of a worker's connections: half of the files that many systems allow.
 
 Further connections wait in the kernel.
 """
@@ -194,7 +194,7 @@ ALLOWING = "--allow-unknown-editions"
 
 
 def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Prepare a store for the reports of a registry, and return all editions that it ever counted.
+    """Prepare a store for the reports of a registry, and return the store's record of editions.
 
     Returns:
         The editions that were ever served, as METRIC:EDITION.
@@ -255,7 +255,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
 
 
 def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Mapping[tuple[str, str], int]]:
-    """Return a function that counts the reports in open windows, or nothing without metrics."""
+    """Return a function that counts the reports in open windows; it counts none without metrics."""
     if config.metrics_bind is None:
         return dict
     return OpenReports(store, grace_s=config.grace_s, interval_s=config.snapshot_interval_s)

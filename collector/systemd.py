@@ -1,6 +1,7 @@
 """Notifications to systemd; see the manual page of sd_notify.
 
-Only the main process sends messages: systemd ignores all others. Without systemd, none are sent.
+Only the main process sends messages, because systemd ignores messages from other processes. Without
+systemd, no messages are sent.
 """
 
 from __future__ import annotations

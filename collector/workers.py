@@ -36,10 +36,10 @@ RESTART_DELAY_S = 1.0
 POLL_S = 0.05
 
 ANSWER_TIMEOUT_S = 5.0
-"""The time limit (seconds) of a readiness check, equal to that of an answer of the store."""
+"""The time limit (seconds) of a readiness check, the same as for an answer of the store."""
 
 HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYTES)
-"""The cost limits of a connection.
+"""The limits on what a connection may cost the server.
 
 A connection may take 15 seconds until the head of a request is complete, including the pause
 between two requests, and may have 64 KiB of unread data.
@@ -181,8 +181,8 @@ def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat)
 
     Args:
         host: the host that the service listens on.
-        port: its port.
-        words: the text after the address.
+        port: the port that the service listens on.
+        words: the text that follows the address in the line.
         log_format: whether the line is for people or for programs.
 
     """

@@ -3,15 +3,15 @@
 ```python
 import estimator
 
-report = estimator.load_report("report.json")  # what `hearsay-estimator report --format json` wrote
+report = estimator.load_report("report.json")  # written by `hearsay-estimator report --format json`
 report = estimator.estimate("metrics.toml", "tallies.ndjson")
 report = estimator.estimate("metrics.toml", collector="https://telemetry.example.org", token="…")
 print(report.summary())
 frame = estimator.to_pandas(report)
 ```
 
-``__all__`` lists the public names. They are imported on first use, so that the command can start
-without numpy and then say what to install.
+``__all__`` lists the public names. Each name is imported on first use. The command can therefore
+start without numpy, and tell the user what to install.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _HOMES = {
     "to_pandas": "formats.tables",
     "to_polars": "formats.tables",
 }
-"""The module that defines each public name."""
+"""The module that defines each public name, relative to this package."""
 
 
 def __getattr__(name: str) -> object:

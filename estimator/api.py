@@ -1,4 +1,4 @@
-"""The reporting job for programs: turns tallies into a report of typed objects or a model file."""
+"""The Python interface of the reporting job, from tallies to a report or a model file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RANGE_PARTS: Final = 3
 def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegressor:
     """Read the file of a model as an already fitted scikit-learn estimator.
 
-    Pass its methods an ``X`` with one column for each feature, in the order of
+    The estimator's methods take an ``X`` with one column for each feature, in the order of
     ``feature_names_in_``.
 
     Args:
@@ -98,8 +98,8 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
             path can read the token and change the tallies.
         first: the first window, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``; or a day.
         last: the last window, which is included; or a day.
-        since: compare the windows from this one on with the earlier windows, instead of searching
-            for any change; a window or a day.
+        since: a window or a day. Compare the windows from this time on with all earlier windows,
+            instead of searching for a change at any time.
         preliminary: also estimate windows that are still open; their estimates have
             ``closed=False``.
         simultaneous: use simultaneous intervals for all figures of a tally.
@@ -112,8 +112,8 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
         ranges: also estimate the share of answers in each of these ranges. A range is the name of a
             metric and two numbers, the start and the end, which are both included.
         candidates: also estimate the share of each of these texts, for metrics of texts.
-        installs: the number of all installations, to also bound the figures for all of them; or
-            None.
+        installs: the number of installations of the app, to also bound the figures for all
+            installations; or None.
         asked: the share of devices asked in a window, above 0 and at most 1, if the schedule does
             not determine this share; or None.
 
@@ -194,7 +194,7 @@ def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
 
 
 def _check_lists(ranges: Sequence[object], candidates: object) -> None:
-    """Refuse a single text in place of a list. Python would iterate over the text's letters.
+    """Refuse malformed ranges, and candidates that are a single text instead of a list.
 
     Raises:
         TypeError: if an argument is refused; the message shows a valid argument.
@@ -233,7 +233,7 @@ LABELS: Final = ("boolean", "number")
 
 
 def check_model(registry: Registry, name: str) -> None:
-    """Refuse a metric that is not a model. This check comes before any estimation.
+    """Refuse a metric that is not a model. Call this function before any estimation.
 
     Raises:
         RequestError: if the metric is of another kind.
@@ -262,7 +262,7 @@ def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
     observation = analysis_of(registry.metric(name)).observation
     last = max(learned, key=lambda each: each.span.starts_at)
     assert observation is not None  # noqa: S101 `check_model` refuses metrics without one
-    assert last.learned is not None  # noqa: S101 `learned` contains no others
+    assert last.learned is not None  # noqa: S101 `learned` contains only windows with a model
     file = ModelFile(
         schema=MODEL_SCHEMA,
         model=name,
@@ -306,7 +306,10 @@ def _is_complete(learned: LearnedModel) -> bool:
 
 
 def _has_weights(each: ModelInput, *, has_norm: bool) -> bool:
-    """Return whether a feature has values or two ends, and a weight per coordinate or cell."""
+    """Return whether a feature has either values or two ends, and the matching number of weights.
+
+    There is one weight for each coordinate if the model has a norm, otherwise one for each cell.
+    """
     if each.values:
         has_ends = (each.low, each.high) != (None, None)
         weights = max(1, len(each.values) - 1) if has_norm else len(each.values)

@@ -8,9 +8,9 @@ DIR/.lock                       locked while a run is writing
 DIR/.part-…                     an unfinished folder; after an interruption, the next run removes it
 ```
 
-A window's folder appears complete, because it is renamed into place. It is never written to again,
-because a closed window does not change. The overview also shows changes between windows; each run
-generates the overview from the reports.
+A window's folder is written under another name and renamed once it is complete. The folder is never
+written to again, because a closed window does not change. Each run generates the overview from the
+archived reports. The overview also shows changes between windows.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
-"""The file that every finished window has. A folder without it was not written by this module."""
+"""A file in each window's folder. A folder without this file was not written by this module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Archive:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other runs out, and remove the remains of an interrupted run.
+        """Lock the archive against other runs, and remove unfinished files of interrupted runs.
 
         Raises:
             BusyError: if another run is writing to the archive.
@@ -103,9 +103,9 @@ class Archive:
             ) from error
 
     def _require_no_other_index(self) -> None:
-        """Refuse a folder that is not an archive but has an index file, such as that of a website.
+        """Refuse a folder that is not an archive but has an index file, such as a website's folder.
 
-        If the index of an archive is damaged, it is accepted here and rewritten later.
+        An archive with a damaged index is accepted; the run rewrites the index later.
         """
         foreign = next(filter(is_not_ours, (self.folder / name for name in ON_ALL_WINDOWS)), None)
         if foreign is not None and not (self.folder / LOCK).exists():
@@ -183,7 +183,7 @@ def _window_of(path: Path) -> Window | None:
 
 
 def _lock(descriptor: int, folder: Path) -> None:
-    """Take the lock. The system releases it when this process exits or is killed."""
+    """Lock the archive. The system releases the lock when this process exits or is killed."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -205,7 +205,7 @@ window. A single report on a question with a million values has about this size.
 """
 
 Estimates = Mapping[Window, Sequence[MetricEstimate]]
-"""The estimates of each window."""
+"""The estimates for all metrics in each window."""
 
 ALERTS: Final = "alerts.ndjson"
 """The file with a window's alerts. It is kept in the window's folder, because later runs do not
@@ -223,7 +223,7 @@ class ArchiveRun:
         written: the windows that the run wrote.
         failed: the windows that the run could not write, each with the reason.
         alerts: the alerts of the written windows.
-        skipped: the tallies that were left out of the written windows.
+        skipped: the tallies that were left out of the reports on the written windows.
 
     """
 
@@ -234,7 +234,7 @@ class ArchiveRun:
 
 
 def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selection) -> dict[Window, list[Tally]]:
-    """Return the tallies of each selected closed window that is not archived, the oldest first."""
+    """Return the tallies of each selected closed window not archived yet, oldest window first."""
     windows: dict[Window, list[Tally]] = {}
     for tally in tallies:
         if tally.closed and selection.spans(tally.window):
@@ -260,8 +260,8 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
 
     If one report fails, the other reports are still written.
 
-    A window that has not begun is not written: devices cannot have reported in it yet, and its
-    folder would later block the true report.
+    A window that has not begun is not written: devices cannot have answered in this window yet, and
+    its folder would prevent a later run from writing the true report.
 
     Args:
         archive: the archive to write to, which must be locked.
@@ -305,9 +305,9 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
 def _report_of(
     registry: Registry, tallies: list[Tally], request: Request, advance: Callable[[int], object]
 ) -> EstimateReport:
-    shown = replace(request, highlights=True)  # the window's page needs them
+    shown = replace(request, highlights=True)  # the window's page shows highlights
     report = make_report(registry, tallies, request=shown, advance=advance)
-    if not report.metrics:  # written windows are final, and another registry may still fit this one
+    if not report.metrics:  # a written window is final, and its tallies may fit a later registry
         raise UnfitTallyError(_why_nothing(report))
     return report
 
@@ -324,7 +324,7 @@ def _changes_until(window: Window, estimates: Estimates, registry: Registry) -> 
 
 
 def _files_of(registry: Registry, report: EstimateReport, alerts: Sequence[JudgedAlert]) -> dict[str, bytes]:
-    """Return the files of a window's folder: the content of each by its name."""
+    """Return the content of each file in a window's folder, by file name."""
     files = {
         REPORT: as_json(report).encode(),
         "report.csv": as_csv(report).encode(),
@@ -340,7 +340,7 @@ def _files_of(registry: Registry, report: EstimateReport, alerts: Sequence[Judge
 def _why_nothing(report: EstimateReport) -> str:
     first, *others = report.skipped
     more = f" (and {len(others)} more)" if others else ""
-    return f"no tally of it can be estimated: {first.metric} {first.edition}{more}: {first.reason}"
+    return f"none of its tallies can be estimated: {first.metric} {first.edition}{more}: {first.reason}"
 
 
 def write_standing(
@@ -348,7 +348,7 @@ def write_standing(
 ) -> None:
     """Write the overview files whose content has changed.
 
-    Each file is replaced in one step. After an interruption, some files may not be updated yet.
+    Each file is replaced in one step. If a run is interrupted, some files may still be old.
 
     Args:
         archive: the archive, which must be locked.
@@ -401,7 +401,7 @@ def recent_estimates(
 
 
 def _known(path: Path) -> dict[str, ArchivedWindow]:
-    """Return the windows of an index by name; empty if the file is missing or not an index."""
+    """Return the windows listed in an index, by name; none if the file is missing or no index."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         document = json.loads(path.read_bytes())
         if document["schema"] == INDEX_SCHEMA:

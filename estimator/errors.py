@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TalliesError(HearsayError):
-    """Tallies cannot be fetched or read. The message says which, where, and what to do."""
+    """Tallies cannot be fetched or read. The message says what is wrong, where, and what to do."""
 
 
 class CollectorDownError(TalliesError):
@@ -21,7 +21,7 @@ class CollectorDownError(TalliesError):
 
 
 class AnswersError(HearsayError):
-    """The answers for a rehearsal cannot be read. The message says which, where, and what to do."""
+    """The answers for a rehearsal cannot be read. The message says what is wrong, and where."""
 
 
 class UnfitTallyError(HearsayError):
@@ -41,7 +41,7 @@ class MissingLibraryError(HearsayError, ImportError):
 
 
 class OutputError(HearsayError):
-    """A file or folder cannot be written. The message names it, and says why and what to do."""
+    """A file or folder cannot be written. The message names the path, the cause and the remedy."""
 
 
 class BusyError(HearsayError):
@@ -49,7 +49,7 @@ class BusyError(HearsayError):
 
 
 class AuditError(HearsayError):
-    """An audit could not be carried out. It neither clears nor accuses the SDK."""
+    """An audit could not be carried out. Whether the SDK passes it remains unknown."""
 
 
 class PlanError(HearsayError):

@@ -1,4 +1,4 @@
-"""Tallies over HTTP. Only this module imports urllib.
+"""Fetching of tallies over HTTP. No other module of the estimator imports urllib.
 
 The secret of a read key comes from the environment or a file, never from the command line, because
 every user of the machine can read command lines.
@@ -30,7 +30,7 @@ FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"
 
 
 def token_of_environment() -> str:
-    """Return the secret from the environment.
+    """Return the secret of a read key, from the environment or from a file that it names.
 
     Raises:
         ValueError: if no secret is set, if both variables are set, or if an HTTP header cannot
@@ -46,7 +46,10 @@ def token_of_environment() -> str:
         except (OSError, UnicodeDecodeError) as error:
             problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise ValueError(f"the read token's file {file} cannot be read: {problem}") from None
-    return checked_token(token or "", f"set {TOKEN_VARIABLE} to the collector's read token, one line of ASCII")
+    wanted = f"set {TOKEN_VARIABLE} to the collector's read token, one line of ASCII"
+    if file is not None:
+        wanted = f"{file}, which {FILE_VARIABLE} names, must contain the collector's read token, one line of ASCII"
+    return checked_token(token or "", wanted)
 
 
 def checked_token(token: str, problem: str) -> str:
@@ -118,8 +121,8 @@ def fetch(
     """Read the tallies of a collector.
 
     Args:
-        collector: its URL, ``http://`` or ``https://``.
-        token: its read token.
+        collector: the collector's URL, ``http://`` or ``https://``.
+        token: the secret of a read key of the collector.
         preliminary: whether to request the snapshot of open windows as well.
         bounds: the limits on the response.
         timeout_s: the collector counts as down after this many seconds without a byte.
@@ -165,7 +168,7 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
     except HTTPError as error:
         with error:
             raise _refusal(collector, error.code, preliminary=preliminary) from None
-    except HTTPException as error:  # its message would reveal the response
+    except HTTPException as error:  # the error's own message would reveal the response
         raise CollectorDownError(failure_of(error).said_of(collector)) from None
     except OSError as error:
         reason = error.reason if isinstance(error, URLError) else error
@@ -195,7 +198,7 @@ def _instant(text: str | None) -> datetime | None:
         instant = None if text is None else datetime.fromisoformat(text)
         return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
     except (ValueError, OverflowError):
-        # the zone may move the very first or last day out of range
+        # the conversion to UTC can move an instant on the first or last possible day out of range
         return None
 
 

@@ -8,8 +8,8 @@ PUBLIC/metrics/NAME.json            a report on all windows of a question, inclu
 PUBLIC/.lock                        locked while a run is writing
 ```
 
-The folder contains only data that `estimator.report.publishing` allows. Each run estimates new
-windows from its tallies; windows that an earlier run published stay as they are in the questions'
+The folder contains only data that `estimator.report.publishing` allows. Each run estimates only
+windows that are not published yet. The estimates that earlier runs published stay in the questions'
 files. Each file is replaced in one step: first the questions' files, then the index. At the end,
 the run removes the files of questions that are no longer public.
 """
@@ -47,7 +47,8 @@ NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
 """The text shown in place of an answer if all windows of a question are withheld."""
 
 PLAIN: Final = Request(highlights=False)
-"""The figures requested for each tally. Other figures that the operator requests are not published.
+"""The figures that are published for each tally. Further figures that an operator can request for
+the archive are not published.
 """
 
 

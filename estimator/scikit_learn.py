@@ -17,9 +17,9 @@ class _Learned(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """The base class of classifiers and regressors that are already fitted.
 
     Attributes:
-        file: the model.
+        file: the content of the model's file.
         feature_names_in_: the names of the columns of ``X``.
-        n_features_in_: the number of these columns.
+        n_features_in_: the number of columns of ``X``.
 
     """
 
@@ -52,7 +52,7 @@ class LearnedClassifier(ClassifierMixin, _Learned):  # type: ignore[misc] # scik
     """
 
     def __init__(self, file: ModelFile) -> None:
-        """Take a model whose label is a boolean."""
+        """Create the classifier from a model whose label is a boolean."""
         super().__init__(file)
         self.classes_ = np.array([False, True])
 

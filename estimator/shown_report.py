@@ -1,6 +1,7 @@
-"""A report with methods to show it, in a notebook and as a text.
+"""A report that a notebook can show and a program can print.
 
-Reports are plain data and do not import the code that renders them. This module imports both.
+`EstimateReport` is plain data, and does not import the code that renders reports. This module
+imports both.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ equals about a million reports from every person on earth.
 """
 
 LEAST_LINE_BYTES: Final = 2**22
-"""The length in bytes that is allowed for any line. The metrics of the registry may need less, but
+"""The length in bytes that a line may always have. The metrics of the registry may need less, but
 an older edition of a metric may have had more symbols.
 """
 
@@ -79,8 +79,8 @@ numbers counts as outside. Valid lines have a few hundred bytes there.
 """
 
 POWERS: Final = 10 ** np.arange(1, 19)
-"""The powers of ten from 10 to 10**18. The number of digits of a whole number is one more than the
-number of these powers that do not exceed it.
+"""The powers of ten from 10 to 10**18. To count the digits of a whole number, count the powers that
+do not exceed the number, and add one.
 """
 
 STDIN = Path("-")
@@ -152,7 +152,7 @@ def _every(_: Window) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits for one collection.
+    """The limits on the tallies that are read from one collection.
 
     Attributes:
         line_bytes: the maximum length of a line.
@@ -200,14 +200,14 @@ class Bounds:
 
     def _check(self, number: int, line_bytes: int) -> None:
         if line_bytes > self.line_bytes:
-            raise TalliesError(f"line {number} is longer than any tally, {self.line_bytes:,} bytes")
+            raise TalliesError(f"line {number} is longer than the limit of {self.line_bytes:,} bytes")
 
 
 class Extent:
-    """The size of the selected tallies that have been read."""
+    """The total size of the selected tallies read so far, which is checked against the limits."""
 
     def __init__(self) -> None:
-        """Begin with no tallies."""
+        """Start with a size of 0."""
         self._tallies = self._counts = self._reports = 0
 
     def add(self, counts: int, reports: int) -> None:
@@ -254,7 +254,7 @@ def read_file(path: Path, bounds: Bounds = EVERYTHING) -> list[Tally]:
 
 
 def encode(tallies: Iterable[Tally]) -> bytes:
-    """Return tallies as NDJSON, which `decode` reads."""
+    """Return tallies as NDJSON, in the format that `decode` reads."""
     lines = []
     for tally in tallies:
         fields = {
@@ -301,7 +301,9 @@ def decode(lines: Iterable[bytes | bytearray], bounds: Bounds = EVERYTHING) -> l
 
 def _tally(raw: Any) -> Tally:  # noqa: ANN401 any JSON value
     if type(raw) is not dict or raw.keys() not in (_FIELDS, _SPARSE_FIELDS):
-        raise ValueError(f"it must be an object with exactly: {', '.join(sorted(_FIELDS))} (and symbols, if sparse)")
+        raise ValueError(
+            f"it must be an object with exactly these fields: {', '.join(sorted(_FIELDS))} (and symbols, if sparse)"
+        )
     metric, edition, window, closed = raw["metric"], raw["edition"], raw["window"], raw["closed"]
     if type(metric) is not str or not METRIC_NAME.fullmatch(metric):
         raise ValueError("metric must be a name such as dark_mode")
@@ -337,9 +339,9 @@ def _integers(raw: object, field: str, most: int) -> array[int]:
 def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
     """Return the document of a line, with arrays in place of lists of whole numbers.
 
-    The JSON reader would create an object for each number, half a gigabyte for a large tally. Lists
-    of whole numbers are therefore read separately, and a JSON object replaces each of them. This
-    placeholder is unambiguous, because a tally's line contains no other objects.
+    The JSON reader would create an object for each number, which takes half a gigabyte for a large
+    tally. Lists of whole numbers are therefore parsed separately, and a small JSON object takes the
+    place of each list. This object is unambiguous, because a tally's line contains no others.
     """
     if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # a short line could create many objects or nest deeply
         raise ValueError("it must be one object that contains names, numbers and at most two lists")

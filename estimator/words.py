@@ -12,7 +12,7 @@ from client_sdk.protocol.kinds.kind import word
 def plural(number: int, singular: str, many: str | None = None) -> str:
     """Return a number and its noun, such as ``1 tally`` or ``2 tallies``.
 
-    The plural has an s by default.
+    By default, the plural is the singular followed by an s.
     """
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
@@ -21,11 +21,15 @@ EMPTY_TEXT: Final = "(empty text)"
 """The text shown for an empty answer, which would otherwise look like a gap."""
 
 LONGEST_LABEL: Final = 80
-"""The maximum number of characters of a value that are shown. JSON and CSV contain all of them."""
+"""The maximum length of a value in text for people. Longer values are cut, except in JSON and CSV.
+"""
 
 
 def shown_of(number: int, most: int) -> int:
-    """Return how many things to show: ``most``, or all if that leaves out at most one thing."""
+    """Return how many of ``number`` things to show.
+
+    At most ``most`` are shown, or one more if it would otherwise be the only thing left out.
+    """
     return number if number <= most + 1 else most
 
 
@@ -52,12 +56,12 @@ def joined(label: str | tuple[str, ...]) -> str:
 
 
 def is_yes_or_no(labels: Sequence[object]) -> bool:
-    """Return whether a question is answered by yes or no; the share of yes is then enough."""
+    """Return whether the answers are no and yes. A report then shows only the share of yes."""
     return len(labels) == 2 and list(labels) == [False, True]  # noqa: PLR2004 yes and no
 
 
 def parts(value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the value that a figure describes
-    """Return a value as a text, or a pair as two texts, each of which can be cut to fit a line."""
+    """Return a value as one text, or a pair as two texts. Each text can be cut to fit a line."""
     return tuple(map(label_of, value)) if isinstance(value, tuple) else label_of(value)
 
 

@@ -1,4 +1,4 @@
-"""Tells the host application when fractions of its lifetime budget have been spent."""
+"""Tells the app when given fractions of the device's lifetime budget have been spent."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import sqlite3
 
 LOOK_DEADLINE_S = 5.0
-"""How long a look at the budget waits for the ledger. If a look fails, the next one catches up."""
+"""How long a check of the budget waits for the ledger. The next check covers a failed check."""
 
 
 def _fractions(warn_at: Sequence[float]) -> list[float]:
-    """Return the fractions in ascending order, as floats, because `look` reads their digits.
+    """Return the fractions as floats in ascending order; `look` uses their decimal digits.
 
     Raises:
         TypeError: if the fractions are not a list of numbers.
@@ -57,7 +57,7 @@ class BudgetWatch:
         self._announced: set[tuple[tuple[int, int], float]] = set()
 
     def look(self, ledger_thread: LedgerThread) -> None:
-        """Call back for newly reached fractions, in a thread that the app does not wait for."""
+        """Call back for fractions reached since the last check; the app does not wait for this."""
         try:
             spent_nanos, status = ledger_thread.run(self._read, LOOK_DEADLINE_S, begin=READ)
         except LedgerError:

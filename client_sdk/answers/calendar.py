@@ -1,4 +1,4 @@
-"""Decides what a device must do at an instant, by the calendar, without a clock or a ledger.
+"""Decides from the calendar what a device must do at an instant. Reads no clock and no ledger.
 
 No answer affects these decisions. `client_sdk.answers.schedule` carries them out.
 """
@@ -22,8 +22,8 @@ class Phase(Enum):
     """The state of a window at an instant."""
 
     RUNNING = "answers are recorded, and counts go on"
-    ENDED = "its counts are reported"
-    CLOSED = "no collector takes its reports: they would be paid for without being counted"
+    ENDED = "counts of the window are reported"
+    CLOSED = "no collector accepts reports of the window, so none is paid for"
 
 
 class EndedCount(NamedTuple):
@@ -38,7 +38,7 @@ class Due(NamedTuple):
     """The work that is due at an instant.
 
     Attributes:
-        windows: the current windows, whose slots are paid for once, in this order.
+        windows: the current windows, in the order in which their slots are paid for.
         next_s: when the next work will be due, in Unix seconds; None if there will be none.
 
     """
@@ -53,7 +53,7 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
     Args:
         registry: the questions.
         instant_s: Unix seconds, as the ledger counts time.
-        releases: later instants when held-back reports may leave.
+        releases: future instants at which held-back reports may leave.
 
     """
     metrics = registry.metrics.values()
@@ -67,7 +67,7 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
 
 
 def has_slots(registry: Registry, definition: Metric) -> bool:
-    """Whether a metric's reports are paid for when the window begins, not when it is answered."""
+    """Whether a metric is charged when its window begins, and not when an answer is recorded."""
     return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None
 
 
@@ -79,5 +79,5 @@ def phase(window: Window, instant_s: float) -> Phase:
 
 
 def release_s(window: Window, coins: Coins) -> int:
-    """Return a random Unix second for sending a report that waits for the end of its window."""
+    """Return a random time (Unix seconds) to send a report that waits for its window's end."""
     return window.ends_at + coins.below(RELEASE_SPREAD_S)

@@ -1,7 +1,7 @@
 """The extent of the user's consent: everything, nothing, or some purposes.
 
-A set of purposes covers the questions whose purposes are all in it. A question without a purpose
-is covered only by an agreement to everything, because it has no purpose to agree to.
+A set of purposes covers a question if all purposes of the question are in the set. A question
+without a purpose is covered only if the user has agreed to everything.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def consent_of(value: object) -> Consent:
         return value
     if isinstance(value, AbstractSet) and all(isinstance(purpose, str) for purpose in value):
         return frozenset(value) or False
-    raise TypeError('consent must be True, False or a set of purposes, such as {"usage"}: what the user has agreed to')
+    raise TypeError('consent must be what the user has agreed to: True, False or a set of purposes such as {"usage"}')
 
 
 def covers(consent: Consent, metric: Metric | None) -> bool:
-    """Whether the user has agreed to a question; None is a question that the registry lacks."""
+    """Whether a consent covers a question; ``metric`` is None if no registry defines it."""
     if not isinstance(consent, frozenset):
         return bool(consent)
     return metric is not None and bool(metric.consent) and metric.consent <= consent
@@ -53,8 +53,8 @@ class Agreement:
     """The user's consent, and the purposes of all questions with data in the ledger.
 
     ``groups`` has each question's purposes as one text; only reports with equal texts share an
-    upload. Nothing new is recorded for ``withheld`` questions. Some of these are ``declined``, and
-    their waiting data is deleted as well.
+    upload. Nothing new is recorded for ``withheld`` questions. If a withheld question is also
+    ``declined``, its waiting data is deleted.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -66,7 +66,7 @@ class Agreement:
         self._former: dict[str, Metric | None] = {}
 
     def take(self, decided: object) -> None:
-        """Store what the user has agreed to, according to the app; raise as `consent_of` does."""
+        """Store the consent that the app has passed; raise the errors of `consent_of`."""
         self.consent = consent_of(decided)
         self.withheld = decided.withheld if isinstance(decided, Decision) else frozenset()
         self.declined = decided.declined if isinstance(decided, Decision) else frozenset()
@@ -81,9 +81,9 @@ class Agreement:
         return name not in self.withheld and self.is_covered(name)
 
     def asked(self, name: str, edition: str, window: str) -> Metric | None:
-        """Return a slot's or report's metric; None without consent or if not asked in the window.
+        """Return the metric of a slot or report; None if it lacks consent or is no longer asked.
 
-        An edition of another stratum is accepted: the device was in it when the window began.
+        The edition may belong to another stratum: the device's stratum when the window began.
         """
         definition = self._registry.metrics.get(name)
         if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):

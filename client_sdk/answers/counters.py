@@ -4,7 +4,7 @@ A count in memory lives as long as its process. If the registry sets ``persist``
 which is a true answer, is stored in the ledger's file until its window has ended.
 
 Days of use work in the same way. Each day is one row in the file's table of counts, and is stored
-until no future report can count it. The row's window is the day, and its edition is empty, because
+until no future report can count it. The row's window is the day. The row's edition is empty, since
 the day remains a day of use when the question's epsilon changes. A window's report counts the days
 of use in a period that ends with the window's last day. The report is made when the app first runs
 after that day, but only if the window itself had a day of use. A filled-in question is reported for
@@ -56,7 +56,7 @@ class RunningCounts:
         self._counts.clear()
 
     def keep(self, is_covered: Callable[[str], bool]) -> None:
-        """Forget the counts of questions whose names are not covered."""
+        """Forget the counts of questions that are not covered by the user's consent."""
         for key in [key for key in list(self._counts) if not is_covered(key[1])]:
             del self._counts[key]
 
@@ -168,7 +168,7 @@ class CountReports(NamedTuple):
         """Report the counts of ended windows; return whether any were deleted from the file."""
         for ended in self.counts.ended(self.registry, instant_s):
             if self._report(connection, coins, ended, instant_s, randomize) is not Recorded.QUEUED:
-                # a queued count stays in memory, because this transaction may still be rolled back
+                # a count that was queued stays in memory: this transaction may still be rolled back
                 self.counts.drop(ended)
         for ended in ended_persistent(connection, self.registry, instant_s):
             self._report(connection, coins, ended, instant_s, randomize)
@@ -232,7 +232,7 @@ def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s:
 
 
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
-    """Yield windows with a day of use or a filled-in report, but no report of any edition."""
+    """Yield windows that have a day of use or a filled-in "no answer", but no other report."""
     used = {Window.on(definition.window, day.first_day).text for day in days}
     # after a change of stratum, these reports remain in the device's former stratum
     filled = (_filled_windows(connection, definition.name, edition) for edition in definition.editions)
@@ -247,7 +247,7 @@ def _days(connection: sqlite3.Connection, definition: Metric) -> list[Window]:
 
 
 def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
-    """Whether no report can count a day any more: its window and all periods with it are over."""
+    """Whether a day is no longer needed, because no future report can count it."""
     if definition is None or definition.kind.call != "active":
         return True
     period_s = definition.kind.most * DAY_S
@@ -256,12 +256,12 @@ def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
 
 
 def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -> list[str]:
-    """Return the windows of a metric whose report still says that nothing was recorded."""
+    """Return the windows for which a metric's report still says "no answer"."""
     query = "SELECT window FROM charges WHERE metric = ? AND edition = ? AND reported = 2"
     return [window for (window,) in connection.execute(query, (metric, edition)).fetchall()]
 
 
 def _is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
-    """Whether any edition of a metric has reported for a window, or no longer needs to."""
+    """Whether any edition of a metric has reported for a window, or will no longer do so."""
     query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
     return connection.execute(query, (metric, window)).fetchone() is not None

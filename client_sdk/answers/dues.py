@@ -1,18 +1,18 @@
-"""Work that becomes due without an answer: slots when a window begins, counts when it has ended.
+"""Work that is due without an answer: slots when a window begins, counts after it has ended.
 
 A slot is a charge that is made because its window began, whether or not anything is recorded in it.
 A metric with a slot is paid for when its window begins. If the metric is filled in, the slot gets
 its report in that same transaction. Counts are reported when their window has ended.
 
-The law of filled-in questions: whatever sequence of registries a device gets, it sends the same
+The rule for filled-in questions: whatever sequence of registries a device gets, it sends the same
 report for a window whether or not anything was recorded. *The same* means the same metric, edition
 and window, and the same earliest instant of leaving. *Whether or not* compares two devices whose
 apps run and look at the clock at the same instants.
 
-The law is true because no answer decides anything. A metric with a slot is paid for when its window
-begins, and a report that says "no answer" is queued in the same transaction. An answer can only
-replace the symbol in this waiting report. New registries, clock changes and opting out therefore
-act on the same reports on every device.
+The rule is true because no decision depends on an answer. A metric with a slot is paid for when its
+window begins, and a report that says "no answer" is queued in the same transaction. An answer can
+only replace the symbol in this waiting report. New registries, clock changes and opting out
+therefore act on the same reports on every device.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def fill_in(
 
     Args:
         connection: within a write transaction.
-        asked: returns the metric of a slot, by its key; None if it is not asked.
+        asked: returns the metric for a slot's key; None if the metric is not asked.
         coins: the source of randomness.
         randomize: returns the randomized form of the input that stands for "no answer".
 
@@ -118,7 +118,7 @@ def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
 
 
 def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
-    """Mark a charge whose report waits and, so far, says that nothing was recorded."""
+    """Mark a charge as having a waiting report that says "no answer"."""
     charges.set_slot(connection, key, Slot.FILLED)
 
 
@@ -130,7 +130,7 @@ def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
 
 
 def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop held-back reports whose metric is no longer asked in their window, and count them."""
+    """Drop and count held-back reports whose metric is no longer asked in their window."""
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
         if not is_asked(metric, edition, window):

@@ -1,4 +1,4 @@
-"""An app's mistakes in its calls, and how the SDK keeps their effects small.
+"""Mistakes in an app's calls to the SDK, and how the SDK limits their effects.
 
 An answer outside its domain is replaced by a random input, and a call with a name that the registry
 does not define has no effect. No error is raised, because a crashed app or a missing report would
@@ -21,7 +21,7 @@ from client_sdk.results import Recorded, warn
 T = TypeVar("T")
 
 INVALID: Final = "invalid"
-"""The reason under which replaced answers are counted. They get the same results as valid ones."""
+"""The reason under which invalid answers are counted. Calls return the same as for valid ones."""
 
 
 class Mistakes:
@@ -46,7 +46,7 @@ class Mistakes:
         return draw()
 
     def unknown(self, mistake: UnknownMetricError | OutsideDomainError) -> Recorded:
-        """Return the result for a metric that cannot take the answer, whatever the answer is."""
+        """Return the result of a call for an undefined metric or with the wrong method."""
         self._note(Recorded.UNKNOWN.value, mistake, "nothing is recorded")
         return Recorded.UNKNOWN
 

@@ -28,11 +28,11 @@ UNIFORM_BITS = 53
 """The number of random bits in a uniform fraction, which equals the precision of a float."""
 
 NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
-"""The first instant after the last valid window. The SDK rejects a clock that shows it."""
+"""The first instant after the last valid window. The SDK rejects clocks that show this instant."""
 
 
 def window_nanos(registry: Registry, day: Window) -> int:
-    """Return the maximum that a device spends in the window that contains a day, in billionths."""
+    """Return the most that a device spends in the window of a day, in billionths of epsilon."""
     unexpired = (
         metric
         for metric in registry.metrics.values()
@@ -51,14 +51,14 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
     *,
     is_covered: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Pay for the slots of a window, in the first transaction of the window only.
+    """Charge the slots of a window. Only the first transaction in the window does this.
 
     Args:
         connection: within a write transaction.
         registry: the questions and the ceilings.
         secret: the device's key.
         window: the window that has begun.
-        instant_s: an instant within the periods that pay for the slots.
+        instant_s: an instant within the periods that the slots are charged to.
         is_covered: returns whether the user has agreed to a question, by its name. A selected
             question without consent is not replaced by another, so that a user who often changes
             their consent is not asked more often.
@@ -102,10 +102,10 @@ def _is_paced(
 ) -> bool:
     """Whether this is the window of its stratum in which the device participates.
 
-    The windows until the last question expires are divided into strata, one for each window that
-    the remaining budget can pay for. The device participates in one window of each stratum,
-    selected at random. The length of a stratum is computed when the stratum begins, so that windows
-    in which the device was off are made up for later, and the budget lasts until the end.
+    All windows until the last question expires are divided into as many strata as the remaining
+    budget can pay for windows. The device participates in one random window of each stratum. The
+    length of a stratum is computed when the stratum begins, so that windows in which the device was
+    off are made up for later, and the budget lasts until the end.
     """
     row = connection.execute("SELECT chosen_s, end_s, done FROM stratum").fetchone()
     if row is None or window.starts_at >= row[1]:
@@ -126,7 +126,7 @@ def _is_paced(
 def _stratum_length(
     connection: sqlite3.Connection, metrics: list[Metric], registry: Registry, window: Window, secret: bytes
 ) -> int | None:
-    """Return the number of windows in a stratum; None if the budget cannot pay for one of them.
+    """Return the number of windows in a stratum; None if the budget cannot pay for any window.
 
     A fractional length is rounded up with the probability of its fractional part, otherwise down.
     """

@@ -1,10 +1,10 @@
 """Calls functions of the app to get answers about its state, once in each window.
 
 Only the calendar decides when a function is called: after a window has begun, or when the program
-starts within a window. Before the call, one transaction charges and queues a placeholder report. It
-says "no answer" if the question is filled in, and contains a random answer otherwise. Therefore a
-report leaves at the same instant whatever the function does, even if it ends the process. The
-transaction also claims the window, so that no other process calls its function for it.
+starts within a window. Before the call, one transaction charges and queues a placeholder report:
+"no answer" if the question is filled in, and a random answer otherwise. Therefore a report leaves
+at the same instant whatever the function does, even if the function ends the process. The
+transaction also claims the window, so that no other process calls its function for this window.
 
 The return value is randomized immediately. `CALL_S` after the claim, or when the program ends, a
 second transaction replaces the placeholder's symbol, whatever the outcome of the call. The function
@@ -47,14 +47,14 @@ CALL_S = 5.0
 """How long a function may take: long enough for a slow disk or a local database."""
 
 HELD_S = CALL_S + 2.0
-"""How long even a flush does not send the report, so that the answer reaches the ledger first."""
+"""How long the report is held back, even from a flush: the answer must reach the ledger first."""
 
 CLAIM_S = 1.0
 """How long `Provider.provide` waits for the claim of a window. Opening a ledger takes 30 ms on an
 idle machine."""
 
 PATIENCE_S = 0.1
-"""How long `Provider.provide` then waits for the function to return."""
+"""How long `Provider.provide` waits, after the claim, for the function to return."""
 
 LEDGER_DEADLINE_S = 5.0
 """How long a claim waits for the ledger. The app itself waits only `CLAIM_S` for the claim."""
@@ -138,7 +138,7 @@ class Provider:
         self._thread: threading.Thread | None = None
 
     def provide(self, definition: Metric, function: Callable[[], object]) -> None:
-        """Call a function now if its question is due, and whenever it is due again; wait briefly.
+        """Call a function each time its question is due, perhaps now; wait briefly for the answer.
 
         Thanks to the wait, even a short-lived command records its answer.
         """
@@ -209,7 +209,7 @@ class Provider:
                         each.look_s = time.monotonic() + LOOK_AGAIN_S
 
     def _look(self, each: _Provided) -> None:
-        """Call a function if its question is due and no process has called for it."""
+        """Call a function if its question is due and no process has called its function yet."""
         definition = each.definition
         wait_s, key = LOOK_AGAIN_S, None
         if not self._schedule.agreement.takes(definition.name):
@@ -293,7 +293,7 @@ class Provider:
         return self._ledger_thread.run(self._schedule.learn_secret, LEDGER_DEADLINE_S, begin=READ)
 
     def _conclude(self, each: _Provided) -> None:
-        """Replace the placeholder's symbol by one for the return value, or for no answer."""
+        """Replace the placeholder's symbol by the symbol of the return value or of "no answer"."""
         with self._changed:
             if each.call is None:
                 return
@@ -332,5 +332,5 @@ class Provider:
 
 
 def _none(definition: Metric) -> Callable[[Coins], Any]:
-    """Return the function that yields the input for no answer: the fill's, or a random one."""
+    """Return the function that draws the input for "no answer": the fill, or a random input."""
     return definition.draw if definition.fill is None else partial(definition.encode, definition.fill.answer)

@@ -37,8 +37,8 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
 ) -> Recorded:
     """Charge and queue a window's report, or put the answer into the report that already waits.
 
-    The periods that contain ``instant_s`` pay for the report, which leaves at ``leaves_s`` (Unix
-    seconds). If ``held``, it leaves after the end of the window; filled-in reports always do.
+    The report is charged to the periods that contain ``instant_s``. It leaves at ``leaves_s`` (Unix
+    seconds) or, if it is ``held`` or filled in, after the end of the window.
     """
     key = key_of(connection, definition, window)
     slot = charges.slot(connection, key)

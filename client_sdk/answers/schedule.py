@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
     OR EXISTS (SELECT 1 FROM charges WHERE reported = 0) OR EXISTS (SELECT 1 FROM counts)"""
-"""Whether earlier registries left held-back reports, open slots or counts."""
+"""A query that tells whether earlier registries left held-back reports, open slots or counts."""
 
 
 class Schedule:
@@ -41,7 +41,7 @@ class Schedule:
         self._latest_s = 0.0
 
     def agree(self, connection: sqlite3.Connection, consent: Consent) -> None:
-        """Apply a decision of the user, even if they have made another one since then."""
+        """Apply a decision of the user, even if the user has made a newer decision since."""
         if device.note_agreement(connection, agrees=bool(consent)) and consent:
             self._name(connection)
         if consent is False:
@@ -98,7 +98,7 @@ class Schedule:
         randomized: Randomized,
         leaves_s: float = 0.0,
     ) -> Recorded:
-        """Do the due work; charge and queue the window's report, which leaves at ``leaves_s``."""
+        """Do all due work; then charge and queue a report that leaves at ``leaves_s``."""
         instant_s = self.catch_up(connection, clock_s)
         window = Window.at(definition.window, instant_s)
         if isinstance(randomized, SymbolOfWindow) and randomized.window != window:
@@ -115,11 +115,11 @@ class Schedule:
         )
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
-        """Do the due work; add to the current window's count, or store today as a day of use."""
+        """Do all due work; then add to the window's count, or store today as a day of use."""
         return self.dues.counting.add(connection, definition, by, self.catch_up(connection, clock_s))
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> float:
-        """Do the due work and return the current instant by the ledger's time.
+        """Do all due work, and return the current instant by the ledger's time.
 
         Raises:
             LedgerError: if the clock was set back too far, or the user has opted out in another

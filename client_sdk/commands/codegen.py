@@ -13,7 +13,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 
 CLASSES = {"record": "Metric", "count": "Count", "active": "Activity"}
-"""The class of a question, by the method that takes its answers."""
+"""The class that is written for a question, by the method that takes the question's answers."""
 
 _FIRST_LINE = '"""Typed questions, written by ``hearsay-client codegen`` from the registry: do not edit."""'
 

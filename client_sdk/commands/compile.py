@@ -1,10 +1,10 @@
 """``hearsay-client compile``: the questions as a module for the SDK of browsers and Node.
 
-A browser neither reads TOML nor derives a mechanism's law, so the module contains the integers of
-the law. Promises that a target cannot keep are refused here, before anything ships.
+The SDK in a browser neither reads TOML nor computes a mechanism's probabilities, so the module
+contains them as integers. A registry whose promises the target cannot keep is refused here.
 
-The module is JavaScript with types. The integers of laws and charges are strings, because they may
-exceed 2**53. The module imports only the mechanisms that its questions need, so that a bundler
+The module is JavaScript with types. Probabilities and charges are strings, because their integers
+may exceed 2**53. The module imports only the mechanisms that its questions need, so that a bundler
 leaves out all others.
 """
 
@@ -56,7 +56,7 @@ EVIDENCE: Final = "evidence"
 """The key of the sentence on how much a report reveals, if the module has the report's question."""
 
 UNKNOWN: Final = "evidence.unknown"
-"""The key of the sentence that replaces it if the module no longer has the question."""
+"""The key of the sentence that is shown if the module no longer has the report's question."""
 
 HOW: Final = "statement.how"
 """The key of the sentence that explains randomization to users who are asked for consent."""
@@ -67,7 +67,7 @@ HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not 
 
 
 class Target(StrEnum):
-    """Where the SDK runs."""
+    """The environment in which the compiled module runs."""
 
     WEB = "web"
     NODE = "node"
@@ -79,7 +79,7 @@ def compile_registry(
     """Write the module and its types, or compare them with the existing files.
 
     Without ``output``, return the module. A trial's module asks every question in every window, and
-    prints each step. No ceiling or strategy prevents a trial, because trials have neither.
+    prints each step. A trial has no ceilings and no strategy, so it is never refused for them.
 
     Raises:
         RegistryError: if the registry cannot be used.
@@ -218,7 +218,7 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
 
 
 def sentences_for(registry: Registry, language: str) -> dict[str, str]:
-    """Return the sentences that the SDK shows to users, also those on what a report reveals."""
+    """Return the sentences for users, including the sentences on what a report reveals."""
     say = registry.sentences(language)
     used = {key: text for key, text in say.texts.items() if key.partition(".")[0] in SENTENCES}
     purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in registry.metrics.items()}

@@ -26,7 +26,7 @@ from client_sdk.protocol.wire.verdict import MAX_STOPPED
 KIND_CLASSES = tuple(map(kind_named, KINDS))
 
 OF_KINDS: Mapping[str, Key] = {key.name: key for kind in KIND_CLASSES for key in kind.keys}
-"""The keys of any kind; a key has the same description in each kind that has it."""
+"""All keys of kinds, by name. A key that several kinds have is described identically in each."""
 
 
 def schema() -> Outcome:

@@ -1,6 +1,6 @@
-"""The arguments of the commands that need no device, and the work of the short commands.
+"""Parses the commands that need no device, and carries out the short commands.
 
-``hearsay-client check`` lists every mistake of a registry, and says whether it can work. ``init``
+``hearsay-client check`` lists a registry's mistakes and objections to its release. ``init``
 writes a starter registry that a reviewer would accept. ``release`` adds a registry to its history,
 so that reports of released apps still count after a change. ``completion`` prints the script that
 lets a shell complete commands and options when Tab is pressed.
@@ -46,14 +46,14 @@ def add_to(commands: Subparsers) -> None:
     checking = _add(
         commands,
         "check",
-        "Check a registry: list its mistakes, and what changed since the last release.",
+        "Check a registry: list its mistakes, and the changes since the last release.",
         lambda given: check(given.registry, _today(), given.against),
     )
     checking.add_argument("--against", metavar="OLD", type=Path, help=f"Compare with {differences.HELP}.")
     releasing = _add(
         commands,
         "release",
-        "Add a registry to its history, so that released apps still count after a change.",
+        "Add a registry to its history, so that reports of released apps still count after a change.",
         lambda given: release(given.registry, given.history, given.day, _today(), only_checks=given.check),
     )
     releasing.add_argument(
@@ -190,7 +190,7 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
 def init(path: Path, app: str | None, today: date) -> Outcome:
     """Write the starter with an app's name, unless the file exists.
 
-    Its questions expire at the end of next year. Change `expires` to ask for longer.
+    The starter's questions expire at the end of next year. To ask for longer, change `expires`.
     """
     text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
     if app is not None:
@@ -286,7 +286,7 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
         into: the history; None for the history beside the registry.
         day: the day of the release; None for today.
         today: the current day.
-        only_checks: whether to write nothing and only say if the registry is in its history.
+        only_checks: whether to write nothing, and only check that the registry is in its history.
 
     Raises:
         RegistryError: if the registry or the history cannot be used.
@@ -323,7 +323,7 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
 
 
 def _replace(file: Path, text: str) -> None:
-    """Replace a file as a whole, or leave it as it was.
+    """Replace a file completely, or leave it unchanged.
 
     Raises:
         OSError: if it cannot be written.

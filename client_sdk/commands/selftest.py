@@ -50,10 +50,10 @@ KILLED_AFTER: Final = (5, 20, 40)
 """How many reports each process acknowledges before it is killed while it writes the next one."""
 
 LOOKS: Final = 100_000
-"""How often the clock is read to see if it goes back. This takes some hundredths of a second."""
+"""How many times the clock is read. All readings together take a few hundredths of a second."""
 
 SET_S: Final = 1.0
-"""The maximum deviation of the clock during the check; no clock or scheduler is less precise."""
+"""The largest accepted jump of the clock. Imprecise clocks and busy schedulers cause less."""
 
 DESCRIPTORS: Final = 256
 """The number of descriptors that a child checks for inheritance; a self-test opens a dozen."""
@@ -62,20 +62,20 @@ INSTANT_S: Final = 1_782_907_200.0
 """The instant of all reports, 2026-07-01 at noon, so that no midnight falls between two reports."""
 
 FIRST_YEAR: Final = 2026
-"""A correctly set clock shows at least the year of this program."""
+"""The year of this program. A correctly set clock shows this year or a later one."""
 
 MOUNTS: Final = Path("/proc/mounts")
 
 
 class Clocks(NamedTuple):
-    """The two clocks of a system, in seconds: the wall clock, and the clock that nobody can set."""
+    """A system's clocks, in seconds: the wall clock and the monotonic clock, which is never set."""
 
     now: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
 
 
 class _BrokenError(Exception):
-    """The system, or the SDK on this system, does not work as needed; the message says how."""
+    """The system, or the SDK on this system, does not work. The message says what is wrong."""
 
 
 class _AbsentError(Exception):
@@ -158,7 +158,7 @@ def _check_clock(_: Path, clocks: Clocks) -> str:
 
 
 def _check_ledger(path: Path, _: Clocks) -> str:
-    """Charge each question once, up to the ceiling, and find the charges again."""
+    """Charge each question once, up to the ceiling, and check that the charges were stored."""
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, *(_record(ledger, number) for number in range(AFFORDABLE)))
         _expect(Recorded.ALREADY_RECORDED, _record(ledger, 0))
@@ -190,14 +190,14 @@ def _check_locks(path: Path, _: Clocks) -> str:
             child.receive()
         with detached.alone(_lock_of(path)) as held:
             if held is None:
-                raise _BrokenError("a file stays locked after its process has released it")
+                raise _BrokenError("a file stays locked after a process has unlocked it")
         _expect(Recorded.QUEUED, _record(ledger, 1))
     _sound(path, {0, 1})
     return "a second process waits for the ledger and for a file lock"
 
 
 def _check_start(method: str, path: Path, _: Clocks) -> str:
-    """Record in a process and in its child, which shares the ledger."""
+    """Check that a process and its child process can record in the same ledger."""
     if method not in multiprocessing.get_all_start_methods():
         raise _AbsentError("not available on this system")
     with _opened(path) as ledger:
@@ -211,7 +211,7 @@ def _check_start(method: str, path: Path, _: Clocks) -> str:
 
 
 def _check_kill(path: Path, _: Clocks) -> str:
-    """Kill processes in the middle of writing: nothing that was acknowledged is lost."""
+    """Kill processes while they write, and check that no acknowledged report is lost."""
     acknowledged: set[int] = set()
     for round_, killed_after in enumerate(KILLED_AFTER):
         numbers = range(round_ * EACH, (round_ + 1) * EACH)
@@ -236,7 +236,7 @@ def _check_machine(path: Path, _: Clocks) -> str:
         raise _BrokenError("a copied ledger was not detected")
     here, elsewhere = origin.machine_id(APP), origin.machine_id(f"{APP} elsewhere")
     if here is None:
-        return "this machine has no id; a copied ledger is detected only by its file"
+        return "this machine has no id; a copied ledger is detected only by the inode and birth of its file"
     with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
         connection.execute("UPDATE device SET host = ?", (elsewhere,))
     if not _is_refused(path):
@@ -261,7 +261,7 @@ CHECKS: Final[dict[str, Callable[[Path, Clocks], str]]] = {
     "kill": _check_kill,
     "machine id": _check_machine,
 }
-"""The checks, in this order; each gets the path of a ledger that does not exist yet."""
+"""The checks, in running order. Each gets the path of a ledger that does not exist yet."""
 
 
 @cache
@@ -318,7 +318,7 @@ def _sound(path: Path, acknowledged: set[int]) -> None:
 
 
 def _origin(path: Path) -> str | None:
-    """Return the inode number noted when a ledger was made; None if inode numbers change there."""
+    """Return the inode number in a ledger; None if its file system does not keep inode numbers."""
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         inode: str | None = connection.execute("SELECT inode FROM device").fetchone()[0]
     return inode
@@ -340,7 +340,7 @@ class _Child:
     """A child process that sends messages to this process."""
 
     def __init__(self, method: str, work: Callable[..., None], *arguments: object) -> None:
-        """Start the process by one of the methods of `multiprocessing`."""
+        """Start the process with one of the start methods of `multiprocessing`."""
         context: Any = multiprocessing.get_context(method)
         self.told, there = context.Pipe()
         self._process = context.Process(target=work, args=(there, *arguments), daemon=True)

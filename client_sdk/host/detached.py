@@ -142,7 +142,7 @@ def end(path: Path) -> None:
 def _lock(descriptor: int, *, is_shared: bool) -> bool:
     """Try to take a lock, without waiting. To only check a lock, a process takes it as shared."""
     try:
-        if sys.platform == "win32":  # a lock on Windows blocks readers; no byte is this far behind
+        if sys.platform == "win32":  # locks block readers there, so lock a byte after the file's end
             os.lseek(descriptor, _BEHIND, os.SEEK_SET)
             try:
                 msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)

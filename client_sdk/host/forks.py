@@ -57,12 +57,12 @@ _generation = 0
 
 
 def register(holder: Holder) -> None:
-    """Include a holder in pauses."""
+    """Include a holder in the pauses before forks."""
     _holders.add(holder)
 
 
 def unregister(holder: Holder) -> None:
-    """Exclude a holder from pauses."""
+    """Exclude a holder from the pauses before forks."""
     _holders.discard(holder)
 
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     import sqlite3
 
 CLOCK_BACK_S = 86_400
-"""How far a clock may be set back. The ledger's time waits until the clock catches up. A day is
-more than any correction of a working clock. Beyond a day, spent budget could be spent again."""
+"""How far a clock may be set back, in seconds. The ledger's time then stops until the clock has
+caught up. No working clock needs a larger correction, which would let budget be spent twice."""
 
 NOTED_S = 3600
-"""The time is written once an hour: windows begin at full hours, and writes wait for the disk."""
+"""Seconds between writes of the ledger's time. Writes are slow; windows begin at full hours."""
 
 SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""
@@ -85,7 +85,7 @@ def latest_s(connection: sqlite3.Connection) -> int:
 
 
 def charge(connection: sqlite3.Connection, key: SlotKey, cost: Cost, budget: Budget, periods: Periods) -> bool:
-    """Make an open charge if all ceilings allow it; return whether they do."""
+    """Make a charge without a report if all ceilings allow it; return whether they do."""
     attos = connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0]
     allowed = not budget.exceeded(Spent(*spent_nanos(connection, periods), attos), cost)
     if allowed:

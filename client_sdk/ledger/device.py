@@ -1,7 +1,7 @@
-"""The row of the device: its secret, whether the user agrees to anything, and its latest problem.
+"""The ledger's data about its device: the secret, the user's consent, and the latest problems.
 
-The program that last started, or last changed the consent, decides whether the user agrees. A
-helper checks this before it sends anything, because it was started by an earlier program.
+The ledger notes whether the user agrees each time a program starts or changes the consent. A helper
+reads this note before it sends anything, because an earlier program may have started the helper.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 OVER = ""
-"""The day of a charge that is outside all current periods, and the question of a sum."""
+"""Stands for the day of a charge outside all current periods, and for the question of a sum."""
 
 WIPED = (
     "queue",

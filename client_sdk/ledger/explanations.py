@@ -1,4 +1,4 @@
-"""Problems of a ledger's file and their solutions: sentences for people."""
+"""Messages for people about problems of a ledger's file and their solutions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def damaged(path: Path | None) -> LedgerError:
     """Return the error for a file that is not a valid ledger."""
     return LedgerError(
         f"{path} is damaged or not a ledger; nothing is recorded, and the file was not changed: restore it, or delete "
-        "it by hand, which also deletes the record of what was spent"
+        "it by hand, which also deletes the record of the spent budget"
     )
 
 
@@ -64,7 +64,7 @@ def copied(path: Path) -> LedgerError:
     return LedgerError(
         f"{path} is a copied or restored ledger, or this machine's id can no longer be read; nothing is recorded, "
         "because a copy would spend the same budget again: put the original back, let this program read the id, or "
-        "delete the file by hand, which also deletes the record of what was spent"
+        "delete the file by hand, which also deletes the record of the spent budget"
     )
 
 

@@ -31,7 +31,7 @@ BUSY_TIMEOUT_S = 0.05
 the fsync of a commit."""
 
 SECRET_BYTES = 32
-"""The secret is as long as the digest of the PRF (`client_sdk.answers.prf_coins`)."""
+"""The length of the secret: the same as the PRF's digest (`client_sdk.answers.prf_coins`)."""
 
 TEMPORARY_SUFFIX = ".new"
 """The suffix of a file that is not yet a ledger."""
@@ -107,7 +107,7 @@ def exists(path: Path) -> bool:
 
 
 def open_memory(app: str) -> sqlite3.Connection:
-    """Return a new ledger that lives as long as the connection."""
+    """Return a connection to a new ledger in memory. Closing it deletes the ledger."""
     connection = connect(":memory:")
     fill(connection, app, origin.NOWHERE)
     return connection
@@ -161,7 +161,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
 
 def check(connection: sqlite3.Connection, path: Path, app: str | None) -> Origin:
-    """Check a ledger; return its noted origin. If ``app`` is None, any app and copies are valid."""
+    """Check a ledger; return its noted origin. If ``app`` is None, accept copies and any app."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise explanations.damaged(path)
     if _pragma(connection, "user_version") != SCHEMA_VERSION:
@@ -230,8 +230,8 @@ def connect(place: str) -> sqlite3.Connection:
 def make(path: Path, app: str) -> None:
     """Make a whole ledger under a temporary name, then rename it.
 
-    Any file with the final name was therefore complete at first: an empty or truncated file is
-    damaged, never unfinished.
+    Therefore every file with the final name was complete when it got this name. If the file is
+    empty or truncated, it was damaged later.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")

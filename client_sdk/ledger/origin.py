@@ -41,11 +41,11 @@ _WAIT_S = 1
 
 
 class Origin(NamedTuple):
-    """The origin of a file.
+    """The traits of a file that a copy does not share. An unknown trait is None.
 
     Attributes:
         inode: the file's number on its file system.
-        birth: the file's birth, in nanoseconds since 1970.
+        birth: the time of the file's creation, in nanoseconds since 1970.
         file_system: the id of the file system.
 
     """

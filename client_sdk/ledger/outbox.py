@@ -1,12 +1,12 @@
-"""Uploads in progress, in the ledger's file: they are made of waiting reports, sent and settled.
+"""Uploads in progress, in the ledger's file: how they are created, resent, settled and dropped.
 
 A report first waits in the `queue`. It is then put into an upload, whose body is stored before it
 is first sent, so that every attempt sends the same bytes with the same id. The upload is deleted
 once it is settled. Settling it twice (two processes may send one upload) changes nothing.
 
 The collector's answer to an upload decides only when this upload is sent again and what happens to
-its own reports. A temporarily refused report never shares an upload with others again, because it
-would let the collector recognize the device.
+its own reports. A temporarily refused report is sent again only in a separate upload, because a
+shared upload would let the collector recognize the device.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     import sqlite3
 
 MAX_UNDER_WAY = 512
-"""The maximum number of unsettled uploads: enough if all reports of two full uploads are refused
-and sent singly, which takes a hundred thousand bytes. Every upload is settled or dropped some day,
-so only an error reaches the limit. The limit never delays new uploads, because their time must not
-depend on answers to other uploads."""
+"""The maximum number of unsettled uploads, which take a hundred thousand bytes: enough to send the
+reports of two full uploads singly after refusals. Every upload is settled or dropped eventually, so
+only a bug can reach the limit. The limit never delays new uploads, because their time must not
+depend on responses to other uploads."""
 
 MAX_SENT_ALONE = 4
 """How often a temporarily refused report is sent again: about once on each of the four days when a
@@ -41,8 +41,8 @@ daily report is accepted. A collector that gets its registry a day or two late s
 reports; a collector that always refuses sees each report four more times, each time alone."""
 
 STARVED_S = 86_400
-"""An upload that has been due for a day is sent instead of a new one. Otherwise, a program that
-runs for a second at a time, with new reports every time, would never send it again."""
+"""Once an upload has been due for this long, it is sent instead of a new upload. Otherwise, a
+program that runs for a second at a time, with new reports each time, would never resend it."""
 
 MAX_LATE_ATTEMPTS = 40
 """The maximum number of attempts to deliver an upload after its windows have closed by the device's
@@ -80,7 +80,7 @@ def new_parcel(
 
 
 def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float) -> Parcel | None:
-    """Return an upload to send again; None if it was settled or tried since it was planned."""
+    """Return an upload to send again; None if it was settled or tried after it was planned."""
     _give_up(connection, now_s)
     if not retry_times.claim(connection, retry, now_s):
         return None

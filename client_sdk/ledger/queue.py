@@ -34,7 +34,7 @@ STOPPED = "stopped"
 
 
 class Leaving(NamedTuple):
-    """The departure of the next reports: the seconds until then, and its Unix time."""
+    """When the next reports leave: the seconds until then, and the Unix time of that instant."""
 
     in_s: float
     leaves_s: float
@@ -71,14 +71,14 @@ def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[
 
 
 def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None:
-    """Return when the next report leaves at its random instant; None if no instant is ahead."""
+    """Return when the next report leaves at its random instant; None if no report will."""
     earliest = "SELECT MIN(leaves) FROM queue WHERE leaves > ?"
     leaves_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
     return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
-    """Return when the next held-back report may leave: a list of one instant, or empty."""
+    """Return the next release of held-back reports: a list of one Unix time, or an empty list."""
     earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
     return [] if earliest is None else [int(earliest)]
 

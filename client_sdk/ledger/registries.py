@@ -5,7 +5,7 @@ stored compressed, and is wiped by opting out.
 
 A stop applies to one edition of a metric, and is remembered until the user opts out. No message
 from a collector ends a stop. A collector can stop only editions that a registry names, so that its
-messages take up no room, however many arrive. The stops on a device therefore reveal nothing about
+messages cannot fill the storage, however many arrive. The stops on a device reveal nothing about
 the user's answers, nor about whether the user has answered.
 """
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 MOST_KEPT: Final = 20
-"""The maximum number of stored registries: enough to describe every report of some years. They take
-less than 100 kB, or some MB with a thousand prototypes.
+"""The maximum number of stored registries: enough to describe every report of several years. They
+take less than 100 kB, or a few MB with a thousand prototypes.
 """
 
 _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
@@ -36,7 +36,7 @@ _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
 def keep(connection: sqlite3.Connection, source: str) -> bool:
     """Store the text of a registry as the latest; return False if it was already the latest.
 
-    Above `MOST_KEPT`, the oldest registry is deleted. A registry without a text is never stored.
+    If there are more than `MOST_KEPT`, the oldest is deleted. A registry without text is ignored.
     """
     digest = hashlib.sha256(source.encode()).hexdigest()
     latest = connection.execute("SELECT digest FROM registries ORDER BY turn DESC LIMIT 1").fetchone()

@@ -1,7 +1,7 @@
-"""The times at which uploads in progress are sent again: random, stored in the ledger's file.
+"""The random times at which uploads in progress are sent again, stored in the ledger's file.
 
-An answer to an upload moves only the time of that upload. If it moved another upload's time, or
-caused two to be sent together, the collector could tell that both come from one device.
+The response to an upload changes only the retry time of that upload. If it changed another upload's
+time, or made two uploads leave together, the collector could link both uploads to one device.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import sqlite3
 
 EXCHANGE_S = 60
-"""An upload that is being sent is due again after the longest possible exchange,
-`client_sdk.sending.timing.DEADLINE_S`. Until then, no other process sends it, except in a flush;
-the collector counts it only once. If the process is killed, the stored time remains."""
+"""The longest possible exchange, `client_sdk.sending.timing.DEADLINE_S`. An upload that is being
+sent is due again after this time, even if its process is killed. Until then, no other process sends
+the upload, except in a flush; the collector counts it only once."""
 
 
 class Retry(NamedTuple):
-    """An upload in progress, by its id, and when it is tried again, in Unix seconds.
+    """The id of an upload in progress, and the time (Unix seconds) at which it is sent again.
 
     ``not_before_s`` is the earliest time that the collector allows or, for a refused report, the
     planned time. ``tried_s`` is the time of the latest attempt; None before the first attempt.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Work = Callable[[sqlite3.Connection], Any]
 
 WRITE, READ, BARE = "BEGIN IMMEDIATE", "BEGIN", ""
-"""The statement that begins a job. ``BARE`` is for work that cannot be part of a transaction."""
+"""Statements that begin a job. ``BARE`` is for work that cannot be part of a transaction."""
 
 T = TypeVar("T")
 

@@ -5,14 +5,14 @@ This package imports only the standard library. Its sub-packages are, from the t
 answers) and ``wire`` (request and response bodies). Text, vector and model metrics have modules of
 their own.
 
-The following stays true as long as a ``schema`` number and the paths below ``/v1`` are supported:
+The package guarantees, as long as it supports a ``schema`` number and the paths below ``/v1``:
 
 * The meaning of a definition never changes: the same definition has the same channel integers and
   the same edition in every version and on every machine.
 * The mechanism that ``mechanism = "auto"`` chooses for a kind and an epsilon never changes within a
   schema. A version of Hearsay that lacks a definition's mechanism refuses the definition.
-* Bodies contain no fields but the specified ones: a new field requires a new version of the wire.
-* Refusal codes are never renamed or given another meaning. A new version of the wire may add codes.
+* Bodies contain no fields but the specified ones. A new field requires a new protocol version.
+* Refusal codes are never renamed or given another meaning. A new protocol version may add codes.
 """
 
 from client_sdk.protocol.budget import Budget, Strategy

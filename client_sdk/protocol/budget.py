@@ -7,22 +7,22 @@ from typing import NamedTuple
 from client_sdk.protocol.window import WindowKind
 
 ATTOS = 10**18
-"""Units per delta of 1. Deltas are rounded up to whole units, so that their sums are always
-exact."""
+"""The number of units in a delta of 1. Deltas are rounded up to whole units, so that their sums
+are exact."""
 
 
 class Strategy(StrEnum):
-    """The rule that selects which questions a device answers in a window; it ignores answers."""
+    """The rule that selects a device's questions for a window. It does not depend on answers."""
 
     SPLIT = "split"
-    """Every question."""
+    """The device answers every question in every window."""
 
     SAMPLE = "sample"
-    """A few questions, drawn anew for each window and answered at their full epsilon."""
+    """The device answers a few questions, drawn anew for each window, at their full epsilon."""
 
     PACE = "pace"
-    """Every question, but in so few windows that the lifetime ceiling lasts until the last question
-    expires."""
+    """The device answers every question, but only in as many windows as the lifetime ceiling can
+    pay for until the last question expires."""
 
 
 class Cost(NamedTuple):
@@ -62,8 +62,8 @@ class Budget(NamedTuple):
         lifetime_attos: the maximum sum of the deltas of all reports, in units of 10**-18.
         strategy: the rule that selects the questions that a device answers in a window.
         answers: the number of questions drawn per window; None if the strategy draws no questions.
-        web_year_nanos: the maximum epsilon per year that the app states for a browser that
-            repeatedly wipes its storage; None if the app is not for browsers.
+        web_year_nanos: the app's limit on the epsilon per year of a browser that repeatedly wipes
+            its storage; None if the app is not for browsers.
         accept: the reason to exceed the limits of `registry.limits`; empty if no reason is given.
 
     """
@@ -96,7 +96,7 @@ class Budget(NamedTuple):
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
-        """Return the ceilings that earlier charges plus this cost would exceed; may be empty."""
+        """Return the ceilings that a cost would exceed if it were added to earlier charges."""
         totals = {
             Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
             Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,

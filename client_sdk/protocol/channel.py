@@ -1,8 +1,8 @@
 """A mechanism is a finite channel: each input symbol has a distribution over output symbols.
 
-Everything follows from this definition. A report is one output symbol. A tally contains all
-information of its reports. Estimation inverts the channel. Privacy is a property of the channel's
-integers (Dwork & Roth 2014, definition 2.4, for a finite alphabet).
+A report is one output symbol. A tally, the number of reports of each symbol, contains all
+information of the reports. Estimation inverts the channel. The privacy of a report follows from the
+channel's integers alone (Dwork & Roth 2014, definition 2.4, for a finite alphabet).
 
 Coins are the random decisions of a channel. They are an argument; this module never draws them.
 """
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 from client_sdk.protocol.epsilon import PURE, nanos_ceiling
 
 COIN_SCALE = 2**64
-"""The denominator of a coin's probability; the numerator is from 0 to COIN_SCALE."""
+"""The denominator of a coin's probability. Numerators range from 0 to COIN_SCALE."""
 
 
 class Coins(Protocol):
@@ -31,21 +31,21 @@ class Coins(Protocol):
 
 
 MOST_LIKELIEST: Final = 4
-"""`Channel.likeliest` lists at least this many inputs, and may leave out further inputs."""
+"""The number of inputs beyond which `Channel.likeliest` may return an incomplete list."""
 
 
 class Channel(ABC):
-    """The law of a mechanism.
+    """A channel: the probability of each output symbol for each input.
 
     The number of coins that ``perturb`` draws depends only on the reported symbol. The running time
-    and the state of the generator therefore reveal no more than the report does.
+    and the state of the random generator therefore reveal no more than the report does.
 
     Attributes:
         inputs: the number of input symbols, k, which are the integers 0..k-1. For a channel of
             vectors, k is the dimension, and an input is a vector of k integers.
         says_truth: whether each symbol names one input, and each input is reported as itself with
             the same probability.
-        turns: whether the law for a vector changes from window to window.
+        turns: whether the probabilities for a given vector change from window to window.
 
     """
 
@@ -78,7 +78,7 @@ class Channel(ABC):
     @property
     @abstractmethod
     def worst_ratio(self) -> Fraction:
-        """The largest P(symbol|x) / P(symbol|x') over symbols and inputs: e to the exact epsilon.
+        """The largest P(symbol|x) / P(symbol|x') over symbols and inputs: e**epsilon, exactly.
 
         If `delta` is above 0, some ratios are larger than this one; `delta` limits the excess.
         """
@@ -93,12 +93,12 @@ class Channel(ABC):
         return PURE
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 of one mechanism
-        """Return the chance that a report shifts odds by more than a ratio >= `worst_ratio`."""
+        """Return the chance that a report shifts odds by more than a factor >= `worst_ratio`."""
         return PURE
 
     @property
     def last_step(self) -> Channel:
-        """The channel of the last step: from a permanent answer or a drawn member to the report."""
+        """The channel from a permanent answer or a drawn member, if there is one, to the report."""
         return self
 
     @property

@@ -45,7 +45,7 @@ MEANINGS: Final[dict[ExitStatus, str]] = {
 
 
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Errors that only writing can cause: a full disk, a quota, a limit on the size of files."""
+"""The codes of errors that only writing can cause: a full disk, a quota, a file size limit."""
 
 COMPLETION_HINTS: Final[Mapping[str, str]] = {
     "bash": "completion works in new shells if the package bash-completion is installed",
@@ -79,13 +79,13 @@ def is_same_file(path: Path, other: Path) -> bool:
 
 
 def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
-    """Return the first input file that the output would replace; None if there is no such file."""
+    """Return the first of the files to read that writing would replace; None if there is none."""
     written = tuple(written)
     return next((path for path in read if any(is_same_file(path, target) for target in written)), None)
 
 
 def replaces_another_kind(path: Path, is_own: Callable[[bytes], bool]) -> bool:
-    """Whether writing to a path would destroy a file that the writer cannot have written.
+    """Whether writing to a path would replace a file that is not of the writer's kind.
 
     A path without a file, an empty file, and anything that is not a regular file are safe to write
     to. A file that cannot be read is assumed to be of another kind.

@@ -1,8 +1,8 @@
 """Epsilon as it is declared, charged and printed: whole billionths, rounded up.
 
 Epsilon is computed from the integers of a channel, not from the registry's request, and is the same
-on every machine. ``decimal`` rounds ``exp`` and ``ln`` correctly, half to even. The true value is
-therefore within one unit in the last place of the result. libm does not guarantee this: with libm,
+on every machine. ``decimal`` rounds ``exp`` and ``ln`` correctly, half to even, so the true value
+is within one unit in the last place of the result. The C library does not guarantee this. With it,
 two machines could derive different channels from one definition, and reports would be refused.
 """
 
@@ -14,15 +14,15 @@ from functools import lru_cache
 from math import nextafter
 
 NANOS = 10**9
-"""Units per epsilon of 1. Charges are whole billionths, so that their sums stay exact."""
+"""The number of units in an epsilon of 1. Charges are integers, so that their sums are exact."""
 
 PURE = Fraction(0)
-"""The delta of a mechanism whose epsilon applies without exception."""
+"""The delta of a mechanism that provides pure differential privacy, without exceptions."""
 
 
 @lru_cache(maxsize=256)
 def nanos_ceiling(ratio: Fraction) -> int:
-    """Return ln(ratio) in billionths, rounded up: the charge for a worst ratio of probabilities.
+    """Return ln(ratio) in billionths, rounded up: the charge for a channel's worst ratio.
 
     The result is cached: a ledger needs it for each new permanent answer, and an exact logarithm
     takes twenty times as long as the look-up.
@@ -36,7 +36,7 @@ def as_float(nanos: int) -> float:
 
 
 PRECISION_DIGITS = 50
-"""Decimal digits: 64-bit numerators need 20; the rest is margin for intermediate steps."""
+"""The number of decimal digits. 64-bit numerators need 20; the rest is for intermediate steps."""
 
 DOWN = Context(prec=PRECISION_DIGITS, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _UP = Context(prec=PRECISION_DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -49,7 +49,7 @@ def exp_floor(exponent: Fraction) -> Fraction:
 
 
 def ln_ceiling(ratio: Fraction) -> Fraction:
-    """Return a rational no smaller than ln(ratio), for a ratio of at least 1.
+    """Return a rational number that is at least ln(ratio), for a ratio of at least 1.
 
     Raises:
         ValueError: if the ratio is below 1.

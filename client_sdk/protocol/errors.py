@@ -1,8 +1,8 @@
 """The errors that `client_sdk.protocol` raises, with messages for people.
 
 The message of every error says what is wrong and what to do. Most errors also carry details as
-data. No error ever carries a user's answer. The base class exists only to be caught, never to be
-raised.
+data. No error ever carries a user's answer. To catch every error of the project, catch
+`HearsayError`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 
 class HearsayError(Exception):
-    """The base of every error of this project; never raised itself."""
+    """The base class of every error of this project. Only its subclasses are raised."""
 
 
 class RegistryError(HearsayError):
@@ -78,7 +78,7 @@ class UnknownMetricError(HearsayError):
 
 
 class OutsideDomainError(HearsayError):
-    """An answer outside the domain of its metric. The answer itself is not in the error.
+    """An answer outside the domain of its metric. The error does not contain the answer.
 
     >>> OutsideDomainError("dark_mode", "True or False").expected
     'True or False'
@@ -99,5 +99,5 @@ class OutsideDomainError(HearsayError):
 class DomainError(ValueError):
     """An answer outside a domain; the error contains neither the answer nor the metric.
 
-    Its text is empty, or states a requirement for a part of the answer.
+    The error's text is empty, or says what a part of the answer must be.
     """

@@ -1,7 +1,7 @@
 """A device's maximum number of reports and privacy loss in a window, month, year or lifetime.
 
-If a function is given a day, its result counts from that day on, for a device that starts then.
-Without a day, the result applies to every device, no matter how long it has been reporting.
+If ``today`` is given, a result applies to a device that starts on that day. Without it, the result
+applies to every device, no matter how long the device has been reporting.
 
 Sums of privacy losses are exact integers, and are bounded by the ceilings that the ledger enforces.
 """
@@ -23,7 +23,7 @@ from client_sdk.protocol.window_steps import windows_until
 
 
 class Asked(Protocol):
-    """Questions and the ceilings that they share, as in a registry."""
+    """An object with questions and the ceilings that they share, such as a registry."""
 
     @property
     def budget(self) -> Budget:
@@ -64,7 +64,7 @@ class MetricReports(NamedTuple):
 
     Attributes:
         metric: the definition.
-        reports: the number, or None if only the ceilings limit it.
+        reports: the maximum number of reports; None if only the ceilings limit it.
 
     """
 
@@ -73,7 +73,7 @@ class MetricReports(NamedTuple):
 
     @property
     def any_nanos(self) -> float:
-        """The epsilon of these reports for any two histories, in billionths; may be infinite."""
+        """The total epsilon of these reports, in billionths; infinite if ``reports`` is None."""
         return math.inf if self.reports is None else self.reports * self.metric.epsilon_nanos
 
     @property
@@ -85,7 +85,7 @@ class MetricReports(NamedTuple):
 def windows_left(metric: Metric, today: date | None) -> int | None:
     """Return the number of windows of a metric from today on; None if the metric does not expire.
 
-    Without a day, the result is None as well: a device may have been reporting for any time.
+    If ``today`` is None, return None as well, because a device may have started at any time.
     """
     if metric.expires is None or today is None:
         return None
@@ -123,7 +123,7 @@ def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> i
     Args:
         registry: the questions and the ceilings.
         metric: one of the questions.
-        alone: whether other questions may be left out.
+        alone: whether to assume that the device may leave out other questions.
 
     """
     budget, charge = registry.budget, metric.epsilon_nanos
@@ -208,7 +208,7 @@ def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int
 
 
 def most_nanos(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
-    """Return the epsilon within a horizon for any two histories, in billionths."""
+    """Return the maximum epsilon of a device's reports within a horizon, in billionths."""
     together = sum(each.any_nanos for each in costliest_reports(registry, horizon, today))
     return int(min(ceiling(registry, horizon, today), together))
 

@@ -18,11 +18,11 @@ from client_sdk.protocol.window import Window, WindowKind
 T = TypeVar("T")
 
 CACHED_DELTAS = 64
-"""The number of cached deltas. Every charge needs one, and computing it takes ten milliseconds."""
+"""The number of cached deltas. Every charge needs a delta, which takes 10 ms to compute."""
 
 
 EDITION_DIGITS = 12
-"""48 bits. If a metric has 1,000 editions, any two of them collide with a chance below 10**-8."""
+"""The number of hex digits (48 bits). Two of 1,000 editions are equal with chance below 10**-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Metric:
     Attributes:
         purpose: a sentence that tells the user why the question is asked.
         window: the length of a window; a device sends at most one report per window.
-        owner: the person or team responsible; may be empty.
+        owner: the person or team responsible for the question; may be empty.
         expires: the last day on which a window may begin; devices answer until the end of that
             window. None if the question does not expire.
         fill: the answer that is reported if nothing was recorded in a window; None for no report.
@@ -40,8 +40,8 @@ class Metric:
         persist: whether the running count of a window, or the days of use, are stored on disk.
         retention_days: the days for which the collector keeps a closed tally; None for no limit.
         unit: the unit of its numbers, such as ms; may be empty.
-        consent: the purposes, all of which the user must agree to; if empty, only a user's
-            agreement to everything is sufficient.
+        consent: the purposes to which the user must agree; the user must agree to all of them. If
+            empty, the user must agree to everything.
         is_sensitive: whether a stricter limit applies to its epsilon (`registry.limits`).
         title: the name for people; by default, the question's name.
         is_public: whether its figures may be published.
@@ -50,7 +50,7 @@ class Metric:
         is_trial: whether its reports belong to a trial (`registry.trial`).
         edition: the hexadecimal digest of the meaning of a report.
         editions: the edition of reports without a stratum, then the editions of ``strata``.
-        epsilon_nanos: the epsilon of one report, after any others, in billionths, rounded up.
+        epsilon_nanos: the epsilon of one report, after any earlier ones, in billionths, rounded up.
 
     """
 
@@ -92,7 +92,7 @@ class Metric:
 
     @property
     def size(self) -> int | None:
-        """The number of answers with a share, including no answer; None if there are no shares."""
+        """The number of estimated shares, including that of no answer; None without shares."""
         size = self.kind.size
         return size if size is None else size + self.has_no_answer
 
@@ -107,7 +107,7 @@ class Metric:
         return Cost(self.epsilon_nanos, attos_ceiling(self.delta))
 
     def has_expired(self, window: Window) -> bool:
-        """Whether a window begins after ``expires``. The window that contains this day does not."""
+        """Whether a window begins after ``expires``; the window that contains this day does not."""
         return self.expires is not None and window.first_day > self.expires
 
     def for_strata(self, strata: Mapping[str, str]) -> "Metric":
@@ -119,7 +119,7 @@ class Metric:
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
     def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return a true answer's input: a symbol or a vector. It raises the errors of `read`."""
+        """Return a true answer's input: a symbol or a vector. Raises the same errors as `read`."""
         if answer is None and self.has_no_answer:
             return self.channel.inputs - 1
         return self.read(self.kind.encode, answer, self.channel.inputs, coins)
@@ -139,7 +139,7 @@ class Metric:
         return self.kind.draw(self.channel.inputs, coins)
 
     def read(self, read: Callable[..., T], *arguments: object) -> T:
-        """Return the result of a kind's method for an answer; unify the exceptions that it raises.
+        """Call a method of the kind for an answer; replace every exception by one type.
 
         Raises:
             OutsideDomainError: if the answer is outside the domain; the error does not contain it.
@@ -160,7 +160,7 @@ class Metric:
     def randomize(self, encode: Callable[[Coins], Any], coins: Coins, window: str | None = None) -> int:
         """Return the symbol to report for the input that ``encode`` returns, given coins.
 
-        The same coins then perturb the input. Vectors are rotated according to the window's name.
+        The same coins then perturb the input. A vector's rotation depends on the window's name.
         """
         channel = self.channel if window is None else self.channel.in_window(window)
         return channel.perturb(encode(coins), coins)
@@ -172,7 +172,7 @@ def _delta(channel: Channel) -> Fraction:
 
 
 def definition(metric: Metric) -> dict[str, object]:
-    """Return the edition's part on possible answers, and on the fill if nothing is recorded."""
+    """Return the part of the edition that describes the possible answers and the fill."""
     meaning = metric.kind.definition | ({"fill_in": True} if metric.has_no_answer else {})
     if metric.fill is None or metric.fill.answer is None:
         return meaning
@@ -184,8 +184,8 @@ def _edition(metric: Metric, stratum: str) -> str:
 
     Texts for people, owner, expiry, consent, sensitivity, publication and the list of strata are
     not included, because editing them must not cause new random draws. A report's stratum is
-    included, so that each stratum has tallies of its own. So is the fact that a report belongs to a
-    trial. Consent decides whether there is a report, not its meaning.
+    included, so that each stratum has separate tallies. Trials have different editions as well.
+    Consent decides whether there is a report, not the meaning of the report.
     """
     meaning: dict[str, object] = {
         "schema": 1,

@@ -1,9 +1,9 @@
 """The kind of a question whose answers train a model: some features, and a label to predict.
 
-The same features can be encoded in two ways. For a mechanism for vectors, the input is a vector of
-products, whose mean yields a linear model. For crosses, the input has one cell for each feature
-combined with the label; the shares of these cells yield log-odds. Both encodings consist of
-integers that are the same on every machine.
+An answer can be encoded in two ways. For a mechanism for vectors, the input is a vector of
+products, whose mean yields a linear model. For the mechanism ``crosses``, the input has one cell
+for each feature, combined with the label; the shares of these cells yield log-odds. Both encodings
+consist of integers that are the same on every machine.
 
 Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
 sufficient statistics for scalable Bayesian GLM inference" (degree 2).
@@ -41,11 +41,11 @@ LABEL: Final = "label"
 """The key of the label in an answer."""
 
 MAX_INPUTS: Final = 88
-"""The maximum number of coordinates of all features. Their products fill the longest vector."""
+"""The maximum number of coordinates of all features; more products would not fit into a vector."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
 """The weights of the parts of the vector: label * feature, feature * feature, feature, and label.
-All parts share the norm, so that a larger weight for one part adds noise to the others.
+The whole vector has a fixed norm, so a larger weight for one part adds noise to the others.
 docs/research/models.md compares these weights with alternatives.
 """
 
@@ -59,7 +59,7 @@ class ModelFeature:
     Attributes:
         name: its key in an answer.
         kind: the definition of its possible values.
-        bins: the number of equal parts into which the range of a number is cut; unused for values.
+        bins: the number of equal parts of a number's range; unused if the feature has values.
 
     """
 
@@ -95,7 +95,7 @@ class ModelFeature:
         """Yield the coordinates for a result of `place`, each from -`UNIT` to `UNIT`.
 
         In units of `UNIT`, a number's range becomes -1..1, and two values become -1 and 1. With
-        more, the coordinate of each value except the first is 1 for this value, otherwise 0.
+        three or more values, each except the first has a coordinate: 1 for this value, otherwise 0.
         """
         if isinstance(self.kind, Number):
             yield round((2 * value - 1) * UNIT)
@@ -175,7 +175,7 @@ class Observation:
         return "Mapping[str, float | Decimal | Fraction | str | bool]"
 
     def extremes(self) -> Sequence[NamedAnswer]:
-        """Return two answers: with the first value of each feature and label, and with the last."""
+        """Return an answer with all first values or minimums, and one with all last or maximums."""
         return tuple(
             NamedAnswer(
                 {each.name: _end(each.kind, end) for each in self.features} | {LABEL: _end(self.label, end)},
@@ -189,7 +189,7 @@ class Observation:
         yield say("statement.model", features=", ".join(map(escaped, self.names[:-1])))
 
     def read(self, answer: object) -> tuple[list[Fraction | int], int]:
-        """Return the place of each feature, and the label, scaled to -`UNIT`..`UNIT`.
+        """Return the `place` of each feature, and the label as an integer, from -`UNIT` to `UNIT`.
 
         Raises:
             DomainError: if the answer does not have exactly the right keys, or a value is invalid.
@@ -278,7 +278,7 @@ class _OfFeatures(Kind):
 
     refused: ClassVar[Mapping[str, str]] = refused(
         permanent_epsilon="does not apply to a model, because each report may reveal something else",
-        fill_in="does not apply to this model; record an answer in every window instead",
+        fill_in="does not apply to a model; record an answer in every window instead",
     )
     is_named: ClassVar[bool] = False
     has_samples: ClassVar[bool] = False
@@ -291,7 +291,7 @@ class _OfFeatures(Kind):
         return self.observation.expected
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return two answers: with the first value of each feature and label, and with the last."""
+        """Return an answer with all first values or minimums, and one with all last or maximums."""
         return self.observation.extremes()
 
     @property
@@ -302,7 +302,7 @@ class _OfFeatures(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Model(_OfFeatures, Ball):
-    """Features and a label, encoded as the vector of their products, which fits a linear model.
+    """Features and a label, encoded as the vector of their products, to fit a linear model.
 
     Attributes:
         observation: the features and the label.
@@ -354,16 +354,16 @@ class Model(_OfFeatures, Ball):
 
     @classmethod
     def with_norm(cls, observation: Observation, norm: Fraction | None = None) -> Model:
-        """Return the model whose vector of scaled features has at most this norm.
+        """Return the model in which vectors of scaled features are shortened to this norm.
 
-        By default, the norm is the square root of half the number of coordinates.
+        The default norm is the square root of half the number of coordinates.
         """
         inputs = len(observation.coordinates)
         return cls(observation, isqrt(UNIT**2 * inputs // 2) if norm is None else round(norm * UNIT))
 
     @property
     def length(self) -> int:  # type: ignore[override] # a field in other kinds
-        """The number of products, which are the coordinates of the vector."""
+        """The number of coordinates of the vector; each is a product, a feature or the label."""
         return length_for(len(self.observation.coordinates))
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
@@ -416,7 +416,7 @@ class Model(_OfFeatures, Ball):
 
 @dataclass(frozen=True, slots=True)
 class CrossedModel(_OfFeatures):
-    """Features and a yes-or-no label, encoded for crosses: a report has one feature and the label.
+    """Features and a yes-or-no label. Each report is about one feature together with the label.
 
     Attributes:
         observation: the features, all cut into the same number of parts, and the label.
@@ -440,7 +440,7 @@ class CrossedModel(_OfFeatures):
 
     @property
     def pairs(self) -> tuple[int, ...]:
-        """For each feature, the number of pairs of a cell and a label."""
+        """The number of pairs of a cell and a label, for each feature."""
         return tuple(2 * feature.cells for feature in self.observation.features)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other kinds
@@ -465,7 +465,7 @@ class CrossedModel(_OfFeatures):
         yield say("statement.crosses")
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return in words the drawn feature's cells and labels for which a symbol is likeliest."""
+        """Return in words the cells and labels of one feature for which a symbol is likeliest."""
         crosses = cast("Crosses", channel)  # no other channel takes features
         place, own = crosses.feature_of(symbol)
         feature = self.observation.features[place]
@@ -505,7 +505,7 @@ def products(features: Sequence[int], label: int) -> list[int]:
 def weights() -> tuple[int, int, int, int, int]:
     """Return `UNIT` times the weights for label * feature, square, pair, feature, and label.
 
-    A pair i < j stands for both (i, j) and (j, i), so that the norm is that of the whole matrix.
+    A pair i < j stands for both (i, j) and (j, i) of the symmetric matrix, so its weight is larger.
     """
     squares = (PRODUCTS**2, SQUARES**2, 2 * SQUARES**2, FEATURES**2, LABELS**2)
     label, square, pair, feature, itself = (isqrt(UNIT**2 * each // _WHOLE) for each in squares)

@@ -12,23 +12,23 @@ from typing import NamedTuple
 from client_sdk.protocol.epsilon import exp_floor
 
 LEAST_EPSILON = Decimal("0.000001")
-"""The minimum epsilon. Below the minimum, reports are useless: a million devices reveal less than
-one device at epsilon 1."""
+"""The minimum epsilon. With less, reports are useless: the reports of a million devices contain
+less information than one report at epsilon 1."""
 
 GREATEST_EPSILON = Decimal(20)
-"""The maximum epsilon. Above the maximum, fewer than one report in 10**8 would be a lie, and 64-bit
-numerators would no longer resolve such a probability."""
+"""The maximum epsilon. With more, fewer than one report in 10**8 would differ from the answer, and
+64-bit numerators would represent such a probability too coarsely."""
 
 _LOGARITHM = re.compile(r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)")
-"""Plain ASCII digits, which every programming language reads in the same way. 40 digits are more
-than any channel resolves."""
+"""``ln`` of a number in ASCII digits, which every programming language reads in the same way. 40
+digits are more than affect any channel."""
 
 
 class RequestedEpsilon(NamedTuple):
     """Epsilon as a definition requests it.
 
     Attributes:
-        odds: a rational at most e**epsilon, and exactly e**epsilon if the definition says ``ln``.
+        odds: e**epsilon: exactly if the definition says ``ln``, otherwise rounded down.
         text: epsilon as the definition writes it.
 
     """

@@ -2,12 +2,11 @@
 
 The page says what is asked, why, and what the reports can reveal. It depends on the registry alone.
 
-The page expresses privacy loss as odds: the odds that anybody who starts with even odds can reach
-after the reports.
+The page expresses privacy loss as odds. An observer considers two answers equally likely before the
+reports; the page states the highest odds, for either answer, that the observer can have afterwards.
 
-The page's words for how much a single report reveals depend on the report's epsilon. With a small
-epsilon, a report is weak evidence. With a large epsilon, a report is as good as the answer, and the
-page must not claim otherwise.
+The page describes a report with a small epsilon as weak evidence. A report with a large epsilon is
+as good as the answer, and the page must not claim otherwise.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ TWO_DIGITS: Final = 10
 """Odds above this number are printed without a decimal."""
 
 TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
-"""For each method that records answers, the key of the sentence on what a report's existence
-tells."""
+"""For each method that records answers, a part of the key of the sentence that says what a report's
+mere existence reveals."""
 
 WIDTH: Final = 80
 """The maximum width of a paragraph's lines, in characters."""
@@ -124,7 +123,7 @@ def _under_heading(line: str, page: Sequence[str]) -> str:
 
 
 def odds(nanos: float, say: Sentences) -> str:
-    """Return in words the odds that a privacy loss makes of even odds.
+    """Return in words the odds to which a privacy loss can raise even odds.
 
     Args:
         nanos: the loss in billionths of epsilon.
@@ -137,7 +136,7 @@ def odds(nanos: float, say: Sentences) -> str:
 
 
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return in words the odds that a loss makes of even odds, and how often they are exceeded.
+    """Return in words the odds to which a loss can raise even odds, and how often it exceeds them.
 
     Args:
         nanos: the loss in billionths of epsilon.
@@ -151,13 +150,13 @@ def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
 
 
 def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
-    """Return in words what odds one report makes of even odds, and how often it exceeds them."""
+    """Return in words to which odds a report can raise even odds, and how often it exceeds them."""
     nanos = metric.epsilon_nanos
     return odds(nanos, say), _but(nanos, metric.channel.chance_beyond(_printed(nanos)), say)
 
 
 def _printed(nanos: float) -> Fraction:
-    """Return the odds, to one, that the page shows for a loss."""
+    """Return the odds that the page shows for a loss: r for odds of r to 1."""
     # charges are rounded up by up to a billionth, but ln 3 must show as 3 to 1
     ratio = exp_floor(Fraction(nanos) / NANOS) * (1 - Fraction(1, 10**8))
     return Fraction(math.ceil(ratio)) if ratio > TWO_DIGITS else Fraction(math.ceil(ratio * 10), 10)
@@ -200,7 +199,7 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
-    """Yield the purposes to which users can agree, with their questions, if there are purposes."""
+    """Yield the section on consent: the purposes to agree to, with their questions, if any."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
         names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(
@@ -312,24 +311,25 @@ def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
 
 
 WEAK: Final = 4
-"""Up to these odds, to one, a report is weak evidence."""
+"""A report is weak evidence if its odds are at most this number to 1."""
 
 STRONG: Final = 99
-"""Up to these odds, a report is strong evidence. Beyond them, the answer is as good as known."""
+"""A report is strong evidence up to these odds to 1. Above them, it is as good as the answer."""
 
 PAIR: Final = 2
-"""With two answers, odds determine the share of true reports. With more answers, it is lower."""
+"""The number of answers for which a report's odds determine the share of true reports. With more
+answers, the share is lower."""
 
 BETS: Final = 10
 REPORTS: Final = 100
-"""Shares are stated out of this number of bets or reports, unless rounding would be too coarse."""
+"""The denominators of shares of bets and of reports, unless rounding would be too coarse."""
 
 ROUNDED_AWAY: Final = Fraction(1, 25)
-"""The maximum difference between a rounded share of `BETS` and the exact share."""
+"""The maximum difference between an exact share and the share rounded to a multiple of 1/`BETS`."""
 
 
 def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str], str] = str) -> str:
-    """Return in words what a report tells, for the question whose reports reveal the most.
+    """Return in words how strong the evidence of a report is, for the most revealing question.
 
     Args:
         metrics: the questions, at least one.
@@ -349,13 +349,13 @@ def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str],
 
 
 def truth_in_words(metric: Metric, say: Sentences) -> str | None:
-    """Return the share of true reports, as "73 of 100"; None if reports do not name one answer."""
+    """Return the share of true reports, as "73 of 100"; None if reports name no single answer."""
     chance = truth(metric)
     return None if chance is None else _share(chance, REPORTS, "share.reports", say)
 
 
 def truth(metric: Metric) -> Fraction | None:
-    """Return the exact probability that a report is true; None if reports do not name one answer.
+    """Return the exact probability that a report is true; None if reports name no single answer.
 
     The probability is the same for every answer. Reports of numbers, sets and block designs support
     ranges, members or groups of answers instead of one answer.
@@ -366,7 +366,7 @@ def truth(metric: Metric) -> Fraction | None:
 
 
 def bet_in_words(ratio: Fraction, say: Sentences) -> str:
-    """Return the probability for odds of a ratio to one in words, such as "7 in 10"."""
+    """Return in words the probability that odds of ``ratio`` to 1 mean, such as "7 in 10"."""
     return _share(ratio / (1 + ratio), BETS, "share.bets", say)
 
 
@@ -376,7 +376,7 @@ def but_rarely(chance: Fraction, say: Sentences) -> str:
 
 
 def _share(chance: Fraction, least: int, key: str, say: Sentences) -> str:
-    """Return a rounded probability as a share of a power of ten; it is never none or all of it."""
+    """Return a probability as a rounded share of a power of ten, never as 0 or as the whole."""
     whole = least
     while True:
         part = floor(chance * whole + Fraction(1, 2))

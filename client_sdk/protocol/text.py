@@ -1,4 +1,4 @@
-"""The kind of a question whose answer is any text, encoded as bits and as one cell per group.
+"""The kind of a question whose answer is any text, encoded as an integer and a cell in each group.
 
 A text of at most L letters becomes an integer of L * c bits, with c bits for each letter. The
 letters are numbered from 1 in the registry's order; 0 ends the text and fills the remaining places.
@@ -7,7 +7,7 @@ channel draws the group with coins that do not depend on the text. This module c
 all groups, so that the encoding does not depend on the drawn group.
 
 Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (each
-group receives prefixes of texts).
+group of devices reports prefixes of one length).
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ MAX_TEXT_LENGTH: Final = 32
 MAX_TEXTS: Final = 100
 """The maximum number of texts in one answer.
 
-One of ``max_items`` places is drawn, so that a text is reported that many times less often.
+One of ``max_items`` places is drawn, so each text is reported with probability 1 / ``max_items``.
 """
 
 CELLS: Final = 2**17
-"""The approximate number of cells of a group's hash, unless the registry sets it."""
+"""The approximate number of cells in a group's table, unless the registry sets ``cells``."""
 
 MOST_APPROVED: Final = 1000
-"""The maximum number of texts to approve for publication, more than anybody reads one by one."""
+"""The maximum number of approved texts, more than anybody would check one by one."""
 
 BYTES: Final = "".join(map(chr, range(1, 256)))
 """The letters of texts that are spelled as UTF-8: one letter for each byte, with the byte's number.
@@ -60,11 +60,11 @@ NUL is excluded, because 0 ends a text.
 """
 
 CUT: Final = "…"
-"""The mark after a text of the maximum length, which may be the beginning of a longer text."""
+"""The mark shown after a text of the maximum length, because it may be part of a longer text."""
 
 FIRST_BARE_BYTE: Final = 0xDC80
-"""The code point to which Python decodes byte 128 if it is not UTF-8. The code points of bytes 129
-to 255 follow (PEP 383)."""
+"""The code point that Python substitutes for byte 128 if it is not valid UTF-8. The code points for
+bytes 129 to 255 follow (PEP 383, surrogateescape)."""
 
 
 PRESETS: Final[Mapping[str, str]] = {
@@ -75,7 +75,8 @@ PRESETS: Final[Mapping[str, str]] = {
 """Named sets of letters. The order of letters is part of a report's meaning and never changes."""
 
 CELLS_ALLOWED: Final = tuple(2**power for power in range(12, 18))
-"""With fewer cells, too many texts would share a cell. More cells would hardly find more texts."""
+"""The allowed values of ``cells``. With fewer cells, too many texts would share a cell; with more,
+hardly any more texts would be found."""
 
 
 def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
@@ -124,11 +125,11 @@ class Text(Kind):
         letters: at least two different letters, in the registry's order.
         max_length: L, the maximum number of letters; a longer text is cut.
         other: the letter that replaces unlisted letters; None if such texts are invalid.
-        discover: whether texts can be discovered; otherwise, all groups are confirming groups.
-        max_items: the maximum number of texts in one answer, one of which is drawn. With 1 the
-            answer is a text; otherwise it is a set of texts.
+        discover: whether texts that nobody listed can be found. If not, all groups confirm texts.
+        max_items: the maximum number of texts in one answer. If it is 1, the answer is a text;
+            otherwise the answer is a set of texts, and one text is drawn at random.
         cells: the approximate number of cells of a group; the channel determines the exact number.
-        approved: the discovered texts that may be published, as shown. No edition depends on them.
+        approved: the discovered texts that may be published; not part of the edition.
 
     """
 
@@ -170,7 +171,7 @@ class Text(Kind):
     rule: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["letters"]}, {"required": ["preset"]}]}
     refused: ClassVar[Mapping[str, str]] = refused(
         permanent_epsilon="does not apply to a text: a permanent answer about many cells would be too noisy",
-        fill_in="does not apply to this text; record an answer in every window instead",
+        fill_in="does not apply to a text; record an answer in every window instead",
         strata="does not apply to a text: each stratum would have its own tallies, and find fewer texts",
     )
     is_named: ClassVar[bool] = False
@@ -202,7 +203,7 @@ class Text(Kind):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
-        """Return the kind, unless the letters or their number are invalid."""
+        """Return the kind; None if keys contradict each other, which is noted in the table."""
         letters, other, cells = values["letters"], values["other"], values["cells"] or CELLS
         if other and letters == BYTES:
             table.mistake("other", "does not apply to bytes, which can spell every text; remove it")
@@ -218,7 +219,7 @@ class Text(Kind):
         return kind._with_approved(table, values["approved"] or ())
 
     def _with_approved(self, table: TomlTable, texts: Sequence[str]) -> Kind | None:
-        """Return the kind with its approved texts, as shown; None if one of them is invalid."""
+        """Return the kind with the given approved texts; None if one of these is invalid."""
         try:
             shown = [self.label_of(self.number_of(text.removesuffix(CUT))) for text in texts]
         except DomainError:
@@ -262,14 +263,14 @@ class Text(Kind):
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:
         """Return the cell of an answer in each group, from 0 to ``inputs`` - 1.
 
-        From a set, one of ``max_items`` places is drawn. Empty texts fill the remaining places.
+        If the answer is a set, it is padded with empty texts to ``max_items``, and one is drawn.
         """
         numbers = self.numbers(answer)
         place = coins.below(self.max_items)
         return self.cells_of(numbers[place] if place < len(numbers) else 0, inputs)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the probability of the cells of each text in an answer, and of the empty text."""
+        """Return the probability of each tuple of cells that `encode` may return for an answer."""
         law: dict[tuple[int, ...], Fraction] = {}
         for number, chance in self.law_of_numbers(answer).items():
             cells = self.cells_of(number, inputs)
@@ -277,7 +278,7 @@ class Text(Kind):
         return law
 
     def law_of_numbers(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the probability of each text that may be drawn, by its integer."""
+        """Return the probability that each text of an answer is drawn, by the text's integer."""
         numbers = self.numbers(answer)
         padded = Counter([*numbers, *[0] * (self.max_items - len(numbers))])
         return {number: Fraction(places, self.max_items) for number, places in padded.items()}
@@ -323,13 +324,13 @@ class Text(Kind):
         return number << self.letter_bits * max(0, self.max_length - len(spelled))
 
     def text_of(self, number: int) -> str:
-        """Return the text of an integer; L letters may be the beginning of a longer text."""
+        """Return the text of an integer; if it has L letters, a longer text may have been cut."""
         code = (1 << self.letter_bits) - 1
         codes = (number >> shift & code for shift in reversed(range(0, self.bits, self.letter_bits)))
         return "".join(self.letters[code - 1] for code in codes if code)
 
     def label_of(self, number: int) -> str:
-        """Return the text of an integer as shown, with `CUT` after L letters, which may be cut."""
+        """Return the printable text of an integer, with `CUT` appended if it has L letters."""
         spelled = self.text_of(number)
         text = _shown(spelled) if self.letters == BYTES else spelled
         return text + CUT if len(spelled) == self.max_length else text
@@ -351,13 +352,13 @@ class Text(Kind):
         return labels if self.max_items > 1 else labels[0]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the empty text, the first letter once and L times, and the last letter."""
+        """Return four texts: empty, the first letter, this letter L times, and the last letter."""
         first, last = self.letters[0], self.letters[-1]
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences on which part of a text is reported, and what a report shows openly."""
+        """Yield sentences on the part of a text that is reported, and on what is not protected."""
         unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:
             yield say(f"statement.text.{unit}", length=self.max_length)
@@ -375,7 +376,7 @@ class Text(Kind):
             yield say("statement.other_letter", letters=escaped(self.letters), other=escaped(self.other))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return in words the number of cells that a symbol supports, and their group."""
+        """Return in words how many cells of which group a symbol supports."""
         group, point = divmod(symbol, channel.inputs)
         held = cast("GroupedGeometry", channel).geometry.orthogonal  # no other channel takes texts
         return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
@@ -390,7 +391,7 @@ def _as_bytes(text: str) -> str:
     """Return a letter for each byte of a text in UTF-8.
 
     Raises:
-        DomainError: if the text contains half of a pair of surrogates, which has no bytes.
+        DomainError: if the text contains a lone surrogate, which UTF-8 cannot encode.
 
     """
     try:
@@ -400,11 +401,11 @@ def _as_bytes(text: str) -> str:
 
 
 def _shown(spelled: str) -> str:
-    r"""Return the text that letters for bytes spell, on one line.
+    r"""Return the text whose UTF-8 bytes the letters stand for, on one line.
 
-    Unprintable characters are escaped: bytes that are not UTF-8, such as those of a cut character,
-    as ``\xc3``, and control characters as ``\u{a}``. Backslashes and `CUT` are also escaped, so
-    that no two texts look alike.
+    Bytes that are not valid UTF-8, such as those of a cut character, are written as ``\xc3``, and
+    control characters as ``\u{a}``. Backslashes and `CUT` are also escaped, so that no two texts
+    look alike.
     """
     text = spelled.encode("latin-1").decode(errors="surrogateescape")
     return "".join(map(_shown_character, text))

@@ -11,18 +11,18 @@ from typing import Any, TypeGuard, TypeVar
 from client_sdk.protocol.window import WindowKind
 
 MAX_TEXT = 500
-"""The maximum length of a text such as a purpose or a category: a sentence, not a document."""
+"""The maximum length, in characters, of a text such as a purpose or a value of a category."""
 
 MOST_DEVICES = 10**12
 """The maximum number of devices, a hundred times the world's population."""
 
 MAX_EXPONENT = 100
-"""The largest power of ten of a number, more than any quantity needs. The limit keeps exact
-fractions small, and lets every bound be shown as a float."""
+"""The largest exponent of ten of a number, more than any quantity needs. The limit keeps exact
+fractions small, and ensures that every number can be shown as a float."""
 
 ALIKE = 0.7
-"""The minimum ratio of `difflib` to suggest a word. The ratio allows one or two wrong letters in a
-key, but does not suggest `fill_value`, a key of another kind, for `values`."""
+"""The minimum similarity, as a ratio of `difflib`, of a suggested word. One or two letters of a key
+may be wrong, but `fill_value`, a key of another kind, is not suggested for `values`."""
 
 
 def is_text(value: object, most: int = MAX_TEXT) -> TypeGuard[str]:
@@ -60,7 +60,7 @@ class TomlTable:
     """
 
     def __init__(self, raw: object, place: str, mistakes: list[tuple[str, str]]) -> None:
-        """Read the value at a place in the file, which must be a table."""
+        """Store the value at a place in the file; note a mistake if it is not a table."""
         self.mistake_count = 0
         self._place = place
         self._mistakes = mistakes
@@ -148,7 +148,7 @@ class TomlTable:
         return WindowKind(value)
 
     def nothing_else(self) -> None:
-        """Refuse every key that has not been taken."""
+        """Note a mistake for every key that has not been taken."""
         for key in self._raw:
             meant = suggestion(key, self._known) or "; remove it or correct its spelling"
             self.mistake(key, f"is an unknown key{meant}")

@@ -1,7 +1,7 @@
-"""The kind of a question whose answer is a vector, such as an embedding, to estimate a mean.
+"""The kind of a question whose answer is a vector, such as an embedding. It estimates the mean.
 
-The encoding consists of integers that are the same on every machine. Each number is read as the
-nearest 64-bit float, divided by the norm, and rounded half to even to a multiple of 2**-20.
+A vector is encoded as integers that are the same on every machine. Each number is read as the
+nearest 64-bit float, divided by ``norm``, and rounded half to even to a multiple of 2**-20.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 UNIT: Final = 2**20
-"""The integer that represents the norm.
+"""The integer that represents ``norm``, the maximum length of a vector.
 
 The coordinates of rotated vectors with 4,096 coordinates stay within 2**38, which doubles represent
 exactly.
 """
 
 MAX_LENGTH: Final = 4095
-"""The maximum number of coordinates. One more is added, and the largest rotation has 4,096."""
+"""The maximum number of coordinates. The encoding adds one; the largest rotation has 4,096."""
 
 LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINATE)
 """The minimum and the maximum of ``norm``."""
@@ -124,7 +124,7 @@ class Vector(Ball):
     )
     refused: ClassVar[Mapping[str, str]] = refused(
         permanent_epsilon="does not apply to a vector, whose rotations are new in every window",
-        fill_in="does not apply to this vector; record an answer in every window instead",
+        fill_in="does not apply to a vector; record an answer in every window instead",
     )
     has_samples: ClassVar[bool] = False
 
@@ -192,7 +192,7 @@ class Vector(Ball):
 
 
 def clipped(coordinates: list[int]) -> list[int]:
-    """Return a vector of at most length `UNIT`; a longer one is shortened and rounded towards 0."""
+    """Return a vector, shortened to length `UNIT` and rounded towards 0 if it is longer."""
     square = sum(map(mul, coordinates, coordinates))
     if square <= UNIT**2:
         return coordinates

@@ -10,15 +10,15 @@ from client_sdk.protocol.errors import WindowError
 DAY_S = 86_400
 
 GRACE_S = 3 * DAY_S
-"""The default time in seconds for which a collector accepts a window's reports after its end.
+"""The default time, in seconds, for which a collector accepts reports after their window's end.
 
-Within three days, a device that was off over a weekend can still report. Clients send reports for
-the same time.
+After three days, a device that was off over a weekend can still report. Clients also send reports
+until three days after the window's end.
 """
 
 LATEST_YEAR = 9998
-"""The last year of windows, one year before the last year of `datetime`, so that all windows have
-an end."""
+"""The last year in which a window may begin, one before the last year that `datetime` supports, so
+that the end of every window can be represented."""
 
 
 class WindowKind(StrEnum):
@@ -31,7 +31,7 @@ class WindowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window, whose text is like ``2026-11-20``, ``2026-W47`` or ``2026-11``.
+    """A window, with a name such as ``2026-11-20``, ``2026-W47`` or ``2026-11``.
 
     Attributes:
         kind: day, week (ISO 8601, from Monday) or month, in UTC.
@@ -48,7 +48,7 @@ class Window:
     ends_at: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Derive the name and the instants."""
+        """Compute the name, and the instants at which the window begins and ends."""
         object.__setattr__(self, "text", _text(self.kind, self.first_day))
         object.__setattr__(self, "starts_at", _midnight(self.first_day))
         object.__setattr__(self, "ends_at", _midnight(_next_first_day(self.kind, self.first_day)))
@@ -80,10 +80,10 @@ class Window:
     @staticmethod
     @lru_cache(maxsize=4096)
     def parse(text: str) -> "Window":
-        """Return the window that a text names; refuse windows that ended by Unix time 0.
+        """Return the window that a text names; reject windows that ended before 1970.
 
         Raises:
-            WindowError: if the text is not the canonical name of a window.
+            WindowError: if the text is not the canonical name of a supported window.
 
         """
         try:

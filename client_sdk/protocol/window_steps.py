@@ -11,7 +11,7 @@ MONTHS = 12
 
 
 def later(window: Window, windows: int) -> Window:
-    """Return the window that begins ``windows`` windows after another one (0 or more).
+    """Return the window that is ``windows`` (0 or more) windows later than the given one.
 
     Raises:
         WindowError: if the result is beyond the last possible date.
@@ -29,7 +29,7 @@ def later(window: Window, windows: int) -> Window:
 
 
 def windows_until(window: Window, last_day: date) -> int:
-    """Return the number of windows from a given one through the one that contains a last day."""
+    """Return the number of windows from a window through the one that contains ``last_day``."""
     if window.kind is WindowKind.MONTH:
         months = (last_day.year - window.first_day.year) * MONTHS + last_day.month - window.first_day.month
         return max(0, months + 1)

@@ -1,8 +1,8 @@
 """A separate process that sends the reports that a program has left behind, and then ends.
 
-A program starts the helper when it exits, because reports leave at a random instant within a minute
-and many programs do not run that long. The helper waits for these instants. It sends the reports in
-the ledger's file, and records nothing. Only one helper at a time works on a ledger.
+A program starts the helper on exit, because reports leave at a random instant within a minute, and
+many programs do not run that long. The helper waits for these instants. It sends the reports in the
+ledger's file, and records nothing. Only one helper at a time works on a ledger.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptO
     """Return the outcome of an attempt.
 
     Args:
-        reply: the reply; without a reply, the reason for this, or None if the reason is unknown.
+        reply: the reply, or the reason why there is none; None if the reason is unknown.
         reports: the number of reports that were sent.
         now_s: Unix seconds, to convert a date in the reply into a delay.
 
@@ -130,7 +130,7 @@ def _is_the_collectors(reply: Reply) -> bool:
 
 
 def retry_after_s(header: str | None, now_s: float) -> float:
-    """Return the seconds that a ``Retry-After`` asks for, clamped; 0 if it asks for none.
+    """Return the seconds that a ``Retry-After`` header asks for, clamped; 0 without a valid one.
 
     Args:
         header: seconds or a date (RFC 9110, section 10.2.3); None if there was no header.

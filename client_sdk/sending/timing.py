@@ -2,13 +2,13 @@
 
 New reports leave at a random instant within a minute after they were recorded. The instant is
 chosen when a report is recorded, and is stored in the ledger (`client_sdk.ledger.queue`). If the
-program ends before this instant, the next program sends the report as soon as it starts. A report
-therefore leaves at its instant or, if no program runs then, when the next one starts. To an
+program ends before this instant, the next program sends the report as soon as it starts. Even to an
 observer who knows when programs run, the arrival of a report reveals no more about the time of
-recording than the random instant does, which is visible anyway while a program keeps running.
+recording than the random instant, which the observer also sees if the program keeps running.
 
-An upload that is sent again has a time of its own, stored by `client_sdk.ledger.retry_times`. These
-times are independent: no answer to one upload decides when another leaves, or what it contains.
+Each upload that is sent again has a separate time, stored by `client_sdk.ledger.retry_times`. These
+times are independent: the response to one upload affects neither the time nor the content of
+another upload.
 """
 
 import math
@@ -28,16 +28,16 @@ LONGEST_REST_S = 3600.0
 
 
 LIFE_S = 120.0
-"""How long a helper waits for reports to leave. The instant of the last report is at most a minute
-ahead, and there may be another instant after a request. A request in progress ends by its own
-deadline, within a minute. If new reports still wait then, another helper continues."""
+"""How long a helper waits for reports to leave. Every report leaves within a minute; reports that
+become due during a request leave within a minute after the request. A request itself ends within a
+minute, by its own deadline. If new reports still wait after that, another helper continues."""
 
 HEAD_START_S = 2.0
 """How long a program with a helper waits before it sends. Most such programs end earlier."""
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0
-"""A collector writes to disk before it answers. After half a minute it is better to try again."""
+"""How long to wait for the next bytes of a reply. A collector writes to disk before it replies."""
 
 DEADLINE_S = 60.0
 """The time limit of a whole exchange. Without it, each byte of a reply could take as long as the
@@ -77,13 +77,13 @@ NEVER = Departure(-math.inf, 0.0)
 class Departures:
     """The instants of the next look for new reports and of the next retry.
 
-    Instants are seconds of a monotonic clock; each method gets the current one as ``now_s``.
+    Instants are seconds of a monotonic clock; methods get the current instant as ``now_s``.
     Threads that share the object must lock it.
 
     Attributes:
         uniform: the source of jitter.
         news_s: when to look for new reports; None if there is no reason to.
-        rests: whether this look only waits for the calendar.
+        rests: whether the look at ``news_s`` is only for work that is due by the calendar.
         wake: when to send an upload again; None if no upload waits.
 
     """
@@ -107,7 +107,7 @@ class Departures:
 
     @property
     def next_look_s(self) -> float:
-        """The instant of the next attempt, including one that only waits for the calendar."""
+        """The instant of the next attempt, including an attempt that is only for due work."""
         return min(self.next_s, math.inf if self.news_s is None else self.news_s)
 
     def next_departure(self, now_s: float, clock_s: float) -> Departure:

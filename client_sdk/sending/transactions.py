@@ -1,4 +1,4 @@
-"""One attempt to send: look for an upload, exchange it for a reply, carry out the outcome.
+"""One attempt to send: look for an upload, send it, and carry out the outcome.
 
 The uploader and the helper share these steps. Each function that takes a connection is one
 transaction of the ledger.
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class Departed(Enum):
-    """The kind of upload that an attempt has sent."""
+    """Whether an attempt has sent an upload."""
 
     NOTHING = "there was nothing to send"
-    WITHHELD = "the user does not agree any more; the next look drops it"
+    WITHHELD = "the user no longer agrees; the next look drops the upload"
     UPLOAD = "an upload left, answered or not"
 
 

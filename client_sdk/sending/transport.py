@@ -28,8 +28,8 @@ _HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "hearsay",
 }
-"""All headers except an app's key. They are the same on every device: versions and languages would
-distinguish devices."""
+"""All headers except the header with an app's key. They are the same on every device, because
+versions and languages would distinguish devices."""
 
 
 class Transport(Protocol):

@@ -96,7 +96,7 @@ class Uploader:
             self._wake()
 
     def departure(self, clock_s: float) -> Departure:
-        """Return when a report recorded now leaves: within a minute, with the waiting reports."""
+        """Return when a report recorded now leaves: within a minute, with all waiting reports."""
         with self._changed:
             return self._departures.next_departure(time.monotonic(), clock_s)
 

@@ -1,4 +1,4 @@
-"""Uploads in bulk, from a relay to a collector, as NDJSON. Pure.
+"""Uploads in bulk, from a relay to a collector, as NDJSON. Does no IO.
 
 A request has one upload per line. The answer has one line for each upload, in the same order. A
 line contains the upload's id and verdict, or the problem with the upload. A problem consists of the
@@ -20,7 +20,7 @@ from client_sdk.protocol.wire.verdict import Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576
-"""Maximum bytes in a batch's body: enough for 16 uploads of maximum or 1,000 of usual size."""
+"""Maximum bytes of a batch: 16 uploads of the maximum size, or 1,000 of the usual size."""
 
 MAX_BULK_UPLOADS = 1000
 """Maximum number of uploads in a batch. A worker judges them in a few hundredths of a second."""
@@ -148,8 +148,8 @@ def _decode_answer(number: int, line: bytes, upload: str) -> LineAnswer:
 def _decode_verdict(body: bytes) -> Verdict:
     """Read a verdict on any number of reports.
 
-    For a remembered id, the store repeats the first verdict, so the number of reports in it may
-    differ from the number sent this time.
+    If the store remembers an upload's id, it repeats the first verdict. The earlier upload with
+    this id may have had another number of reports.
     """
     document = json.loads(body)
     return Verdict.decode(body, document["accepted"] + len(document["refused"]))

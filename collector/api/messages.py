@@ -26,7 +26,7 @@ DOCUMENT: Final = files(__package__).joinpath("openapi.json").read_bytes()
 
 
 class Operation(NamedTuple):
-    """One method of one path.
+    """An operation of the API: one HTTP method of one path.
 
     Attributes:
         name: the name of the operation and of its handler.
@@ -81,7 +81,7 @@ def require_type(content_type: str, content_encoding: str, media_type: str) -> N
     """Refuse a body whose headers name another media type or a content encoding.
 
     Raises:
-        ProblemError: 415.
+        ProblemError: 415 if the body is refused.
 
     """
     if content_type.partition(";")[0].strip().lower() != media_type:
@@ -127,7 +127,7 @@ def utc_of(instant_s: int) -> str:
 def with_headers(
     application: WSGIApplication, further: Callable[[WSGIEnvironment], list[tuple[str, str]]] = lambda _: []
 ) -> WSGIApplication:
-    """Return the application with the headers of every response added.
+    """Wrap a WSGI application so that every response has the common headers.
 
     Extending the list of headers once is faster than one call for each header.
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/problem+json"
 
 TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
-"""Titles fixed here because Python's depend on its version, so a proxy could not match them."""
+"""Fixed titles, which proxies can match. Python's own titles depend on the Python version."""
 
 
 class Problem(Enum):
-    """Every problem: its stable code, its status, and a sentence for people.
+    """The problems of the API, each with a stable code, a status, and a sentence for people.
 
     After the sentence come the names of headers that only responses with this problem have.
     """
@@ -167,7 +167,7 @@ class Problem(Enum):
     )
 
     def __init__(self, code: str, status: HTTPStatus, sentence: str, *headers: str) -> None:
-        """Store the parts of the problem."""
+        """Store the code, the status, the sentence, and the names of the headers."""
         self.code = str(code)
         self.status = status
         self.sentence = sentence
@@ -184,7 +184,7 @@ class ProblemError(Exception):
     Attributes:
         problem: the kind of problem.
         detail: the mistake and the remedy, for people; by default the problem's sentence.
-        headers: the values of the headers that the problem names.
+        headers: the values of the problem's headers, by the header's name.
 
     """
 
@@ -196,12 +196,12 @@ class ProblemError(Exception):
         self.headers = headers or {}
 
     def response(self) -> Response:
-        """Return the problem document."""
+        """Return the HTTP response with the problem document."""
         return problem_response(self.problem.status, self.problem.code, self.detail, self.headers)
 
 
 def problem_response(status: HTTPStatus, code: str, detail: str, headers: dict[str, str]) -> Response:
-    """Return a problem document."""
+    """Return an HTTP response with a problem document."""
     from flask import Response  # noqa: PLC0415 takes 80 ms, and the main process does not need it
 
     title = TITLES.get(status, status.phrase)

@@ -1,4 +1,4 @@
-"""The lines of a backup: tagged records, which msgspec writes as JSON and reads strictly. Pure.
+"""The lines of a backup: tagged records, which msgspec writes as JSON and reads strictly.
 
 Under the same format number, the meaning of a line never changes. Other formats are refused.
 """
@@ -54,7 +54,7 @@ class BackupError(HearsayError):
 
 
 class LineError(ValueError):
-    """A problem with one line."""
+    """One line of a backup cannot be used. The message says why."""
 
 
 class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="header"):
@@ -77,13 +77,13 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     format: int = FORMAT
 
     def __post_init__(self) -> None:
-        """Refuse another format."""
+        """Refuse a header of another format."""
         if self.format != FORMAT:
             raise ValueError(OTHER_FORMAT)
 
 
 class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="uploads"):
-    """Remembered uploads.
+    """A bucket of remembered uploads.
 
     Attributes:
         latest_end: the end (Unix seconds) of the window under which the uploads are remembered.

@@ -29,7 +29,7 @@ from collector.backup.store_filler import Demand, StoreFiller
 from collector.store.store_protocol import OwnEditions
 
 IDS_AT_ONCE = 2**19
-"""The number of remembered uploads sorted by shard at a time: many, so that writes are large."""
+"""The number of remembered uploads sorted by shard at a time, which makes writes large."""
 
 MADE_UP = (
     "the file was changed, or comes from another store: take the backup again, or import another one. "
@@ -81,8 +81,8 @@ class _Reading:
     """A backup that is being read.
 
     Attributes:
-        number: the number of the last line, from 1.
-        line: the last line, or None if it is damaged.
+        number: the number of the line that was read last, from 1.
+        line: the line that was read last, or None if it is damaged.
 
     """
 
@@ -153,7 +153,7 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
     Args:
         path: the file.
         backup: the description that `check` returned for the file.
-        filler: an empty store, or one with an interrupted import of the same backup.
+        filler: fills an empty store, or continues an interrupted import of the same backup.
         on_ids: called with the number of uploads whenever some have been written.
 
     Returns:

@@ -235,7 +235,7 @@ class StoreFiller:
 
 
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
-    """Return the counters up to the last reported symbol, and one more, as 64-bit integers.
+    """Return the counters up to the last reported symbol, plus an extra one, as 64-bit integers.
 
     A collector never adds such an extra counter, so the counter marks restored tallies.
     """

@@ -82,11 +82,11 @@ class StoreProperties(NamedTuple):
 
 
 class StoredBucket(NamedTuple):
-    """A bucket of remembered uploads, as read.
+    """A bucket of remembered uploads, as it was read from the store.
 
     Attributes:
-        key: its key in the store.
-        bucket: its contents.
+        key: the bucket's key in the store.
+        bucket: the bucket's contents.
 
     """
 
@@ -104,7 +104,7 @@ class ShardCut:
     """A shard at one instant.
 
     Attributes:
-        changed: the buckets that were added or changed after the buckets were read.
+        changed: the buckets that were added or changed after `StoreReader.buckets` read them.
         closed: names of the windows that are closed in the shard.
         index: for each tally that has a part in the shard, the number of symbols, by the tally's
             name.
@@ -167,7 +167,7 @@ class StoreReader:
                 return
 
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
-        """Return a shard at one instant, without the buckets whose state is known.
+        """Return a shard at one instant, without the buckets that did not change after reading.
 
         The server reads the shard in one step, during which it counts nothing. The step is short
         because buckets that were read before are left out.

@@ -60,7 +60,7 @@ WITHOUT_UPLOAD_KEYS = (
 
 @click.command(epilog=examples("hearsay-collector key dashboard --role read"))
 @click.argument("name")
-@click.option("--role", **member_option(Role, Role.UPLOAD), help="What the key is for.")
+@click.option("--role", **member_option(Role, Role.UPLOAD), help="The purpose of the key.")
 def key(name: str, role: Role) -> None:
     """Create a key, and show its secret once on standard error.
 

@@ -113,7 +113,7 @@ cluster_option = click.option(
 durability_option = click.option(
     "--durability",
     **member_option(Durability, Durability.FSYNC),
-    help="Where a report is stored before it is acknowledged: on the server's disk, or also on those of replicas.",
+    help="Where a report is stored before it is acknowledged: on the server's disk, or also on the disks of replicas.",
 )
 
 copies_option = click.option(
@@ -142,7 +142,7 @@ grace_option = click.option(
     default=GRACE_S,
     show_default=True,
     metavar="SECONDS",
-    help="How long after its end a window accepts reports.",
+    help="How long a window still accepts reports after its end.",
 )
 
 store_memory_option = click.option(
@@ -150,7 +150,7 @@ store_memory_option = click.option(
     "store_memory_bytes",
     metavar="SIZE",
     callback=lambda _context, _option, size: None if size is None else parse_size(size, "--store-memory"),
-    help="The memory limit of the embedded store, such as 2G.  [default: half of the machine's]",
+    help="The memory limit of the embedded store, such as 2G.  [default: half of the machine's memory]",
 )
 
 metrics_option = click.option(
@@ -203,7 +203,7 @@ def _content(file: Path) -> str:
 
 
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
-    """Return a store that is being served. A command's writes to it are as durable as reports.
+    """Return a store that is being served. The command's writes are as durable as reports.
 
     The store records the durability that the last collector on it was started with. The command
     uses the same durability.
@@ -236,7 +236,7 @@ def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: i
 
     Args:
         data_dir: the store's directory.
-        stack: a stack that, if this function starts the store, ends the store on closing.
+        stack: if this function starts the store, closing this stack ends the store.
         memory_bytes: the memory limit of the store, if this function starts it.
 
     Raises:

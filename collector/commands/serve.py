@@ -33,7 +33,7 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 )
 @registry_option
 @click.option(
-    "--access", "access_file", type=click.Path(path_type=Path), help="The access file: keys, and what each may do."
+    "--access", "access_file", type=click.Path(path_type=Path), help="The access file: the keys and their permissions."
 )
 @click.option("--read-token-file", type=click.Path(path_type=Path), help="A file that contains the read token.")
 @click.option(

@@ -204,13 +204,13 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
         otherwise = f"to continue with the readable part, run hearsay-collector store accept-loss --data-dir {data_dir}"
     else:
         otherwise = (
-            "otherwise import the latest backup into a new data directory, because nothing in this one can be read"
+            "otherwise import the latest backup into a new data directory: nothing in the damaged one can be read"
         )
     return f"Restore the files if you can; {otherwise}"
 
 
 def shortened(name: str, present: int, noted: int) -> str:
-    """Return a message on the number of noted bytes that are missing at the end of a file."""
+    """Return a message that says how many noted bytes are missing at the end of a file."""
     return f"{name} lacks the last {in_units(noted - present)} of the {in_units(noted)} that were acknowledged"
 
 

@@ -46,7 +46,7 @@ PROBE_BYTES = 4096
 """The size of a test file: one block, which does not fit on a full disk."""
 
 START_BYTES = 16 * PROBE_BYTES
-"""The room to check for. Before it is ready, a store writes fewer bytes, in a few small files."""
+"""The free space (bytes) to check for. A store that starts writes less, in a few small files."""
 
 ADDRESS_FILE = "store.address"
 
@@ -58,7 +58,7 @@ SOCKET = "store.sock"
 TEMPORARY_PREFIX = "hearsay-"
 
 LONGEST_PATH = 93
-"""Maximum bytes of the socket's path. Some systems allow 104, and the store needs some of them."""
+"""Maximum bytes of the socket's path. Some systems allow 104 bytes; the store needs the rest."""
 
 
 def require_trusted(data_dir: Path) -> None:
@@ -105,7 +105,7 @@ def require_own_store(data_dir: Path) -> None:
 def require_writable(data_dir: Path) -> None:
     """Refuse a directory in which the store could not write.
 
-    This writes to temporary files and leaves nothing behind. If the directory does not exist yet,
+    This function writes temporary files, and removes them. If the directory does not exist yet,
     its nearest existing parent is tried instead.
 
     Raises:
@@ -170,8 +170,8 @@ def locked(data_dir: Path) -> int:
         lock = os.open(data_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise ConfigError(
-            f"the data directory {data_dir} cannot be used: {error.strerror}; name one that this user can "
-            "write to with --data-dir"
+            f"the data directory {data_dir} cannot be used: {error.strerror}; with --data-dir, name a "
+            "directory that this user can write to"
         ) from error
     deadline = time.monotonic() + LOCK_TIMEOUT_S
     while True:

@@ -1,4 +1,4 @@
-"""The guardian of the embedded store: starts, restarts and, after the collector's end, ends it.
+"""The guardian: starts and restarts the embedded store, and ends it when the collector ends.
 
 The guardian runs as a separate program, in a separate session, with the standard library only. It
 is connected to the collector by a pipe, the lifeline. A byte on the lifeline means that the
@@ -25,7 +25,7 @@ FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 10.0
 """The longest wait (seconds) between two starts.
 
-The waits grow, because frequent attempts would not help if, for example, the disk is full.
+The waits grow, because frequent attempts do not help, for example, if the disk is full.
 """
 
 STEADY_AFTER_S = 60.0
@@ -103,7 +103,7 @@ class Guardian:
 def _report(status: int) -> None:
     """Send the collector the store's exit code or, if a signal ended it, minus the signal's number.
 
-    This never delays the restart, even if the collector has ended or does not read the pipe.
+    This function never delays the restart, even if the collector has ended or does not read.
     """
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), b"%d\n" % status)

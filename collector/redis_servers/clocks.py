@@ -13,13 +13,13 @@ from collector.redis_servers.connection import Connection
 from collector.redis_servers.server import ask
 
 APART_S = 60.0
-"""The difference between two clocks, in seconds, from which a warning is logged.
+"""The smallest difference between two clocks, in seconds, for which a warning is logged.
 
 Synchronized clocks agree to within a second, and reports are lost if a clock is ten minutes behind.
 """
 
 TOGETHER_S = 30.0
-"""The difference between two clocks, in seconds, below which they agree again.
+"""The difference between two clocks, in seconds, below which a warning is withdrawn.
 
 This limit is lower than APART_S, so that a difference near APART_S does not log the warning and the
 all-clear again and again.
@@ -42,7 +42,7 @@ def clock_ahead_s(connection: Connection) -> float:
 
 
 def farthest(ahead_s: Iterable[float]) -> float:
-    """Return the largest difference, whether the clock is ahead or behind."""
+    """Return the largest difference by size, with its sign: negative if the clock is behind."""
     return max(ahead_s, key=abs)
 
 
@@ -53,7 +53,7 @@ def describe(ahead_s: float) -> str:
     side = "ahead of" if ahead_s > 0 else "behind"
     return (
         f"the clock of a server of the store is {size_s // divisor} {unit} {side} this machine's. Synchronize "
-        "both: a collector with a wrong clock loses reports"
+        "both clocks: a collector with a wrong clock loses reports"
     )
 
 

@@ -129,8 +129,8 @@ def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[
 
     Args:
         name: the command's name.
-        key: its only key.
-        arguments: its other arguments.
+        key: the command's only key.
+        arguments: the command's other arguments.
 
     """
     return "EVAL", EVEN_WHEN_FULL, 1, key, name, key, *arguments
@@ -140,7 +140,7 @@ class PackedCommand(NamedTuple):
     """A command, encoded for sending.
 
     Attributes:
-        tag: determines the slot: a shard's prefix, or a key that belongs to no shard.
+        tag: the text that determines the slot: a shard's prefix, or a key outside all shards.
         command: the encoded command. Sending it twice must be safe.
 
     """

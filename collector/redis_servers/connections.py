@@ -118,7 +118,7 @@ class Connections:
         return self._own().get(address)
 
     def drop(self, address: Address) -> None:
-        """Close this thread's connection to a server. The next use opens and checks a new one."""
+        """Close this thread's connection to a server. The next use opens and checks another."""
         connection = self._own().pop(address, None)
         if connection is not None:
             connection.close()
@@ -164,7 +164,7 @@ class Connections:
     def is_replicated(self) -> bool:
         """Whether data that was read must also be on replicas, because a replica may take over.
 
-        This is never so if the promise includes no durability.
+        The value is always False if the promise includes no durability.
         """
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not None)
 
@@ -277,7 +277,7 @@ class Connections:
         self.avoid(address)  # keeps the other threads away while this thread tries
 
     def _require_copies(self, connection: Connection, address: Address) -> None:
-        """Refuse a server with too few replicas, or with one that would not keep the promise."""
+        """Refuse a server with too few replicas, or with a replica that would break the promise."""
         replicas = server.replicas(connection)
         if replicas is None:
             return
@@ -315,15 +315,15 @@ def _pool_of(url: str) -> redis.ConnectionPool:
 
 
 def answers(url: str) -> bool:
-    """Return whether a server answers, whether or not it keeps the promise."""
+    """Return whether a server answers, even if it would not keep the promise."""
     return before_an_answer(url, lambda: True) is not None
 
 
 def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
     """Measure something, and check that the same server process answers before and afterwards.
 
-    If it does, the server has completed every write that it began before the measurement. If the
-    server writes through, these writes are on disk.
+    If the same process answers, it has completed every write that it began before the measurement.
+    If the server writes through, these writes are on disk.
 
     Returns:
         The measurement, or None if the process did not answer both times.

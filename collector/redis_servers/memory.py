@@ -17,13 +17,13 @@ from collector.errors import StoreUnavailableError, in_units
 from collector.log import Event
 
 NEARLY_FULL = 0.75
-"""The fraction of used memory from which a server counts as nearly full.
+"""The fraction of used memory at which a server counts as nearly full.
 
 At this point, there is still time to give the server more memory.
 """
 
 FULL = 0.95
-"""The fraction of used memory from which uploads are expected to fail soon.
+"""The fraction of used memory at which uploads are expected to fail soon.
 
 The remaining memory is needed for clients and for a rewrite of the append-only file.
 """
@@ -36,7 +36,7 @@ not log the warning and the all-clear again and again.
 """
 
 LOOK_INTERVAL_S = 10.0
-"""Seconds between two looks. In that time, even the fastest uploads need only some megabytes."""
+"""Seconds between two looks. In this time, even the fastest uploads need only a few megabytes."""
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class MemoryWatch:
 
         Args:
             look: returns the memory of every server, or raises StoreUnavailableError.
-            clock: seconds, monotonic.
+            clock: returns seconds that never go back.
 
         """
         self._look = look

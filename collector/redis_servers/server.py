@@ -2,7 +2,7 @@
 
 With ``--copies``, no write is acknowledged before it is on the disks of the server and of its
 replicas. If replicas may take over (with ``--copies``, and on a cluster), data that was read is
-also returned only once it is on these disks.
+returned only once the data is on these disks, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VALIDITY_FACTOR = "cluster-replica-validity-factor"
 """The setting that determines which replicas a cluster accepts as new masters.
 
 Nodes do not vote for a replica that was disconnected from its master for too long or was never in
-step. If the setting is 0, nodes vote for any replica.
+sync. If the setting is 0, nodes vote for any replica.
 """
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
@@ -111,7 +111,7 @@ def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) 
 
 
 def replicas(connection: Connection) -> list[Address] | None:
-    """Return the addresses of the replicas in step, or None if this server is itself a replica."""
+    """Return the addresses of the replicas in sync, or None if this server is itself a replica."""
     facts = info(connection, "replication")
     if facts["role"] != "master":
         return None
@@ -133,11 +133,11 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     """Return the replicas of the connected master, which has the slot.
 
     A failed replica is included: if it was only disconnected, it may come back and take over. A
-    failed master that this server replaced is not included: when it comes back, no node votes for
-    it before it is in step, unless the validity factor is 0. However, it counts as in step once it
-    has received its first copy of the data, so it may take over without the writes after that copy.
-    Because the cluster lists a former master as a replica only later, the former master is included
-    as soon as it may have asked for that copy.
+    failed master that this server replaced is not included at first: when it comes back, no node
+    votes for it before it is in sync, unless the validity factor is 0. Once it has received its
+    first copy of the data, it counts as in sync, and may take over without the writes after that
+    copy. It is therefore included as soon as it may have asked for the copy, even though the
+    cluster lists it as a replica only later.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)
@@ -168,7 +168,7 @@ def _addresses(node: dict[bytes, Any]) -> list[tuple[str, int]]:
 
 
 def _attached(facts: dict[str, str]) -> list[dict[str, str]]:
-    """Return a server's facts about each connected replica, whether or not it is in step."""
+    """Return a server's facts about each connected replica, whether or not it is in sync."""
     described = [value for name, value in facts.items() if name.startswith("slave") and name[5:].isdecimal()]
     return [dict(part.split("=", 1) for part in value.split(",")) for value in described]
 
@@ -191,7 +191,7 @@ def require_copies(connection: Connection, replicas: Replicas) -> None:
     """
     if are_on_disk(connection, replicas.number):
         return
-    message = f"what was read is not yet on the disks of {plural(replicas.number, 'replica')}"
+    message = f"the data that was read is not yet on the disks of {plural(replicas.number, 'replica')}"
     if replicas.failed:
         names = " and ".join(replicas.failed)
         message += (

@@ -7,9 +7,9 @@ list.
 
 A device sends head and body together, so its body arrives within moments. A client that announces a
 body and withholds it occupies a connection, and memory for up to the largest body. Therefore, the
-time for a body and the number of arriving bodies are limited. If too many bodies are arriving, the
-relay stops waiting for the oldest, once it has waited MOMENT_S for this body, because the oldest
-body more likely belongs to an attacker than to a device. Even many simultaneous devices do not lose
+time for a body and the number of arriving bodies are limited. If too many bodies are arriving, and
+the relay has waited at least MOMENT_S for the oldest body, it gives up this body, because the body
+more likely belongs to an attacker than to a device. Even many simultaneous devices do not lose
 their uploads in this way, because their bodies have already arrived and only need to be read.
 """
 
@@ -35,7 +35,7 @@ from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 
 MAX_HELD_BYTES = 67_108_864
-"""Maximum bytes of all held uploads: a thousand of the largest, or 100,000 of usual size."""
+"""Maximum bytes of all held uploads: 1,000 of the maximum size, or 100,000 of the usual size."""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
 """Seconds that a device should wait, by status: long enough for a restart, or for a new quota."""
@@ -58,15 +58,15 @@ TURN_S = 0.01
 MAX_ARRIVING = 512
 """Maximum number of bodies that arrive at the same time: 32 MiB if all have the maximum size.
 
-A relay has twice as many connections in addition to those of held uploads, so a connection is
-always left for the next client.
+In addition to the connections of held uploads, a relay allows twice this number of connections, so
+a connection is always left for the next client.
 """
 
 
 class Room:
     """Limits the held uploads, so that their memory is bounded for any number of devices.
 
-    Only complete uploads need room. Bodies that are still arriving have a limit of their own (see
+    Only complete uploads need room. Bodies that are still arriving have a separate limit (see
     `Arrivals`).
     """
 

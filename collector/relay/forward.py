@@ -1,6 +1,6 @@
 """A relay's exchanges with its collector. No other module in `collector` imports requests.
 
-An exchange has a time limit of its own. A socket's timeout starts again with every byte, so a wait
+Every exchange has a total time limit. A socket's timeout starts again with every byte, so a wait
 for an answer that arrives byte by byte could last forever. The SDK implements the same limit
 separately, because collector and SDK do not import each other.
 

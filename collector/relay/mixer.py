@@ -113,8 +113,8 @@ class _Left(NamedTuple):
     """A batch that was sent and is not answered yet.
 
     Attributes:
-        uploads: the number of its uploads.
-        at_ns: the time at which it was sent (monotonic clock, nanoseconds).
+        uploads: the number of uploads in the batch.
+        at_ns: the time at which the batch was sent (monotonic clock, nanoseconds).
 
     """
 
@@ -206,7 +206,7 @@ class Mixer:
         self._count_under_way()
 
     def _count_under_way(self) -> None:
-        """Count the uploads in sent batches. Counting others, too, would reveal arrival times."""
+        """Count the uploads in sent batches only: counts of other uploads reveal arrival times."""
         left = list(self._under_way.values())
         self._counters.put(HELD, sum(batch.uploads for batch in left))
         self._counters.put(OLDEST_NS, left[0].at_ns if left else 0)
@@ -262,7 +262,7 @@ class Mixer:
         """
         if not self._is_failing:
             _log.warning(
-                "the collector does not accept uploads: %s; devices will send theirs again",
+                "the collector does not accept uploads: %s; devices will send their uploads again",
                 error,
                 extra=Event.COLLECTOR_DOWN.extra,
             )

@@ -271,7 +271,7 @@ class StopsReader:
         Args:
             file: the file that stores the stops.
             get_registry: returns the collector's registry, or raises CollectorUnavailableError.
-            clock: Unix seconds.
+            clock: returns Unix seconds.
             uniform: the source of random times: returns a float between two others.
 
         Raises:

@@ -7,9 +7,9 @@ An id is remembered only if a report is counted, and only while a window of the 
 be open. The amount of data that an upload leaves behind is therefore limited by its additions to
 tallies, regardless of the upload's other content.
 
-Together with the id, the script remembers which reports were counted: in one byte if all were,
-otherwise in at most MOST_BYTES. The reasons for refusing the other reports are not stored, but
-determined again.
+Together with the id, the script remembers which reports were counted. This takes one byte if all
+reports were counted, and otherwise at most MOST_BYTES. The reasons for refusing the other reports
+are not stored, but determined again.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ BITMAP_BYTES = MAX_REPORTS // 8
 MOST_BYTES = 1 + BITMAP_BYTES
 """The maximum bytes that are remembered with an id.
 
-Together with the id, these are less than 64 bytes. With longer entries, a bucket would need four
-times as much memory (see BUCKET_ENTRIES).
+An entry, which is the id with these bytes, is shorter than 64 bytes. With longer entries, a bucket
+would need four times as much memory (see BUCKET_ENTRIES).
 """
 
 UNKNOWN = "not a record of an upload"
@@ -43,7 +43,7 @@ class Remembered(NamedTuple):
     """The remembered facts about an upload with a counted report.
 
     Attributes:
-        reports: the number of its reports.
+        reports: the number of the upload's reports.
         counted: indexes of the reports that were counted.
 
     """
@@ -97,7 +97,7 @@ def _counted(reports: int, rest: bytes) -> frozenset[int]:
 
 
 BUCKET_ENTRIES = 128
-"""The maximum number of entries in a small sorted set, which needs 22 to 25 bytes for each.
+"""The maximum number of entries in a small sorted set, which needs 22 to 25 bytes per entry.
 
 In a larger set, each entry would need four times as much memory.
 """
@@ -270,7 +270,7 @@ def count_arguments(judgement: Judgement, shards: int, name: str) -> list[bytes 
 def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExceededError | frozenset[str]:
     """Read the script's answer: an outcome, or the names of windows that were closed early."""
     if answer[0] == OVER_QUOTA:
-        return QuotaExceededError("the upload would exceed its allowance of the day; nothing of it was counted")
+        return QuotaExceededError("the upload would exceed the allowance of the day; none of its reports was counted")
     if answer[0] == LATE:
         return frozenset(answer[1:].decode().split(" "))
     if answer[0] == DUPLICATE:
@@ -306,8 +306,8 @@ def _allowance(judgement: Judgement, shards: int) -> tuple[str | int, ...]:
     """Return the script's four arguments on the allowance.
 
     Uploads are distributed evenly over the shards, so each shard gets an equal part of the
-    allowance. A whole upload belongs to one shard, so this part is never smaller than the largest
-    upload needs.
+    allowance. A whole upload belongs to one shard, so this part always suffices for an upload of
+    the maximum size, if the whole allowance does.
     """
     allowance = judgement.allowance
     if allowance is None:

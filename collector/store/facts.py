@@ -1,7 +1,7 @@
-"""The facts of a store, and the checks of whether they permit its use. Pure.
+"""The facts of a store, and the checks of whether they permit its use. Does no IO.
 
-The facts contain the number of the schema. It changes whenever an older version would misread the
-stored data, but not if there are merely new keys that older versions ignore.
+The facts contain the number of the schema. The number changes whenever an older version would
+misread the stored data, but not if there are merely new keys that older versions ignore.
 
 The facts also contain the store's name, and every shard has a copy of the name. If a shard was
 emptied or replaced, on any server, it lacks the name. The names are written once. As soon as the
@@ -39,8 +39,8 @@ IMPORTING, IMPORTED = "importing", "imported"
 """The fields with the digests of a backup that is being imported, and of an imported backup."""
 
 WAY_OUT = (
-    "bring back its servers with their files, and start the collector again; or, to continue with what is "
-    "left, run hearsay-collector store accept-loss with the options that name the store"
+    "bring back its servers with their files, and start the collector again; or, to continue with the "
+    "remaining data, run hearsay-collector store accept-loss with the options that name the store"
 )
 
 
@@ -128,7 +128,7 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
 def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
     """Return the name of the store whose parts are left, or None if no shard ever had a name.
 
-    If the facts contain a name that no shard has, these facts are not of the former store: a
+    If the facts contain a name that no shard has, they do not belong to the former store: a
     collector wrote them when it mistook the emptied servers for a new store.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The names of the store's keys, and which shard an upload belongs to. Pure.
+"""The names of the store's keys, and the assignment of uploads to shards. Does no IO.
 
 Keys of a shard share the hash tag ``{shard}``, so that a cluster keeps them on one slot. The shard
 is a function of the upload id.
@@ -18,7 +18,7 @@ is a function of the upload id.
 ``{shard}:closed``                          set: names of closed windows
 ``{shard}:going``                           set: names of tallies that are being retired
 ``{shard}:duplicates``                      integer: how often an upload was sent again
-``{shard}:never``                           never exists
+``{shard}:never``                           never exists; a write to it tests the shard
 ``{shard}:read``                            empty: written after a read, to wait for replicas
 ``{shard}:check``                           empty: written by a check, and then removed
 ``{shard}:quota:NAME:END``                  integer: reports charged to an allowance until END;

@@ -110,7 +110,7 @@ def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
 
 
 def accept_lost_shards(store: Shards) -> list[str]:
-    """Make lost shards empty shards of the store again.
+    """Turn lost shards into empty shards of the store.
 
     The store's name is written to these shards last, and nothing is counted on them before. After
     that, running collectors continue by themselves.

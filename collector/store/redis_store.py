@@ -175,7 +175,7 @@ class RedisStore:
         """Yield tallies, and confirm the answers at the end.
 
         A tally that is being retired may be incomplete. It is left out together with the other
-        tallies of its question in that window: if those were shown without a small stratum, a
+        tallies of its question in that window: if they were shown without a small stratum, a
         comparison with an earlier reading would reveal that stratum. If a name was removed from the
         index before this method reads the index, it is still listed as being retired, unless all
         tallies of the question were removed.

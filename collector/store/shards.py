@@ -92,7 +92,7 @@ The cluster can grow to this many nodes. Every tally is read as the sum of this 
 """
 
 EDITIONS_A_COMMAND = 1000
-"""Editions per script. A script accepts only some thousands of arguments."""
+"""The maximum number of editions per script, which accepts only a few thousand arguments."""
 
 
 class Layout(NamedTuple):
@@ -297,7 +297,7 @@ class Shards:
         if self._expected_name and not _may_have_name(connection, self._expected_name):
             raise ConfigError(
                 "the store is not the one that this collector started with: it was emptied or replaced. Bring "
-                "the original one back, or restart the collector if it is meant to use this one"
+                "the original store back, or restart the collector if it is meant to use this store"
             )
         ask(connection, "SCRIPT", "LOAD", COUNT_UPLOAD)
 

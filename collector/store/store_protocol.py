@@ -194,9 +194,9 @@ def look_at_open_windows(
 ) -> Snapshot:
     """Return the last look at open windows, or take a new look if the last one is old enough.
 
-    Windows that close before the next look is allowed are left out, because the tally of a closed
-    window is shown as well: soon after a look at the open window, the difference between the two
-    would reveal the reports that arrived in between.
+    Windows that close before the next look is allowed are left out. Otherwise, a reader could
+    compare the look at an open window with the final tally soon afterwards: the difference would
+    reveal the reports that arrived in between.
 
     Args:
         store: the store of the windows.

@@ -1,4 +1,4 @@
-"""Small strata are folded into a question's "others" before anybody reads tallies. Pure.
+"""Small strata are folded into a question's "others" before anybody reads tallies.
 
 The "others" of a question are the reports of its own edition, and of all strata that are folded
 into it. Nobody sees a stratum of fewer than `LEAST_REPORTS` reports, neither by itself nor as the
@@ -8,8 +8,8 @@ difference between two readings:
   stratum grows beyond the minimum, therefore reveal no reports.
 * When a window has closed, its tallies no longer change, so they are always folded the same way.
 * If the folded reports are fewer than the minimum, the next smallest strata are also folded, until
-  there are enough or none are left. The tally of the others therefore never shows a single small
-  stratum of a larger question.
+  enough reports are folded or no strata are left. The tally of the others therefore never shows a
+  single small stratum of a larger question.
 * Before the first report is counted, the store remembers which editions are strata of one question.
   These editions are folded even if the registry no longer lists them.
 * If the store does not know an edition, it may be a small stratum of the question. If a window has
@@ -66,8 +66,8 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
 def lost_words(lost: Iterable[str]) -> str:
     """Return the error message for editions that devices report but that would not be counted."""
     return (
-        f"devices report {', '.join(lost)} (METRIC:EDITION), in neither the registry nor its history: their "
-        "reports would be refused. Add the registry that they were released with to the history: "
+        f"devices report {', '.join(lost)} (METRIC:EDITION), which neither the registry nor its history defines, "
+        "so these reports would be refused. Add the registry of their release to the history: "
         "`hearsay-client release --registry OLD --history FILE --day DAY`"
     )
 
@@ -89,7 +89,7 @@ def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[Store
 
 
 def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Yield, folded, a window's tallies with one metric name, which several questions may use."""
+    """Fold and yield a window's tallies of one metric name, which several questions may share."""
     metrics: dict[str, list[StoredTally]] = defaultdict(list)
     for tally in tallies:
         metrics[known[f"{tally.metric}:{tally.edition}"]].append(tally)

@@ -1,6 +1,6 @@
 """The analysis of a question's reports: estimates, plans, made-up reports and rehearsals.
 
-Each shape of answers has its own subclass of `Analysis`. Only this class knows the kinds and
+Each shape of answers has its own subclass of `Analysis`. Only this subclass knows the kinds and
 channels of the shape, so no other code needs to check the kind of a question.
 """
 
@@ -65,8 +65,8 @@ K = TypeVar("K", bound=Kind)
 Draws = Callable[[Counts, Window, np.random.Generator], Counts]
 """A function that draws a tally at random.
 
-It takes the number of devices with each answer, the window and the generator of random numbers, and
-returns the number of reports of each symbol.
+The function takes the number of devices with each answer, the window and the generator of random
+numbers. It returns the number of reports of each symbol.
 """
 
 InputLaw = tuple[tuple[Any, float], ...]
@@ -79,8 +79,8 @@ class Analysis(ABC, Generic[K]):
     Attributes:
         metric: the question.
         kind: the question's kind, which defines the valid answers.
-        mean_name: the name of the mean in reports. The name of its statistic has underscores
-            instead of spaces.
+        mean_name: the name of the mean in reports. In the name of the mean's statistic, underscores
+            replace the spaces.
         compares_groups: whether the means of groups are compared.
         takes_candidates: whether an analyst may name texts, whose shares are then estimated.
         observation: the features and label of a model; None for other kinds.
@@ -185,10 +185,10 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of the mean's estimate from one report, on a range of length 1.
+        """The variance of the mean from one report, in the worst population, per squared range.
 
-        It is the variance in the worst population. For vectors, it applies to a coordinate; for
-        crosses, to the share of a cell. None if there is no mean.
+        For vectors, this is the variance of a coordinate; for crosses, of the share of a cell. None
+        if there is no mean.
         """
         return None
 
@@ -201,7 +201,7 @@ class Analysis(ABC, Generic[K]):
     def report_variance(self) -> float | None:
         """The largest possible variance of an estimate from one report, in squared units.
 
-        The estimate is that of a share, or of the mean if there are no shares. None if neither
+        This is the variance of a share, or of the mean if there are no shares. None if neither
         variance is known.
         """
         squares = self.squares
@@ -249,7 +249,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def power(self) -> Power | None:
-        """How well unlisted texts are found; None unless answers are texts."""
+        """The power of the search for unlisted texts; None unless answers are texts."""
         return None
 
     def pilot(self, tally: Tally) -> Numbers | None:  # noqa: ARG002 used for distributions
@@ -257,7 +257,7 @@ class Analysis(ABC, Generic[K]):
         return None
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
-        """Return the best clip and others; () if none is clearly better than the full range."""
+        """Return clips including the best; () if none is clearly better than the full range."""
         return ()
 
     # made-up reports
@@ -282,7 +282,7 @@ class Analysis(ABC, Generic[K]):
 
     @abstractmethod
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. All preparation is done here, before any draw.
+        """Return a function that draws tallies. All preparation is done once, before any draw.
 
         Args:
             laws: for each distinct answer of the devices, its possible encodings.

@@ -1,4 +1,4 @@
-"""Estimates of shares, and of a mean if answers are numeric, if each answer is a channel input.
+"""Estimates for questions whose answers are channel inputs: shares, and a mean of numeric answers.
 
 Arrays have one row for each tally, because numpy processes a hundred rows about as fast as one.
 """
@@ -46,7 +46,7 @@ K = TypeVar("K", bound=Kind)
 
 
 class OneSymbol(Analysis[K]):
-    """Questions that are estimated from the count of each symbol, such as all plain kinds."""
+    """Questions estimated from the count of each symbol: all except texts, vectors and models."""
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
         """Yield the estimates of each tally. Tallies are processed in batches."""
@@ -83,7 +83,7 @@ class OneSymbol(Analysis[K]):
         """Return the number of intervals that are reported for one tally."""
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:  # noqa: ARG002
-        """Return the estimates with further figures that need the whole tally."""
+        """Return the estimates, completed with figures that need the count of each symbol."""
         return estimated
 
     def _with_more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
@@ -136,7 +136,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of answers for clustering, shape (k, d); None if answers have none."""
+        """The coordinates of the answers for clustering, shape (k, d); None without coordinates."""
         positions = self.positions
         return positions[:, np.newaxis] if positions is not None and len(self.labels) == len(positions) else None
 
@@ -157,7 +157,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The shares, and the mean and the sum if the question has them."""
+        """The figures that alerts can name: shares, and mean and sum if the question has them."""
         return (
             ({} if self.ends is None else {"mean": FigureKey(self.mean_statistic)})
             | ({"sum": FigureKey("sum")} if self.adds_up else {})
@@ -173,7 +173,7 @@ class OneOfLabels(OneSymbol[K]):
             yield FigureGroup("share", self.of_answers(shares), "", SHARES), *of_mean
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return shares, and the mean if there is one, with intervals over the whole range."""
+        """Return the figures of a tally without reports. Intervals cover the whole range."""
         shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 
@@ -200,7 +200,7 @@ class OneOfLabels(OneSymbol[K]):
         return 0
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates with clusters, the covariance, and figures that depend on it."""
+        """Add clusters, the covariance and figures derived from the covariance to the estimates."""
         shares = estimated.estimates
         if not estimated.reports or shares is None:
             return estimated
@@ -226,7 +226,7 @@ class OneOfLabels(OneSymbol[K]):
         return sample.covariance(self.inverse)
 
     def is_joint(self, request: Request) -> bool:  # noqa: ARG002 used for pairs
-        """Whether answers are pairs and shares within groups are requested."""
+        """Return whether answers are pairs and shares within groups are requested."""
         return False
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:  # noqa: ARG002
@@ -249,7 +249,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of one report for the mean position, in the worst population."""
+        """The variance of the mean position from one report, in the worst population."""
         if self.positions is None:
             return None
         places = self.scale
@@ -270,7 +270,7 @@ class OneOfLabels(OneSymbol[K]):
 
 
 class StepOfScale(OneOfLabels[Ordinal]):
-    """Answers on a scale with steps 1, 2, …; no mean if devices without an answer report too."""
+    """Answers on a scale with steps 1, 2, …. There is no mean if "no answer" is reported too."""
 
     mean_name = "mean position"
 
@@ -336,7 +336,7 @@ class MembersAsked(MembersOfSet):
 
     @property
     def factor(self) -> float:
-        """The factor 1, because shares need no conversion."""
+        """1, because the share of a yes is already the share of an answer."""
         return 1.0
 
     @property
@@ -351,7 +351,7 @@ class MembersAsked(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """The variance of one report for the mean size, as a fraction of the largest size."""
+        """The variance of the mean size from one report, per square of the largest size."""
         low, high = (float(end[0]) for end in self.inverse.extremes())
         return (high - low) ** 2 / 4 / self.kind.max_items**2
 
@@ -367,7 +367,7 @@ class MembersAsked(MembersOfSet):
         return np.diag(shares.standard_errors**2)
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the input for each value, yes or no, with the probability of drawing the value."""
+        """Return each value's input (yes or no), with the probability that the value is drawn."""
         (said,) = Analysis.law(self, answer)
         return {2 * value + yes: Fraction(1, len(said)) for value, yes in enumerate(said)}
 

@@ -1,4 +1,4 @@
-"""The best clip of a number, which balances the bias of its mean against the noise.
+"""The best clip (upper end of the range) of a number, which balances bias against noise.
 
 The distribution of answers must be known, for example from a pilot window.
 
@@ -27,8 +27,8 @@ STEP: Final = 1.1
 """The ratio of each candidate to the previous one, before candidates are rounded to two digits."""
 
 LEAST_SHARE: Final = 0.5
-"""The quantile below which there is no candidate. If more than half of the answers were clipped,
-the mean would say little about the numbers.
+"""The quantile of the smallest candidate. If more than half of the answers were clipped, the mean
+would say little about the numbers.
 """
 
 SHOWN_SHARES: Final = (0.9, 0.95, 0.98, 0.99)
@@ -41,8 +41,9 @@ WORTH: Final = 0.9
 """A clip is suggested if its error is at most this fraction of the requested range's error."""
 
 BODY, TAIL = 0.5, 0.97
-"""Two quantiles of a pilot window, which determine how fast its tail falls. Beyond the second
-quantile, the noise usually exceeds the tail and would suggest a range that is far too wide.
+"""Two quantiles of a pilot window, which determine how fast the tail of the distribution falls.
+Beyond the second quantile, the estimated tail is usually noise, which would suggest a range that is
+far too wide.
 """
 
 ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
@@ -79,7 +80,7 @@ class Numbers(NamedTuple):
 
 
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
-    """Return the best clip and others, in rising order; () if the full range is about as good.
+    """Return clips including the best, in rising order; () if the full range is about as good.
 
     Args:
         ends: the ends of the range in the question.
@@ -99,7 +100,7 @@ def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, repor
 
 
 def quantile(people: Numbers, share: float) -> float:
-    """Return the smallest value at or below which at least this share of the people lies."""
+    """Return the smallest value that the given share of people do not exceed."""
     reached = int(np.searchsorted(np.cumsum(people.weights), share))
     return float(people.values[min(people.values.size - 1, reached)])
 

@@ -1,14 +1,14 @@
 """Clusters of answers: how many there are, and the answers, share and stability of each cluster.
 
 Weighted k-means of an estimated histogram finds the clusters. This uses only the tally, so clusters
-cost no budget. The points are the bins of a number, the positions of a scale or a count, or
-the pairs of two questions. The weights of the points are the maximum-likelihood shares (smoothed
-for the bins of a number, as in the report's histogram).
+cost no privacy budget. The points are the bins of a number, the positions of a scale or a count, or
+the pairs of two questions. The weights of the points are the maximum-likelihood shares. For the
+bins of a number, these shares are smoothed, as in the report's histogram.
 
 * k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn with
   probabilities that depend on distances (Arthur & Vassilvitskii 2007, "k-means++: the advantages of
   careful seeding"). The seed is fixed. The best of the results is used.
-* The number of clusters is that with the largest average silhouette width, weighted by shares
+* The number of clusters is chosen to maximize the average silhouette width, weighted by shares
   (Rousseeuw 1987, "Silhouettes: a graphical aid to the interpretation and validation of cluster
   analysis"). If this width is below .7, all answers form one cluster. Kaufman & Rousseeuw 1990,
   "Finding groups in data", table 4 of chapter 2, call the structure strong from .7 on. (Evenly
@@ -41,11 +41,12 @@ from estimator.results.metric import Cluster, Clusters
 from estimator.statistics.arrays import Counts, Floats
 
 MOST_CLUSTERS = 5
-"""The maximum number of clusters. Readers could hardly name and distinguish more."""
+"""The maximum number of clusters. Readers could hardly name and distinguish more clusters."""
 
 STARTS, STARTS_OF_A_RESAMPLE = 8, 4
 """The number of starts of k-means, for the tally and for each resampled tally. In small cases, the
-best of eight starts reaches the smallest sum of squares. Four are enough for a resampled tally.
+best of eight starts reaches the smallest sum of squares. For a resampled tally, four starts are
+enough.
 """
 
 MOST_ROUNDS = 100
@@ -118,7 +119,7 @@ def clusters_of_values(
     """Return the clusters of a scale, a count or a pair.
 
     Args:
-        points: the coordinates of the answers, shape (k, d); None if answers have none.
+        points: the coordinates of the answers, shape (k, d); None if answers have no coordinates.
         labels: the answers.
         inverse: the inverse of the channel.
         counts: the count of each symbol, shape (m,).
@@ -167,7 +168,7 @@ class Values:
     counts: Counts
 
     def share(self, members: Members) -> tuple[float, float]:
-        """Return the limits of the share of some values, within 0..1."""
+        """Return the limits of the total share of some values, within 0..1."""
         score = self.inverse.contrast(_indicator(members, self.size))
         low, high = (
             float(np.clip(end[0], 0.0, 1.0)) for end in limits_of(self.inverse, self.counts, score[:, np.newaxis])
@@ -201,7 +202,7 @@ def _indicator(members: Members, size: int) -> Floats:
 
 
 def _drawn(law: Floats, counts: Counts) -> Counts:
-    """Return tallies drawn from a law, with as many reports as ``counts``, (RESAMPLES, symbols)."""
+    """Draw tallies from a law, with as many reports as ``counts``; shape (RESAMPLES, symbols)."""
     return np.random.default_rng(SEED_OF_RESAMPLES).multinomial(int(counts.sum()), law / law.sum(), size=RESAMPLES)
 
 
@@ -321,7 +322,10 @@ def _best(points: Floats, weights: Floats, number: int, generator: np.random.Gen
 
 
 def _start(points: Floats, weights: Floats, number: int, generator: np.random.Generator) -> Floats:
-    """Draw points as centers, in proportion to the weighted squared distance from earlier ones."""
+    """Draw centers with probabilities proportional to weighted squared distances from earlier ones.
+
+    The result has shape (number, dimensions), and each center is a point.
+    """
     chosen = [int(generator.choice(len(points), p=weights / weights.sum()))]
     for _ in range(number - 1):
         far = weights * _distances(points, points[chosen]).min(axis=-1)

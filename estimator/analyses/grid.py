@@ -51,8 +51,8 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 Ends = tuple[float, float]
 
 FLOATS_APART: Final = 2**40
-"""The maximum ratio of a range's larger end to its width. A narrower range contains too few floats
-for a histogram.
+"""The maximum ratio of the larger absolute end of a range to the range's width. If the ratio is
+larger, the range contains too few floats for a histogram.
 """
 
 W = TypeVar("W", Count, Activity)
@@ -88,7 +88,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The mean, the sum, and the quantiles if a distribution is estimated."""
+        """The figures that alerts can name: mean, sum, and quantiles if they are estimated."""
         return (
             {"mean": FigureKey(self.mean_statistic)}
             | ({"sum": FigureKey("sum")} if self.adds_up else {})
@@ -96,7 +96,7 @@ class PointOfGrid(OneSymbol[Grid]):
         )
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally with a different alphabet, or numbers that floats cannot distinguish."""
+        """Refuse a tally of another alphabet, or a range that is too narrow for floats."""
         super().check(tally)
         check_range(self.kind)
 
@@ -148,12 +148,12 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def averaged_ends(self) -> tuple[float, float]:
-        """The ends of the range, on the scale that is averaged."""
+        """The ends of the range, on the scale of the average (numbers or their logarithms)."""
         return STATISTICS[self.mean_statistic].scale.inner_ends(self.ends)
 
     @property
     def width(self) -> float:
-        """The length of the range, on the scale that is averaged."""
+        """The length of the range, on the scale of the average (numbers or their logarithms)."""
         low, high = self.averaged_ends
         return high - low
 
@@ -162,12 +162,12 @@ class PointOfGrid(OneSymbol[Grid]):
         return STATISTICS[self.mean_statistic].scale.shown(mean.between(*self.averaged_ends), self.ends)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return a mean whose interval is the whole range."""
+        """Return the mean of a tally without reports. Its interval is the whole range."""
         return tuple(self.means(Estimate(None, None, *self.ends, None), 0))
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of the mean from one report, in the worst population, on a range of 1."""
+        """The variance of the mean from one report, in the worst population, per squared range."""
         decoder = self.decoder
         if decoder is None:
             return self.inverse.squares(self.metric.channel.inputs).worst
@@ -175,7 +175,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of a report, on the scale that is averaged."""
+        """The smallest and the largest score of a report, on the scale of the average."""
         decoder, (low, _) = self.decoder, self.averaged_ends
         scores = self.inverse.contrast(self.scale) if decoder is None else decoder.scores
         return low + self.width * scores.min(keepdims=True), low + self.width * scores.max(keepdims=True)
@@ -202,7 +202,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
 
 class PlaceOnScale(PointOfGrid):
-    """Questions whose answers are on a scale, if only the mean is estimated."""
+    """Questions with answers on a scale that estimate only the mean position."""
 
     mean_name = "mean position"
 
@@ -236,7 +236,7 @@ class NumberOfMagnitudes(PointOfGrid):
 
 
 class CountsWithShares(OneOfLabels[W]):
-    """Counts from 0, each of which is an input of the channel."""
+    """Counts 0, 1, …, if the channel has a separate input for each count."""
 
     @property
     def positions(self) -> Floats:
@@ -264,7 +264,7 @@ class DaysOfUse(CountsWithShares[Activity]):
 
     @property
     def more_intervals(self) -> int:
-        """The number of thresholds, each of which has an interval."""
+        """The number of additional intervals, one for each threshold."""
         return len(self.thresholds)
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
@@ -382,7 +382,7 @@ def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
 
 
 def _within(labels: Sequence[FigureLabel], estimates: Floats, ends: tuple[Floats, Floats], **more: Floats) -> Figures:
-    """Return figures. If an estimate lies outside its interval, it is moved to the nearer end."""
+    """Return figures. An estimate outside its interval is moved to the nearer end."""
     lows, highs = ends
     return Figures(labels, lows, highs, np.clip(estimates, lows, highs), **more)
 
@@ -415,8 +415,8 @@ def _pairs(histogram: Histogram) -> list[Ends]:
 def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> list[Figure]:
     """Return the shares of ranges.
 
-    The interval's low end comes from the points just inside the range, its high end from the points
-    just outside.
+    The low end of a share's interval comes from the grid points just inside the range. The high end
+    comes from the grid points just outside the range.
     """
     histogram, points = tally.ranges.histogram, tally.ranges.points
     figures = []
@@ -434,7 +434,7 @@ def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -
 
 
 def _share(tally: TallyRanges, ends: tuple[int, int], family: int) -> Ends:
-    """Return the limits of the share between two points; 0 if the first is beyond the last."""
+    """Return the limits of the share between two points; both are 0 if no bin lies between."""
     first, last = max(0, ends[0]), min(tally.ranges.points.size - 1, ends[1])
     if last < first + (not tally.ranges.histogram.is_of_points):
         return 0.0, 0.0

@@ -6,8 +6,8 @@ estimates of each group's share, and of this share times the group's mean. The g
 ratio of the two estimates, like a share within a group. The module `ratios` therefore computes the
 intervals of the means and of their differences, and the p-values of the differences.
 
-A group could be empty if the interval of its share by Fieller's rule includes 0. No mean is given
-for such a group.
+If the interval of a group's share, computed by Fieller's rule, includes 0, the group could be
+empty. No mean is given for such a group.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from estimator.statistics.confidence import EXACT_BELOW, Z_OF_POWER, Z, z_of
 from estimator.tallies import Tally
 
 AT_HIGH: Final = 1
-"""The outcome "at the high end". Its share within a group is the mean, as a fraction of the range.
+"""The index of the outcome "at the high end". The share of this outcome within a group equals the
+group's mean, as a fraction of the range.
 """
 
 
@@ -49,7 +50,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The groups."""
+        """The labels of the groups."""
         return self.kind.first.labels
 
     @property
@@ -59,11 +60,11 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The mean of a group, and its share."""
+        """The figures that alerts can name: the mean of a group, and the share of a group."""
         return {"mean[VALUE]": FigureKey("mean_within"), "share[VALUE]": FigureKey("share")}
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally with a different alphabet, or numbers that floats cannot distinguish."""
+        """Refuse a tally of another alphabet, or a range that is too narrow for floats."""
         super().check(tally)
         check_range(self.kind.second)
 
@@ -73,7 +74,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
             yield (FigureGroup("share", shares, "", SHARES),)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return shares with intervals from 0 to 1."""
+        """Return the figures of a tally without reports: shares with intervals from 0 to 1."""
         return (FigureGroup("share", Figures.unknown(self.labels), "", SHARES),)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
@@ -95,15 +96,15 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of a report for each group's share, for groups of equal size."""
+        """A report's mean squared scores for each group's share, if groups have equal sizes."""
         own, other, average = zip(*map(self._squares_of_group, range(self.share_count)), strict=True)
         return Squares(self.share_count, np.array(own), np.array(other), np.array(average))
 
     def _squares_of_group(self, group: int) -> tuple[float, float, float]:
         """Return three mean squares of a report's score for a group's share.
 
-        The first is the largest for a sender in the group. The second and third are the largest and
-        the average for a sender outside the group.
+        The first is the largest mean square for a sender in the group. The second and third are the
+        largest and the average mean square for a sender outside the group.
         """
         weights = group_weights(self.kind, group)
         squares = self.inverse.expectations(self.inverse.contrast(weights) ** 2)
@@ -149,8 +150,9 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
         To first order, the error of a group's mean is a sum of scores. The score of a member is the
         distance of the member's answer above the mean, divided by the group's share. The noise of
-        the scores is smallest if all members of the group, and all other people, give the answer
-        with the least noise. Permanent answers may have no fresh noise.
+        the scores is smallest if all members of the group give the group's answer with the least
+        noise, and all other people give the least noisy answer outside the group. If answers are
+        permanent, there may be no fresh noise, and the result is 0.
         """
         if self.metric.channel.permanent_nanos:
             return np.zeros_like(means)
@@ -246,7 +248,7 @@ def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Rati
 
 
 def _ends(points: int) -> Floats:
-    """Return how much each point counts as the low and as the high end, shape (2, points)."""
+    """Return the weights of each point as the low and as the high end, shape (2, points)."""
     places = np.linspace(0.0, 1.0, points)
     return np.array([1.0 - places, places])
 

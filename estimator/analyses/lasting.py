@@ -1,7 +1,8 @@
 """Lasting variance: the part of a report's variance that may be common to all windows.
 
-It comes from the choice of people and from permanent answers, which windows can have in common. The
-rest of a report's variance is fresh noise, which is drawn anew in each window.
+This part comes from the choice of people and from permanent answers. Several windows can have the
+same people with the same permanent answers. The rest of a report's variance is fresh noise, which
+is drawn anew in each window.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
 def lasting_of_members(channel: Channel, means: Floats) -> Floats:
     """Return the maximum variance of a group's answers around their mean (Bhatia & Davis 2000).
 
-    It is infinite if answers are permanent. Permanent answers add lasting noise, so no part of the
-    noise is known to be fresh.
+    The result is infinite if answers are permanent. Permanent answers add lasting noise, so no part
+    of the noise is known to be fresh.
     """
     return np.full_like(means, np.inf) if channel.permanent_nanos else means * (1 - means)
 
@@ -62,7 +63,10 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:
-    """Return the slope and intercept that map the share of an answer to its permanent share."""
+    """Return the slope and the intercept of the share of a permanent answer.
+
+    This share is a linear function of the share of the same true answer.
+    """
     if not channel.permanent_nanos:
         return 1.0, 0.0
     first = first_step(channel)

@@ -147,7 +147,8 @@ def _ends(  # noqa: PLR0913, PLR0917 all data about each mean
 def worst_variance(places: Floats, squares: Floats) -> float:
     """Return the variance of the mean place, estimated from one report, in the worst population.
 
-    It is the maximum, over all populations, of the mean squared score minus the squared mean place.
+    This is the largest value, over all populations, of the mean squared score minus the square of
+    the mean place.
 
     The square of a mean m is the maximum of 2 t m - t**2 over t. By von Neumann's minimax theorem,
     the maximum over populations and the minimum over t can be exchanged. The variance is therefore

@@ -44,7 +44,7 @@ WITH_SHARES: Final[Mapping[str, str]] = {
     "Count": "estimator.analyses.grid:CountsWithShares",
     "Activity": "estimator.analyses.grid:DaysOfUse",
 }
-"""The analysis of kinds of numbers, used instead if each number is an input and has a share."""
+"""The analyses that replace those in `ANALYSES` if each number is an input and has a share."""
 
 BY_MECHANISM: Final[Mapping[str, str]] = {"one-of": "estimator.analyses.answers:MembersAsked"}
 """The analysis for a mechanism that encodes answers in its own way, whatever their shape."""

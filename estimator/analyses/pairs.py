@@ -4,8 +4,8 @@ The shares of pairs are estimated like the shares of a category. All figures in 
 derived from these shares and their covariance.
 
 * A share within a group is a ratio of estimates. Its interval is Fieller's (1954, "Some problems in
-  interval estimation"), which is unbounded if the group could be empty. If few people decide the
-  share, the interval is widened so that it is valid for every true value.
+  interval estimation"), which is unbounded if the group could be empty. If the share depends on few
+  people, the interval is widened so that it is valid for every true value.
 * The interval of a difference combines the intervals of its two terms, by the distances from each
   estimate to the ends of its interval (Zou & Donner 2008, "Construction of confidence limits about
   effect measures: a general approach", section 2.2, with the correlation). The combined interval is
@@ -69,7 +69,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
         return intervals_of(self.kind)
 
     def is_joint(self, request: Request) -> bool:
-        """Whether figures derived from pairs are requested."""
+        """Return whether figures derived from pairs are requested."""
         return request.joint
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:
@@ -136,7 +136,7 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
 def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
     """Yield the difference between every two groups, for each outcome.
 
-    If there are only two outcomes, both have the p-value of the first.
+    If there are only two outcomes, both outcomes have the p-value of the first outcome.
     """
     labels, outcomes = cross.first.labels, cross.second.labels
     places = [(*pair, j) for pair in combinations(range(len(labels)), 2) for j in range(len(outcomes))]

@@ -23,17 +23,18 @@ using generalized moment selection"). For numbers on a grid, shares are left unc
 measurements of such numbers, up to 9% of honest tallies had p <= .05.
 
 Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential Monte Carlo
-p-values"), and does not begin if the result is clear beforehand. A drawn tally is no farther from
-the range than from the law from which it was drawn. That distance alone usually shows that the
-drawn tally is closer to the range than the observed tally. Passing the test proves nothing: made-up
-reports that imitate some population, such as those of liars who follow the protocol, always pass.
+p-values"), and does not begin if the result is clear beforehand. A drawn tally is at least as close
+to the range as to the law that it was drawn from. Its distance from the law therefore usually
+suffices to show that it is closer to the range than the observed tally is. Passing the test proves
+nothing: made-up reports that imitate some population always pass, such as the reports of liars who
+follow the protocol.
 
 The distance of a tally from given shares is twice the log-likelihood ratio of the tally's
 frequencies to the law of the shares. Expectation maximization finds the nearest shares. Each step
 also gives an upper and a lower bound on the minimum distance: because the log-likelihood is
-concave, the step shows how much it can still rise (Lindsay 1983, "The geometry of mixture
-likelihoods", theorem 4.1). For most tallies, these bounds decide the comparison long before the fit
-is complete.
+concave, the step shows how much the log-likelihood can still rise (Lindsay 1983, "The geometry of
+mixture likelihoods", theorem 4.1). For most tallies, these bounds decide the comparison long before
+the fit is complete.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ NUMBERS_AT_ONCE = 2**16
 """The maximum number of counts, over all drawn tallies of a batch, that are fitted together."""
 
 Extremes = tuple[Floats, Floats]
-"""The smallest scores of a report for all figures, and the largest scores, each of shape
+"""The smallest and the largest score of a report for each figure, as two arrays of shape
 (figures,).
 """
 
@@ -121,7 +122,7 @@ def _log_chance(statistic: float, symbols: int) -> float:
 
 
 def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
-    """Draw tallies from a law. Yield, for each, whether its statistic is at least the given one.
+    """Draw tallies from a law, and yield whether each has at least the given statistic.
 
     Tallies are fitted in batches, which are small while the test may still end early.
     """
@@ -171,7 +172,7 @@ def _is_on_grid(channel: Channel) -> bool:
 
 
 def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
-    """Return the likeliest law, shape (m,), with shares set to 0 if indistinguishable from 0."""
+    """Return the likeliest law, shape (m,), after setting shares that could be noise to 0."""
     reports = int(counts.sum())
     shares = maximum_likelihood(inverse, counts)
     is_above_zero = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
@@ -191,7 +192,7 @@ def _statistic(counts: Counts, law: Floats) -> float:
 def fakes_of(
     channel: Channel, extremes: Extremes, counts: Counts, groups: Sequence[FigureGroup], fraction: float
 ) -> Fakes:
-    """Return how far made-up reports could have moved the figures of a tally, and the test.
+    """Return how far made-up reports could have moved a tally's figures, and the test's result.
 
     Args:
         channel: the channel of the question.
@@ -215,7 +216,7 @@ def fakes_of(
 
 
 def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Return the most that made-up reports can have lowered, and raised, each estimate."""
+    """Return how much, at most, made-up reports can have lowered and raised each estimate."""
     least, most = extremes
     odds = fraction / (1 - fraction)
     return odds * (unbiased - least), odds * (most - unbiased)
@@ -224,8 +225,8 @@ def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Flo
 def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
     """Return whether each tally is at least a given distance from the law of every population.
 
-    The result has shape (tallies,). It is true if the tally's distance cannot be distinguished from
-    the given distance.
+    The result has shape (tallies,). It is also true for a tally whose distance cannot be
+    distinguished from the given distance.
 
     Args:
         law: the law of the symbols given each input.

@@ -62,7 +62,7 @@ class Sample:
 
     @classmethod
     def from_counts(cls, inverse: Inverse, counts: Counts) -> Sample:
-        """Return the scores of a channel with k inputs, and the counts of the tally."""
+        """Return the sample of a tally, with a score for each of the channel's k inputs."""
         inputs = inverse.shares(counts, 1).size
         return cls(np.array([inverse.contrast(unit) for unit in np.eye(inputs)]), counts)
 
@@ -119,7 +119,7 @@ class Ratios:
 
     @classmethod
     def from_shares(cls, shares: Floats, covariance: Floats, groups: int, outcomes: int) -> Ratios:
-        """Return the ratios, with each group's share as the sum of its pairs."""
+        """Return the ratios for shares of pairs. A group's share is the sum over its pairs."""
         pairs, blocks = shares.reshape(groups, outcomes), covariance.reshape(groups, outcomes, groups, outcomes)
         of_both = blocks.sum(axis=3)
         widening = np.ones((2, groups, outcomes))
@@ -128,10 +128,10 @@ class Ratios:
     def widened(self, sample: Sample) -> Ratios:
         """Return the ratios with intervals that are valid even if few people decide a ratio.
 
-        If there is little noise, and if only few people of a group have an outcome or do not have
-        it, these people may be missing from a tally, like rare answers in a mean. Fieller's 95%
-        interval is then widened to include a betting interval. Intervals at other levels are
-        widened by the same factors.
+        Few people decide a ratio if there is little noise, and if only few people of the group have
+        the outcome, or only few do not have the outcome. These people may be missing from a tally.
+        Fieller's 95% interval is then widened to include a betting interval. Intervals at other
+        levels are widened by the same factors.
         """
         groups, outcomes = self.pairs.shape
         can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))
@@ -199,8 +199,8 @@ class Ratios:
         """Return the smallest levels at which the intervals of differences exclude 0.
 
         Args:
-            first: the first group of each difference. By its 95% interval, it cannot be empty.
-            second: the second group of each difference, which cannot be empty either.
+            first: the first group of each difference. The 95% interval of its share excludes 0.
+            second: the second group of each difference. The interval of its share excludes 0, too.
             outcome: the outcome of each difference.
 
         """
@@ -233,7 +233,7 @@ class Ratios:
         return z
 
     def _variance(self, group: Place, outcome: Place) -> Floats:
-        """Return the variance of pair - ratio * group at the estimated ratio, within 0..1."""
+        """Return the variance of pair - ratio * group, for the estimated ratio clipped to 0..1."""
         ratio = np.clip(self.pairs[group, outcome] / self.sums[group], 0.0, 1.0)
         variance: Floats = (
             self.of_pairs[group, outcome, group, outcome]

@@ -2,10 +2,11 @@
 
 If a question has many values, the errors of unbiased estimates are far larger than most shares. But
 the estimates show how common each size of share is: they follow a mixture of normal distributions
-around the sizes, and expectation maximization finds the weights of the mixture. The expected share
-given its estimate is closer to the truth than the estimate (Robbins 1956, "An empirical Bayes
-approach to statistics"; Stephens 2017, "False discovery rates: a new deal", section 2, for mixtures
-on a grid of scales). Finally, the shares are moved to the simplex.
+around the sizes, and expectation maximization finds the weights of the mixture. On average, the
+expected value of a share given its estimate is closer to the truth than the estimate itself
+(Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017, "False discovery rates: a
+new deal", section 2, for mixtures on a grid of scales). Finally, the shares are moved to the
+nearest shares that are at least 0 and add up to 1 (the simplex).
 
 These estimates are deliberately biased toward each other, and have no intervals. Use them for
 ranking, or to sum many rare values.
@@ -21,7 +22,7 @@ import numpy as np
 from estimator.statistics.arrays import Floats, nearest_shares
 
 FEWEST = 10
-"""The minimum number of values. The estimates of fewer values do not show the usual size."""
+"""The minimum number of values. Fewer estimates do not show how common each size of share is."""
 
 RATIO = 1.3
 """The ratio of each size in the mixture to the next smaller size. A smaller ratio would follow the
@@ -39,8 +40,8 @@ find the usual size; many rounds would fit the noise.
 """
 
 ENOUGH = 2**16
-"""The maximum number of shares to which the mixture is fitted. If there are more, an evenly spaced
-sample of them is used.
+"""The maximum number of shares that the mixture is fitted to. If there are more shares, an evenly
+spaced sample of them is used.
 """
 
 AT_ONCE = 2**14
@@ -86,7 +87,7 @@ def _of_sizes(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
 
 
 def _weights(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return the weight of each size, shape (tallies, 1, sizes)."""
+    """Return the weight of each size in the mixture, shape (tallies, 1, sizes)."""
     likelihoods = [_likelihoods(*part, sizes) for part in _parts(shares, errors)]
     weights = np.full((len(sizes), 1, sizes.shape[-1]), 1 / sizes.shape[-1])
     for _ in range(ROUNDS):

@@ -1,7 +1,7 @@
-"""The analysis of questions about texts without a list of possible answers.
+"""The analysis of questions that are answered by a short text, without a list of possible answers.
 
-A rehearsal draws the tally of each group from its exact distribution, instead of simulating every
-device.
+A rehearsal does not simulate every device. It draws the tally of each group of devices from the
+exact distribution of this tally.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def sampled_texts(
     Args:
         kind: the kind of the question.
         channel: the channel of the question.
-        devices: the number of devices that report each text. Keys are the integers of the texts.
+        devices: the number of devices that report each text, by the integer that encodes the text.
         generator: the source of random numbers.
 
     """
@@ -50,8 +50,8 @@ def sampled_texts(
 
 
 MADE_UP: Final = 1e-6
-"""The p-value below which a tally cannot be from real devices. Real devices draw their groups with
-the given weights.
+"""The p-value below which the sizes of the groups are considered impossible. Real devices draw
+their groups with the channel's weights, so such a tally must contain made-up reports.
 """
 
 
@@ -62,19 +62,19 @@ class UnlistedTexts(Analysis[Text]):
 
     @property
     def channel(self) -> GroupedGeometry:
-        """The question's channel, whose type is the same for all texts."""
+        """The question's channel. All questions about texts have this type of channel."""
         return cast("GroupedGeometry", self.metric.channel)
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally, which contain the texts found and named."""
+        """Yield the estimates of each tally: the shares of texts that were found or named."""
         for tally in tallies:
             self.check(tally)
             yield self._estimate(tally, request)
 
     def fitting(self, texts: Sequence[str]) -> list[str]:
-        """Return the texts that consist of the question's letters.
+        """Return those of the given texts that people can answer.
 
-        In a set, the empty text marks an unused place and is not an answer.
+        If the answers are sets, the empty text marks an unused place and is not an answer.
         """
 
         def fits(text: str) -> bool:
@@ -87,7 +87,7 @@ class UnlistedTexts(Analysis[Text]):
         return [text for text in texts if fits(text)]
 
     def share_limit(self, request: Request) -> int:
-        """Return the maximum number of texts that are found in a tally or named by the analyst."""
+        """Return the maximum number of shares of a tally: of found texts and of named texts."""
         return SURVIVORS + len(request.candidates)
 
     def _estimate(self, tally: Tally, request: Request) -> MetricEstimate:
@@ -116,7 +116,7 @@ class UnlistedTexts(Analysis[Text]):
         )
 
     def _groups_as_drawn(self, tables: GroupTables) -> RangeTest:
-        """Test whether each group's number of reports fits its weight, whatever people answer."""
+        """Test whether the number of reports of each group fits the group's weight."""
         weights = np.array(self.channel.weights)
         expected = tables.reports.sum() * weights / weights.sum()
         statistic = float(((tables.reports - expected) ** 2 / expected).sum())
@@ -125,7 +125,7 @@ class UnlistedTexts(Analysis[Text]):
 
     @property
     def power(self) -> Power:
-        """How well unlisted texts are found."""
+        """The power of the search for unlisted texts."""
         return Power(self.kind, self.channel)
 
     @property
@@ -139,11 +139,11 @@ class UnlistedTexts(Analysis[Text]):
         return self.kind.max_items**2 * of_cell * sum(weights) / sum(weights[-CONFIRMING:])
 
     def law(self, answer: object) -> Mapping[Any, Any]:
-        """Return the integer of each text that a device may report, with its probability."""
+        """Return the probability that a device reports each text, by the text's integer."""
         return self.kind.law_of_numbers(answer)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Each device draws one text of its set."""
+        """Return a function that draws tallies. Each device reports a random text of its set."""
 
         def drawn(counts: Counts, _: Window, generator: np.random.Generator) -> Counts:
             devices: dict[int, int] = {}
@@ -156,5 +156,5 @@ class UnlistedTexts(Analysis[Text]):
         return drawn
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
-        """Return the texts of a set, or the single text."""
+        """Return all texts of an answer: the members of a set, or the single text."""
         return value if isinstance(value, tuple) else (value,)

@@ -8,8 +8,8 @@ interval of a neighboring threshold may be wrong.
 Let r be the share of answers beyond a quantile. The quantile lies at or above a threshold if the
 share above this threshold is larger than r, and at or below the threshold if that share is smaller.
 For each end of the bracket, thresholds are checked from the outside in, until a comparison is
-uncertain. An end of the bracket is then wrong only if one side of the interval of the first
-threshold beyond the true quantile is wrong. The bracket therefore has the confidence of a single
+uncertain. This end is then wrong only if the interval of one particular threshold is wrong: the
+first threshold beyond the true quantile. The bracket therefore has the confidence of a single
 interval, for any number of thresholds (Maurer, Hothorn & Lehmacher 1995: ordered hypotheses).
 """
 
@@ -53,7 +53,7 @@ class SharesAbove(OneSymbol[Thresholds]):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the numbers are whole."""
+        """False, because the numbers need not be whole."""
         return False
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a number
@@ -62,12 +62,12 @@ class SharesAbove(OneSymbol[Thresholds]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The share at or above a threshold, and the quantiles."""
+        """The figures that alerts can name: shares at or above a threshold, and quantiles."""
         quantiles = {f"p{100 * each:.0f}": FigureKey("quantile", each) for each in QUANTILES}
         return {"above[VALUE]": FigureKey("share_above")} | quantiles
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally with a different alphabet, or numbers that floats cannot distinguish."""
+        """Refuse a tally of another alphabet, or a range that is too narrow for floats."""
         super().check(tally)
         check_range(self.kind)
 
@@ -90,7 +90,7 @@ class SharesAbove(OneSymbol[Thresholds]):
             yield FigureGroup("share_above", shares, "", SHARES), self._quantiles(least, most, quantiles)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return shares and quantiles with intervals that cover every possible value."""
+        """Return the figures of a tally without reports. Intervals cover every possible value."""
         shares = Figures.unknown(self.labels)
         return FigureGroup("share_above", shares, "", SHARES), self._quantiles(shares.lows, shares.highs)
 
@@ -107,7 +107,7 @@ class SharesAbove(OneSymbol[Thresholds]):
         return FigureGroup("quantile", figures, self.metric.unit, self.ends)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
-        """Return the number of shares. Their intervals also determine the brackets."""
+        """Return the number of thresholds. The intervals of their shares determine the brackets."""
         return len(self.labels)
 
     @property
@@ -119,7 +119,7 @@ class SharesAbove(OneSymbol[Thresholds]):
 
     @property
     def share_count(self) -> int:
-        """Two shares: the answers that reach a threshold, and the other half."""
+        """2, because a plan assumes that half of the answers reach a threshold."""
         return HALVES
 
     @property
@@ -130,7 +130,7 @@ class SharesAbove(OneSymbol[Thresholds]):
 
 
 def in_order(lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return simultaneous intervals, cut to the values of a falling sequence and never empty."""
+    """Cut simultaneous intervals to the values of a falling sequence, without emptying any."""
     least = np.maximum.accumulate(lows[::-1])[::-1]
     return least, np.maximum(least, np.minimum.accumulate(highs))
 
@@ -142,7 +142,7 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
 
     Args:
         lows: the lower ends of the intervals of the shares above thresholds, shape (T,).
-        highs: the upper ends of these intervals, shape (T,).
+        highs: the upper ends of the intervals of the shares above thresholds, shape (T,).
         rest: the share of the answers beyond the quantile.
 
     """
@@ -151,6 +151,10 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
 
 
 def _squares(squares: Floats, is_above: Floats) -> tuple[float, float, float]:
-    """Return the largest mean squares of senders above and below, and the average below."""
+    """Return three mean squared scores of a report for the share above a threshold.
+
+    The first is the largest for a sender above the threshold. The second and third are the largest
+    and the average for a sender below the threshold.
+    """
     below = squares[~is_above.astype(np.bool_)]
     return float(squares[is_above.astype(np.bool_)].max()), float(below.max()), float(below.mean())

@@ -48,7 +48,7 @@ from estimator.statistics.confidence import EXACT_BELOW, chi_square_tail, studen
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**20
-"""The number of coordinates that are rotated together. They take some megabytes."""
+"""The number of coordinates that are rotated together, in arrays of some megabytes."""
 
 
 def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generator: np.random.Generator) -> Counts:
@@ -115,13 +115,13 @@ def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Count
 
 
 MADE_UP: Final = 1e-6
-"""The p-value below which a tally cannot be from real devices. Real devices draw all rotations with
-the same probability.
+"""The p-value below which the numbers of reports per part are considered impossible. Real devices
+draw all parts (blocks of rotations, or features) with the same probability.
 """
 
 LEAST_OF_BLOCK: Final = 5
-"""The minimum number of expected reports in a block. With fewer, the chi-square distribution is not
-accurate enough to call a tally impossible.
+"""The minimum number of expected reports in a part. With fewer expected reports, the chi-square
+distribution is not accurate enough to call a tally impossible.
 """
 
 B = TypeVar("B", bound=Ball)
@@ -135,7 +135,7 @@ class VectorMean:
         norm: the maximum length of a vector of the metric.
         coordinates: the unbiased estimate of each coordinate, shape (d,).
         deviations: the deviation of each block's contribution to the mean, shape (blocks, d).
-        noise: the standard error from the mechanism's noise, in a random direction.
+        noise: the standard error that the mechanism's noise causes in a random direction.
         reports: the number of reports in the tally. Fewer than `EXACT_BELOW` reports do not show
             how much people differ, and intervals then cover the whole range.
 
@@ -181,7 +181,7 @@ class VectorMean:
 
 
 class Vectors(Analysis[B]):
-    """Vectors in a ball. A device rotates its vector at random before it reports an axis."""
+    """Vectors of limited length. A device rotates its vector at random, and reports an axis."""
 
     mean_name = "coordinate mean"
 
@@ -267,7 +267,7 @@ class Vectors(Analysis[B]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of one report for a coordinate, on a range of length 1."""
+        """The variance of a coordinate estimated from one report, per squared range."""
         return (self.noise / self.width) ** 2
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:

@@ -19,7 +19,7 @@ contains a worst pair, which is a pair of inputs with the largest ratio of proba
   inputs.
 
 If the proved ratio of the sample *equals* the declared ratio, the sample does contain a worst pair.
-That no other pair exceeds this ratio is not checked by a walk; it follows from the argument above.
+No walk checks that no other pair exceeds this ratio; this follows from the argument above.
 
 **Answers.** A number between two points of a grid is a mixture of inputs. The probability of each
 symbol is linear in the mixture. A ratio of two mixtures never exceeds the largest ratio of their
@@ -54,7 +54,7 @@ from estimator.analyses.metric import of_shape
 from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
-"""The maximum number of paths in all laws of a metric. They take a few seconds, at 10 to 30
+"""The maximum number of paths in all laws of a metric. The walk takes a few seconds, at 10 to 30
 microseconds per path. With k-ary response, all categories are walked if there are at most 362. With
 geometries, 58 to 119 of 1,024 categories are walked.
 """
@@ -68,11 +68,11 @@ same result as the author.
 """
 
 MOST_SETS = 2**8
-"""All sets, or counts, are walked if there are at most this many. Each of them has its own law."""
+"""If there are at most this many sets, or counts, all are walked. Each has a separate law."""
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
-"""The positions of walked numbers within a cell of a grid, as fractions of the cell. One third was
-chosen because it is not a multiple of 2**-64.
+"""The positions of walked numbers within a cell of a grid, as fractions of the cell. One third is
+included because it is not a multiple of 2**-64.
 """
 
 Answer = Hashable
@@ -167,7 +167,7 @@ def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  
 
 
 def _cells(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return each cell's lower end, which belongs to the cell, and a number below its upper end."""
+    """Return, for each cell, its lower end and a number just below its upper end."""
     kind = cast("Thresholds", metric.kind)
     ends = [(kind.ends[place], kind.ends[place + 1]) for place in inputs]
     return [number for low, high in ends for number in dict.fromkeys((low, high - (high - low) / COIN_SCALE))]
@@ -251,4 +251,4 @@ WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
     "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
     "MeanByGroup": WalkedShape(_pairs, coins=1),
 }
-"""The way to walk each shape of answers. Keys are classes of kinds, or their base classes."""
+"""The way to walk each shape of answers. Keys are the names of kinds' classes or base classes."""

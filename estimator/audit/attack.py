@@ -3,10 +3,10 @@
 The first half of the observations is used to choose an event. Scores are learned from the first
 quarter. The second quarter decides which score and which threshold would prove the largest epsilon.
 The second half of the observations is used to bound the event's probabilities under the two
-answers. The choice does not depend on this half, so the bounds are valid however the event was
-chosen. By Bonferroni's inequality, all bounds of an audit are valid simultaneously. The result is a
-lower bound on the true epsilon, whatever causes the privacy loss. A correct device is accused with
-a probability of at most `FALSE_ACCUSATION`.
+answers. The bounds are valid for any event whose choice does not depend on the second half. By
+Bonferroni's inequality, all bounds of an audit are valid simultaneously. The result is a lower
+bound on the true epsilon, whatever causes the privacy loss. A correct device is accused with a
+probability of at most `FALSE_ACCUSATION`.
 
 Sources: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy",
 section 4; Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine learning",
@@ -31,7 +31,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
-"""The fraction of the level that is given up to allow for rounding. Rounding errors of floats are
+"""The fraction of the level that is given up to allow for rounding errors. The errors of floats are
 far smaller.
 """
 
@@ -43,7 +43,7 @@ k + 2/3, the count is at most k in at least half of all cases (Choi 1994, theore
 
 @lru_cache(maxsize=2**12)
 def lower_bound(successes: int, n: int, level: float) -> float:
-    """Return a lower bound on the probability of an event that was seen in some of n observations.
+    """Return a lower bound on the probability of an event, from its frequency in n observations.
 
     The bound fails with a probability of at most ``level``.
     """
@@ -146,7 +146,7 @@ class LowerBound:
             None if no excess would be proved that often.
         observations: n, the number of observations of each answer.
         at_best: the lower bound that n observations prove for a device that always reveals the
-            answer. It is the largest bound that any device could get.
+            answer. It is the largest bound that n observations can prove for any device.
 
     """
 
@@ -171,8 +171,8 @@ def attack(table: ObservationTable, claim: PrivacyClaim, level: float) -> LowerB
     """Attack a claim in both directions.
 
     Args:
-        table: at least `LEAST_OBSERVATIONS` independent observations of each answer, whose order is
-            uninformative.
+        table: at least `LEAST_OBSERVATIONS` independent observations of each answer, in an order
+            that carries no information.
         claim: the claim about the two answers.
         level: the maximum probability of failure of each bound.
 

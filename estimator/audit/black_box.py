@@ -34,10 +34,10 @@ could be told apart.
 HALF_A_DAY_S = 43_200
 
 COLLECTOR = "https://audit.invalid"
-"""A URL with a host name that never exists (RFC 2606), in case anything looks it up."""
+"""A URL whose host name never exists (RFC 2606), so that any lookup of the name fails."""
 
 SEND_DEADLINE_S = 60.0
-"""The maximum number of seconds until all reports are sent. Nothing is slow here, so a report that
+"""The maximum number of seconds until all reports are sent. The transport is fast, so a report that
 has not been sent by then never will be.
 """
 
@@ -45,7 +45,8 @@ ATTEMPTS = 1000
 """The maximum number of attempts to record an answer on a busy machine."""
 
 NO_CEILING = 2**62
-"""A ceiling in billionths of epsilon that no device reaches. A ledger can still store sums of it.
+"""A ceiling in billionths of epsilon that no device reaches. It is small enough that a ledger can
+store sums of it.
 """
 
 
@@ -122,11 +123,11 @@ class _Collector:
 
 
 def without_ceilings(registry: Registry) -> Registry:
-    """Return a registry with the same questions, each asked in every window forever.
+    """Return a registry with the same questions, each of which is asked in every window forever.
 
-    Ceilings, strategies and last days do not affect editions or channels. But a device whose budget
-    is used up would stop reporting, and would then reveal only its silence. Filled-in reports are
-    left out, because they would wait for the end of a window.
+    Ceilings, strategies and last days do not affect editions or channels. They are removed because
+    a device whose budget is used up would stop reporting, and would then reveal only its silence.
+    Filled-in reports are left out, because they would wait for the end of a window.
     """
     budget = Budget(registry.budget.window, NO_CEILING, NO_CEILING, lifetime_attos=NO_CEILING)
     metrics = {name: replace(metric, expires=None, fill=None) for name, metric in registry.metrics.items()}
@@ -161,7 +162,7 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
 
 
 def _record(device: Device, metric: str, answer: object) -> None:
-    """Make a device record an answer. If it did not, the audit would mistake silence for privacy.
+    """Make a device record an answer. Without answers, the audit would mistake silence for privacy.
 
     Raises:
         AuditError: if the device does not record the answer.
@@ -174,7 +175,7 @@ def _record(device: Device, metric: str, answer: object) -> None:
             return
         if recorded not in (Recorded.BUSY, Recorded.WAITING):
             break
-    raise AuditError(f"the SDK did not record {metric!r}, but said {recorded}; there is nothing to audit")
+    raise AuditError(f"the SDK did not record {metric!r} and returned {recorded}; there is nothing to audit")
 
 
 class Network(Protocol):

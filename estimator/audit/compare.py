@@ -1,4 +1,4 @@
-"""The comparison of a step's laws, found by walking all coins, with the declared laws.
+"""The comparison of declared laws with the laws that are found by walking all coins of a step.
 
 The losses that a registry requests are read from the registry's text, because the SDK could build
 other channels than the requested ones.
@@ -25,12 +25,12 @@ T = TypeVar("T", bound=Hashable)
 
 
 def integer(outcome: object) -> int:
-    """Return an outcome as an integer. If the outcome is a `Draw`, this decides its value."""
+    """Return an outcome as an integer. If the outcome is a `Draw`, reading it decides its value."""
     return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
 
 
 def an_input(outcome: object) -> Any:  # noqa: ANN401 an integer, or several of a padded set
-    """Return an outcome as an input of a channel. This decides the values of any draws."""
+    """Return an outcome as an input of a channel. Reading any draws decides their values."""
     return tuple(map(integer, outcome)) if isinstance(outcome, tuple) else integer(outcome)
 
 
@@ -57,7 +57,7 @@ class Walk:
     _mismatches: list[str] = field(default_factory=list)
 
     def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
-        """Walk all paths from an answer to an input, each of which should take ``coins`` coins."""
+        """Walk all paths from an answer to an input. Each path should take ``coins`` coins."""
         law = law_of(procedure, an_input)
         self.compare("an answer", law.chances, answer.inputs)
         if law.lengths != {coins}:
@@ -72,12 +72,12 @@ class Walk:
             procedure: the procedure that the device runs.
             answer: the answer of the device.
             coins: the number of coins that the device uses before this procedure.
-            is_answer: whether a user can give this answer. If not, it is an input that is only a
-                part of answers.
+            is_answer: whether a user can give this answer. If not, the answer stands for an input
+                that is only a part of other answers.
 
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
-        # a million probabilities need not be kept twice
+        # equal laws are stored only once, because they may have a million probabilities
         chances = declared if self.compare("a report", law.chances, declared) else law.chances
         taken = {symbol: {coins + walked for walked in numbers} for symbol, numbers in law.coins.items()}
         self.add(chances, answer, law.paths, taken)

@@ -146,13 +146,13 @@ def _plain(values: Iterable[Value | None]) -> Rows:
 
 
 def _interned(values: Iterable[Value | None]) -> Rows:
-    """Return a column that numbers the different values. The order of the numbers means nothing."""
+    """Return a column that replaces different values by numbers, whose order means nothing."""
     numbers: dict[Value | None, int] = {None: MISSING}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
 
 
 FINE, COARSE = 64, 12
-"""The number of bins of a single feature, and of each feature in a pair. A few thousand
+"""The maximum number of bins: of a single feature, and of each feature in a pair. A few thousand
 observations are enough to learn the 144 cells of a pair.
 """
 
@@ -160,8 +160,8 @@ LEAST_FOR_PAIRS = 16
 """The minimum number of observations of each answer to learn pairs of features."""
 
 WIDEST_TABLE = 2**12
-"""The maximum width of a range whose codes are tabulated. Otherwise, values are searched, which
-takes three times as long.
+"""The maximum width of a range of values whose codes are tabulated. In wider ranges, codes are
+found by binary search, which takes three times as long.
 """
 
 PRIOR = 0.5
@@ -170,7 +170,7 @@ PRIOR = 0.5
 """
 
 Places = tuple[tuple[int, ...], ...]
-"""Groups of columns that share one table."""
+"""Groups of columns that use the same table of likelihood ratios."""
 
 
 class Score(Protocol):
@@ -205,7 +205,7 @@ class _ExactCoder:
     _table: Rows = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tabulate the codes of a narrow range. The table's ends are for values outside of it."""
+        """Tabulate the codes of a narrow range. The first and last entry are for other values."""
         low, width = self.values[0], int(self.values[-1]) - int(self.values[0]) + 1
         table = np.full(width + 2 if width <= WIDEST_TABLE else 0, self.values.size)
         if table.size:
@@ -263,7 +263,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A score: the logarithm of the likelihood ratio of the bin in which another score lies."""
+    """A score: the logarithm of the likelihood ratio of the bin that contains another score."""
 
     inner: Score
     bins: _Bins
@@ -295,7 +295,7 @@ def scores(sample: ObservationTable) -> Iterator[Score]:
 
 
 def _in_pairs(sample: ObservationTable, exact: Sequence[_ExactCoder]) -> Iterator[Score]:
-    """Yield a score for each pair of features, and for all pairs of windows of each feature."""
+    """Yield a score for each pair of features, and one for all pairs of windows of a feature."""
     coarse = {at: coder for at in range(_width(sample)) if (coder := _coarse(sample, at, exact[at])) is not None}
     over_time: defaultdict[str, list[Score]] = defaultdict(list)
     for first, second in combinations(coarse, 2):
@@ -329,7 +329,7 @@ def _pooled(sample: ObservationTable, columns: Sequence[Rows]) -> Iterator[_Lear
 def _coarse(sample: ObservationTable, at: int, exact: _ExactCoder) -> Coder | None:
     """Return a coder with few codes.
 
-    Return None if the feature has many values without order, such as ids.
+    Return None if the feature never differs, or has many values without order, such as ids.
     """
     if exact.values.size <= COARSE:
         return exact if exact.values.size > 1 else None

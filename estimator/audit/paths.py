@@ -12,8 +12,8 @@ intervals. `Draw` is not an ``int``, and supports only the operations below. Som
 deferred: adding, scaling or dividing by a known integer. The other operations decide as little as
 possible: on which side of a threshold the integer lies, or which value a result has. On one path,
 the code therefore cannot distinguish the integers of an interval, and its outcome is the same for
-all of them. The thresholds need not be known beforehand, because they are the numbers with which
-the code compares the integer. An operation that is missing here ends the audit; nothing is guessed.
+all of them. No threshold needs to be known beforehand, because the code itself supplies it when it
+compares the integer. An operation that is missing here ends the audit; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class ExactLaw(Generic[T]):
 class PathCoins:
     """Coins whose outcomes a script determines.
 
-    After its end, each further decision takes its first outcome and appends it to the script.
+    After the end of the script, each further decision takes its first outcome, which is appended to
+    the script.
 
     Attributes:
         tossed: the number of tossed coins.
@@ -154,7 +155,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
     sums: defaultdict[int, defaultdict[T, int]] = defaultdict(lambda: defaultdict(int))
     script: list[list[int]] = []
     paths, coins = 0, dict[T, frozenset[int]]()
-    alone: dict[int, frozenset[int]] = {}  # shared by outcomes: there may be a million
+    alone: dict[int, frozenset[int]] = {}  # equal sets are shared, because there may be a million outcomes
     while True:
         walked = PathCoins(script)
         result = _done(procedure, walked)
@@ -179,7 +180,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 
 
 def _turn(script: list[list[int]], kept: int = 0) -> bool:
-    """Move the last decision that has outcomes left to its next one, and drop all later decisions.
+    """Give the last decision that has outcomes left its next outcome, and drop later decisions.
 
     The first ``kept`` decisions are not changed. Return whether a decision was changed.
     """
@@ -271,7 +272,7 @@ class Draw:
     __slots__ = ("_divisor", "_interval", "_scale", "_shift")
 
     def __init__(self, interval: Interval, scale: int = 1, shift: int = 0, divisor: int = 1) -> None:
-        """Represent the integer that lies in an interval."""
+        """Take the interval of the drawn integer, and the numbers of the computation."""
         self._interval = interval
         self._scale, self._shift, self._divisor = scale, shift, divisor
 

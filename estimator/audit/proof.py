@@ -35,7 +35,7 @@ NEVER = Fraction(0)
 
 
 def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
-    """Return the smallest ratio, at least 1, that no two laws exceed by more than a delta."""
+    """Return the smallest ratio, at least 1, at which no two laws diverge by more than delta."""
     rows, total = _rows(laws)
     if not delta:
         return _largest(rows)
@@ -74,7 +74,7 @@ def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
 
 
 def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:
-    """Return every ordered pair of rows, the most distant first, which decide most results."""
+    """Return all ordered pairs of rows, the most distant first because they decide most results."""
     places = sorted(permutations(range(len(rows)), 2), key=lambda pair: -abs(pair[0] - pair[1]))
     return [(rows[first], rows[second]) for first, second in places]
 
@@ -85,7 +85,7 @@ def _surplus(first: list[int], second: list[int], numerator: int, denominator: i
 
 
 def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
-    """Return the smallest ratio, not below a given one, whose divergence is allowed.
+    """Return the smallest ratio, at least the given one, at which the divergence is allowed.
 
     The divergence is a convex and piecewise linear function of the ratio. Each step of Newton's
     method goes to the root of the current piece, which never lies beyond the root of the whole
@@ -106,8 +106,8 @@ CLAIMED_DIGITS: Final = 9
 """The number of decimals of a charged epsilon."""
 
 PROVED_DIGITS: Final = 14
-"""The number of decimals of a proved epsilon, which is rounded up. It has five decimals more than a
-charged epsilon; no more would fit into a line.
+"""The number of decimals of a proved epsilon, which is rounded up. A charged epsilon has five
+decimals fewer. More decimals would not fit into a line.
 """
 
 USED_DIGITS: Final = 6
@@ -141,7 +141,8 @@ class Walked:
         laws: the number of walked laws of answers and of inputs.
         paths: the number of paths of coins in all laws.
         coins: the numbers of coins that a report takes. If there are several numbers, the symbol
-            must determine the number. If not, the time that a report takes reveals something.
+            must determine the number. Otherwise, the time that a report takes reveals more than the
+            symbol does.
 
     """
 
@@ -221,7 +222,7 @@ class ExactAudit:
 class ProvedStep(Record, frozen=True, kw_only=True):
     """The proof of one step of a metric, next to its claim."""
 
-    metric: Annotated[str, says("the name.")]
+    metric: Annotated[str, says("the name of the metric.")]
     step: Annotated[str, says("a description of the step.")]
     mechanism: Annotated[str, says("the mechanism of the step.")]
     inputs: Annotated[int, says("the number of inputs of the step's channel.")]

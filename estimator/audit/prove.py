@@ -1,4 +1,4 @@
-"""The exact audit of a registry: walks its metrics, and compares them with what is claimed.
+"""The exact audit of a registry. It walks the metrics, and compares their laws with the claims.
 
 The audit walks the code that a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls
 them. For permanent answers, it walks `Permanent.settle` with an ideal random function in place of
@@ -6,17 +6,17 @@ the device's pseudo-random function (`settling`), and then the following call of
 
 An exact law either equals the declared law or does not. The audit therefore refuses not only an
 epsilon above the claim. Each probability must equal the declared probability. The declared epsilon
-and delta must equal those of the law to the last digit, even if the SDK reveals less than it
-claims. Neither may exceed the value in the registry. All paths to a symbol must take the same
-number of coins. These checks are strict because decoding relies on the declared law, and because a
-device that deviates from this law was changed without notice.
+and delta must equal the law's epsilon and delta to the last digit, even if the SDK reveals less
+than it claims. Neither may exceed the value in the registry. All paths to a symbol must take the
+same number of coins. These checks are strict because decoding relies on the declared law, and
+because a device that deviates from this law was changed without notice.
 
 For crosses, each symbol concerns a single feature, which a coin chooses. The symbol's probability
 depends only on the cell of this feature and on the label. A set of observations therefore contains
-a symbol's worst pair if each cell of the feature occurs in it with each label. If there are too
-many observations to walk, a few represent them. In the first half of the few, all features are in
-their first cell, or all in their second cell, and so on. In the second half, the cells of every
-other feature are counted from the last cell instead.
+a symbol's worst pair if the set contains each cell of the feature with each label. If there are too
+many observations to walk, only a few are walked. In half of the walked observations, all features
+are in their first cell, or all are in their second cell, and so on. In the other half, the cells of
+every other feature are counted from the last cell instead.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class IdealFunction:
     """
 
     def __init__(self, coins: Coins) -> None:
-        """Take fresh coins, from which each word is drawn on first use."""
+        """Take fresh coins. They draw each word when it is first used."""
         self._coins = coins
         self._words: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
@@ -104,7 +104,7 @@ takes a million paths, or about ten seconds.
 """
 
 Settled = tuple[int, ...]
-"""The input and the permanent answer of one answer, followed by those of a second answer."""
+"""Two settled answers: the input and the permanent answer of the first, then of the second."""
 
 
 def settling(
@@ -115,10 +115,10 @@ def settling(
     An ideal function (`IdealFunction`) replaces the device's pseudo-random function, as in every
     proof of such a mechanism. To anyone without the secret, the two look alike: each label always
     gives the same coins. The walk covers the way in which the SDK uses the function. If an answer
-    is settled twice, the result must be the same, so that any number of its reports reveals no more
-    than its permanent answer. Answers that are encoded as different inputs must have independent
-    permanent answers. These two requirements are properties of the joint law of two settled answers
-    of one device, so the audit walks this joint law.
+    is settled twice, the result must be the same, so that any number of reports of this answer
+    reveals no more than the permanent answer. Answers that are encoded as different inputs must
+    have independent permanent answers. These two requirements are properties of the joint law of
+    two settled answers of one device, so the audit walks this joint law.
     """
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:
@@ -156,7 +156,7 @@ def _settled(outcome: object) -> Settled:
 
 
 def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
-    """Return the law of the permanent answer alone, from which all reports are made."""
+    """Return the law of the permanent answer alone, because reports depend on nothing else."""
     symbols: defaultdict[int, Fraction] = defaultdict(Fraction)
     for (_, symbol, *_), chance in chances.items():
         symbols[symbol] += chance
@@ -324,14 +324,14 @@ def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
 
 def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) -> Walk:
     """Walk a report of a permanent answer. Such a report does not depend on earlier reports."""
-    walk = Walk("a report of it", channel, after_law)
+    walk = Walk("a report of this answer", channel, after_law)
     for place in inputs:
         walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place))
     return walk
 
 
 def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
-    """Return the combinations of cells to walk. Each is walked with both labels."""
+    """Return the combinations of cells to walk. Each combination is walked with both labels."""
     counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
     cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
     if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
@@ -360,7 +360,10 @@ def crosses_proof(
 
 
 def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
-    """Yield one cell for each feature: the given cell, or the last one if there are fewer."""
+    """Yield one cell for each feature: the given cell, or the last one if there are fewer.
+
+    If ``turned``, the cells of every other feature are counted from the last one.
+    """
     for place, count in enumerate(counts):
         nearest = min(cell, count - 1)
         yield count - 1 - nearest if turned and place % 2 else nearest
@@ -388,4 +391,4 @@ WALKS: Final[Mapping[str, Walks]] = {
         ),
     ),
 }
-"""The walks of mechanisms that have too many laws to be walked like other mechanisms."""
+"""The functions for mechanisms with too many laws to be walked like other mechanisms."""

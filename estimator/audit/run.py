@@ -1,8 +1,9 @@
 """The audit by attacks: play devices, observe the bytes that they send, and attack the claim.
 
-A game consists of two lives of devices, which an attack tries to tell apart, and of the claim about
-them. A horizon is the part of a life that is observed; each horizon has a function that makes its
-games. The answers to tell apart are the ends of a domain and a few answers in between.
+A life is the sequence of a device's answers. A game consists of two lives, which an attack tries to
+tell apart, and of the claim about these lives. A horizon is the part of a life that is observed;
+each horizon has a function that makes its games. The answers to tell apart are the ends of a domain
+and a few answers in between.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ SEED = 1
 
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
-    """Return the answers to tell apart: the ends of the domain, then any answers in between."""
+    """Return the answers to tell apart: the ends of the domain, then some answers in between."""
     named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # permanent numbers are rounded only once
     if named:
         return tuple(named)
@@ -53,8 +54,8 @@ MONTH = 30
 """The number of windows in the longest horizon."""
 
 LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
-"""The minimum number of reports of each answer. These reports fill the months that are needed for
-learning scores, choosing an event, and the proof.
+"""The minimum number of reports of each answer. An attack needs `LEAST_OBSERVATIONS`, and the
+longest observation is a month.
 """
 
 REPORTS_A_WINDOW = 6
@@ -153,7 +154,7 @@ def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGrou
 
 
 def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Game]:
-    """Yield a game for every pair of answers, to tell the two apart by a single report.
+    """Yield, for every pair of answers, a game that tells the two apart by a single report.
 
     Each window of a life has a single report.
     """
@@ -181,7 +182,7 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 
 
 def windows(registry: Registry) -> Iterator[Game]:
-    """Yield a game in which all paid-for answers of a window differ, then games with one each."""
+    """Yield a game in which all paid-for answers differ, and games in which one answer differs."""
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
     paid = list(_paid_together(registry))
@@ -354,7 +355,7 @@ def _finding(game: Game, bound: LowerBound) -> Finding:
 
 
 def observations(game: Game, devices: list[list[Observation]]) -> list[Observation]:
-    """Return a game's observations: each window of each device, or its first windows together."""
+    """Return a game's observations: of single windows, or of a device's first windows together."""
     if game.by_window:
         return [window for windows in devices for window in windows]
     return [

@@ -13,10 +13,11 @@ lead to the axes that they name. With the same coins, a few answers must give th
 the vectors that encode them.
 
 A report of a text takes about 10**9 paths. Privacy needs only two things: the probability of a
-group must not depend on the text, and the geometry must randomize the cell. The walk therefore
-covers all paths of all texts through the device's code, for an alphabet of two letters, at most
-three letters per text, and a geometry of 13 points at the same epsilon. At full size, scripted
-coins must lead to the group that they name, and within the group to the geometry's symbol.
+group must not depend on the text, and the geometry must randomize the text's cell in this group.
+The walk therefore covers all paths of all texts through the device's code, for an alphabet of two
+letters, at most three letters per text, and a geometry of 13 points at the same epsilon. At full
+size, scripted coins must lead to the group that they name, and within the group to the geometry's
+symbol.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ LENGTH: Final = 3
 PRIME: Final = 3
 
 DIMENSION: Final = 3
-"""The dimension of the geometry at toy size. Over the field with `PRIME` elements, it has 13
-points.
+"""The dimension of the geometry at toy size. Over the field with `PRIME` elements, the geometry has
+13 points.
 """
 
 TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters in product(LETTERS, repeat=size))
@@ -81,7 +82,7 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
         vector: Any = lifted(shape, LOW)  # elsewhere an input is a number
         walk.reported(partial(low.perturb, vector), EncodedAnswer(vector, {vector: Fraction(1)}))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
-    sets = comb(LOW, low.favoured) * 2**low.favoured  # within a rotation, vectors differ only in these
+    sets = comb(LOW, low.favoured) * 2**low.favoured  # within a rotation, vectors differ only in their favored axes
     others = dict.fromkeys((*at_full_size(channel), *_as_answered(metric, channel)))
     return replace(proof, inputs=sets, mismatches=(*proof.mismatches, *others))
 
@@ -177,7 +178,7 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
     weights = tuple(group.weight for group in toy.groups(cells))
     small = type(channel).within(within, PRIME, DIMENSION, weights)
     toy_metric = replace(metric, kind=toy, channel=small)
-    walk = Walk(f"one report, as of {LENGTH} letters", small, after_law)
+    walk = Walk(f"one report, as for {LENGTH} letters", small, after_law)
     for text in TEXTS:
         encoded: Any = toy.cells_of(toy.number_of(text), cells)  # elsewhere an input is a number
         walk.reported(partial(toy_metric.perturb, text), EncodedAnswer(text, {encoded: Fraction(1)}))
@@ -195,7 +196,7 @@ def toy_of(domain: Text) -> Text:
 def _at_full_size(channel: GroupedGeometry, domain: Text) -> Iterator[str]:
     """Yield a sentence for each difference from the declaration at the channel's full size."""
     if channel.worst_ratio != channel.geometry.worst_ratio:
-        yield "the ratio is not that of the geometry"
+        yield "the ratio differs from that of the geometry"
     total, below = sum(channel.weights), 0
     for text in ("", domain.letters[0], domain.letters[-1] * domain.max_length):
         cells, below = domain.cells_of(domain.number_of(text), channel.inputs), 0

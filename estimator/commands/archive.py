@@ -168,7 +168,7 @@ def _refuse_mixed(kept: Archive, public: Archive | None, metrics: str) -> None:
 def _say_damaged(kept: Archive, window: Window) -> None:
     click.echo(
         f"left {window.text} out of the pages on all windows: {kept.path(window) / 'report.json'} cannot be read; "
-        "remove its folder, and the next run writes it anew",
+        "remove its folder, and the next run will write the folder again",
         err=True,
     )
 
@@ -185,7 +185,7 @@ def _check_public(definitions: Registry, folder: Path, public: Path | None) -> N
     if public.resolve() == folder.resolve():
         raise click.UsageError("--public names DIR itself; name a separate folder, which contains only public files")
     if not any(metric.is_public for metric in definitions.metrics.values()):
-        raise click.UsageError("--public: the registry has no question with public = true; add that to a question")
+        raise click.UsageError("--public: the registry has no question with public = true; add this key to a question")
 
 
 def _print(outcome: ArchiveRun, folder: Path, published: Path | None, *, is_any: bool) -> None:
@@ -193,7 +193,7 @@ def _print(outcome: ArchiveRun, folder: Path, published: Path | None, *, is_any:
         click.echo(f"wrote {folder / window.text}")
     if published is not None:
         click.echo(f"published {published}")
-    again = f"; to include them later, remove the folder of their window from {folder} and run this again"
+    again = f"; to include skipped tallies later, remove the folders of their windows from {folder}, and run this again"
     click.echo("".join(skipped_lines(outcome.skipped, again)), err=True, nl=False)
     for window, reason in outcome.failed:
         click.echo(f"failed {window}: {reason}", err=True)

@@ -21,7 +21,7 @@ from estimator.render.text import audit as exact_forms
 from estimator.render.text.audit import AUDIT_FORMATS, accusation
 
 MAX_REPORTS = 10**7
-"""The maximum number of reports. More would not fit into memory. A million take an hour."""
+"""The maximum number of reports that fit into memory. A million reports take an hour."""
 
 
 @click.command(
@@ -41,11 +41,9 @@ MAX_REPORTS = 10**7
     help="Reports per answer.  [default: as many as take a few minutes]",
 )
 @click.option(
-    "--exact", is_flag=True, help="Prove the claims instead: walk every path of coins through the randomization."
+    "--exact", is_flag=True, help="Prove the claims by walking every path of coins through the randomization."
 )
-@click.option(
-    "--all-inputs", is_flag=True, help="With --exact: walk all inputs, even if there are many and it takes long."
-)
+@click.option("--all-inputs", is_flag=True, help="With --exact: walk all inputs, even if this takes a long time.")
 @click.option("--metric", "names", metavar="NAME", multiple=True, help="Audit only this metric. Repeatable.")
 @click.option(
     "--sdk",
@@ -102,7 +100,7 @@ def _attack(metrics: Registry, reports: int, form: str, program: str | None) -> 
 
 
 def _prove(metrics: Registry, registry_text: str, form: str, *, all_inputs: bool) -> list[str]:
-    """Walk the SDK, print the audit, and return a sentence for each refuted claim."""
+    """Try to prove the claims, print the proofs, and return a sentence for each refuted claim."""
     requests = requests_of(registry_text)
     with progress("proving", laws_walked(metrics, all_inputs=all_inputs)) as advance:
         walked = prove(metrics, requests, all_inputs=all_inputs, after_law=advance)

@@ -1,4 +1,4 @@
-"""The command ``hearsay-estimator``: its subcommands, and the messages of errors."""
+"""The command ``hearsay-estimator``: its subcommands and its error messages."""
 
 from __future__ import annotations
 

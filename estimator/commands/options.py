@@ -27,7 +27,7 @@ class WindowType(click.ParamType[Window]):
     name = "window"
 
     def convert(self, value: str | Window, param: click.Parameter | None, ctx: click.Context | None) -> Window:
-        """Return the window with this name. Any other text is a usage error."""
+        """Return the window that a text names. Any other text is a usage error."""
         if isinstance(value, Window):
             return value
         try:
@@ -119,7 +119,7 @@ ALERTS = click.option(
     help="Exit with status 5 if a whole interval is beyond a bound, as in 'crashes.mean > 2', or a figure changed, "
     "as in 'crashes.mean rises'. Repeatable.",
 )
-"""The options of `report` and `archive`."""
+"""The option ``--alert`` of the commands `report` and `archive`."""
 
 
 def examples(*lines: str) -> str:

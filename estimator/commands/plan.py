@@ -37,12 +37,12 @@ from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
 from estimator.tallies import Bounds, read_file
 
 LEAST_DELTA = 1e-9
-"""The minimum delta. Below it, sums of floats are too inexact for probabilities of large losses."""
+"""The minimum delta. Sums of floats are too inexact for smaller probabilities of large losses."""
 
-NO_POPULATION: Final = "[app] states no population, so it was not checked whether each question will show anything"
+NO_POPULATION: Final = "[app] states no population, so there was no check for questions that would show nothing"
 
 ERRORS = (1e-102, 1e100)
-"""The range of target errors: from 1% of the narrowest possible range of a number to the widest."""
+"""The limits of target errors: 1% of the narrowest range of a number, and the widest range."""
 
 MOST_WINDOWS: Final = 10_000
 """The maximum number of windows, which exceeds the lifetime of any registry in days."""
@@ -103,20 +103,21 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     "--windows",
     metavar="N",
     type=WholeRange(1, MOST_WINDOWS),
-    help="The number of windows to judge together, such as 13 weeks for a quarter.  [default: 1; all that a budget is "
-    "paced over]",
+    help="The number of windows to judge together, such as 13 weeks for a quarter.  [default: 1; with the strategy "
+    "pace, all]",
 )
 @click.option(
     "--shares",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --population: the shares of the answers of some numbers, in TOML or JSON. Suggests where to clip them.",
+    help="With --population: the shares of the answers of some numbers, in TOML or JSON. The plan then suggests ranges "
+    "for clipping.",
 )
 @click.option(
     "--pilot",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --population: tallies of numbers asked as distributions. Suggests where to clip a mean.",
+    help="With --population: tallies of numbers asked as distributions. The plan then suggests ranges for clipping.",
 )
 @click.option(
     "--delta",
@@ -147,13 +148,13 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     "--at-most",
     metavar="EPSILON",
     type=NumberRange(0, 1000, min_open=True),
-    help="With --check: warn if a device may reveal more within a year.",
+    help="With --check: warn if a device may reveal more than this within a year.",
 )
 @click.option(
     "--against",
     metavar="OLD",
     type=click.Path(path_type=Path),
-    help="With --check: list what changed since then, and warn if anything reveals more. With --statement: print what "
+    help="With --check: list all changes, and warn about those that reveal more. With --statement: print what "
     f"changed on the page. {differences.HELP}.",
 )
 @click.option("--statement", "page", is_flag=True, help="Print the page for users, as Markdown.")
@@ -195,7 +196,9 @@ def plan(  # noqa: PLR0913 one argument for each option
     _refuse_together(total=total, weights=weights, check=check, page=page, record=record)
     _refuse_astray(against=against, at_most=at_most, check=check, page=page)
     if (shares or pilot or windows) and (check or page or record or total is not None):
-        raise click.UsageError("--shares, --pilot and --windows require a plan of how precise each metric will be")
+        raise click.UsageError(
+            "--shares, --pilot and --windows cannot be combined with --allocate, --check, --statement or --record"
+        )
     if not page and language is not None:
         raise click.UsageError("--language requires --statement")
     if today is not None and today.year > LATEST_YEAR:

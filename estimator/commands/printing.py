@@ -88,7 +88,7 @@ def stdout() -> TextIO:
 
 
 REDRAWS = 1000
-"""The maximum number of times that a bar is drawn. More would take time without showing more."""
+"""The maximum number of times that a bar is drawn. More drawings would only take more time."""
 
 
 @contextmanager

@@ -49,7 +49,7 @@ from estimator.tallies import Tally, encode
 DEVICES = WholeRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
-"""The bits of a generated seed, few enough for people to type the seed again."""
+"""The number of bits of a generated seed. It is small, so that people can type the seed again."""
 
 DIGITS: Final = 6
 """The decimal places of the epsilons that are tried."""
@@ -80,7 +80,9 @@ FACTORS: Final = (0.5, 1, 2)
 @click.option(
     "--repeat", metavar="N", type=DEVICES, help="With --csv: how many devices each row represents.  [default: 1]"
 )
-@click.option("--population", metavar="N", type=DEVICES, help="Draw N devices instead, uniformly or by --shares.")
+@click.option(
+    "--population", metavar="N", type=DEVICES, help="Without --csv: draw N devices, uniformly or by --shares."
+)
 @click.option(
     "--shares",
     metavar="FILE",
@@ -178,7 +180,7 @@ def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None
 
 def _page_of(registry: Registry, tallies: Sequence[Tally], request: Request) -> bytes:
     """Return the page of a report, with a title that marks it as a rehearsal."""
-    from estimator.render.html.page import as_html  # noqa: PLC0415 33 ms of templates for no other form
+    from estimator.render.html.page import as_html  # noqa: PLC0415 takes 33 ms, which other formats save
 
     report = make_report(registry, tallies, Selection(), request)
     return as_html(report, replace(registry, app=f"Rehearsal of {registry.app}")).encode()
@@ -188,7 +190,8 @@ def _ground_truth(
     registry: Registry, table: Path | None, repeat: int | None, population: int | None, shares: Path | None
 ) -> GroundTruth:
     if (table is None) == (population is None):
-        raise click.UsageError("the true answers are missing: add either --csv FILE or --population N")
+        problem = "the true answers are missing: add" if table is None else "the true answers are given twice: keep"
+        raise click.UsageError(f"{problem} either --csv FILE or --population N")
     if shares is not None and population is None:
         raise click.UsageError("--shares requires --population; a CSV file contains its own shares")
     if repeat is not None and table is None:

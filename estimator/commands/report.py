@@ -52,7 +52,7 @@ SUFFIXES: Final = {
     ".html": "html",
     ".prom": "openmetrics",
 }
-"""The format of a file by its extension. The format model is also JSON, and must be requested."""
+"""The format of a file by its extension. A model is also JSON, so ``--format`` must request it."""
 
 MODEL_FILE: Final = ("model", ".json")
 """The name and the extension of the format for models."""
@@ -61,7 +61,7 @@ NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can sh
 """Hints on how to use a written file, by format."""
 
 CLOSED_ONLY: Final = "only closed windows were read; to include open windows, add --preliminary"
-"""A hint if a collector has nothing to report. For a file, open windows are listed as skipped."""
+"""A hint if a collector returned no tallies. From a file, tallies of open windows are skipped."""
 
 STDOUT: Final = Path("-")
 """The name that many programs interpret as standard output. Here, it is refused."""
@@ -272,7 +272,7 @@ def _status(estimated: EstimateReport, tallies: Sequence[Tally], selection: Sele
 def _name_too_large(estimated: EstimateReport) -> None:
     for metric in estimated.metrics:
         if metric.estimates is not None and metric.reports and metric.covariance is None:
-            click.echo(f"{metric.metric} {metric.window}: no covariance of more than {MOST_VALUES} shares", err=True)
+            click.echo(f"{metric.metric} {metric.window}: no covariance for more than {MOST_VALUES} shares", err=True)
 
 
 def _name_without_clusters(estimated: EstimateReport) -> None:

@@ -55,7 +55,7 @@ ROWS: Final = frozenset({"csv", "parquet"}) | OPENMETRICS
 """The formats with one row per estimate, which cannot show facts about a whole tally."""
 
 FOR_PEOPLE: Final = frozenset({"table", "html"})
-"""The formats that cannot show a matrix."""
+"""The formats for people. They cannot show a matrix."""
 
 MOST_CANDIDATES_BYTES: Final = 2**24
 """The maximum size of a file of candidates, enough for about a million texts.
@@ -76,7 +76,7 @@ def check_collector(collector: str, *, allow_plain_http: bool) -> None:
     if is_readable_on_the_way(collector) and not allow_plain_http:
         raise click.UsageError(
             "--collector must be an https:// URL, unless it is on this machine: anyone on the network path could read "
-            "the token and change the tallies. Add --allow-plain-http to accept that"
+            "the token and change the tallies. Add --allow-plain-http to accept this risk"
         )
 
 
@@ -121,7 +121,7 @@ def check_request(registry: Registry, request: Request) -> None:
 def read_tallies(
     registry: Registry, collector: str | None, tallies: Path | None, selection: Selection
 ) -> tuple[list[Tally], datetime | None]:
-    """Return the tallies, and the time at which the collector read open windows; None if unknown.
+    """Return the tallies, and the time at which the collector read open windows, if known.
 
     Raises:
         TalliesError: if the tallies cannot be read.
@@ -247,11 +247,11 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
         is_repeatable=True,
     ),
 }
-"""The extras, which are the names that ``--with`` accepts."""
+"""The extras, by the names that ``--with`` accepts."""
 
 
 def written(name: str) -> str:
-    """Return an extra as it is written on the command line, such as ``central=DELTA``."""
+    """Return the syntax of an extra on the command line, such as ``central=DELTA``."""
     return f"{name}={EXTRAS[name].metavar}" if EXTRAS[name].value else name
 
 
@@ -319,7 +319,7 @@ def with_extras(known: Iterable[str], example: str) -> Callable[[Callable[..., A
 
 
 WITH: Final = with_extras(EXTRAS, "clusters,central=1e-6")
-"""The options of `report`, `watch` and `archive`."""
+"""The option ``--with`` of the commands `report`, `watch` and `archive`."""
 
 
 class CommandWithExtras(click.Command):
@@ -353,7 +353,8 @@ def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
         ]
         if form not in others:
             raise click.UsageError(
-                f"--with {name}: the format {form} cannot show this; choose another --format: {', '.join(others)}"
+                f"--with {name}: the format {form} cannot show these figures; choose another --format: "
+                f"{', '.join(others)}"
             )
     fields = {EXTRAS[name].field: value for name, value in extras.items()}
     if "candidates" in fields:

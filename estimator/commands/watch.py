@@ -34,7 +34,7 @@ from estimator.commands.report_options import (
 )
 from estimator.errors import CollectorDownError
 from estimator.fetch import TOKEN_VARIABLE, fetch
-from estimator.report.report import make_report
+from estimator.report.report import definitions_of, make_report
 from estimator.tallies import Bounds
 
 USUAL_S: Final = 60
@@ -43,8 +43,8 @@ USUAL_S: Final = 60
 LEAST_S: Final = 10
 """The minimum number of seconds between two drawings.
 
-More frequent drawings would seldom show new data, because collectors renew their snapshots only
-once an hour or as configured, and each drawing makes the collector add up all shards.
+More frequent drawings would seldom show new data, because collectors renew their snapshots once an
+hour, or at a configured interval. Each drawing also makes the collector add up all shards.
 """
 
 GREATEST_S: Final = 86_400
@@ -149,7 +149,7 @@ def watch(  # noqa: PLR0913 one argument for each option
 
     def drawn() -> str:
         fetched = fetch(collector, token, preliminary=True, bounds=bounds)
-        report = make_report(definitions, fetched.tallies, selection, request)
+        report = make_report(definitions_of(definitions, fetched.tallies), fetched.tallies, selection, request)
         report = replace(report, snapshot_at=fetched.snapshot_at)
         return table_of(report, stdout(), verbose=verbose) + "".join(skipped_lines(report.skipped))
 

@@ -26,7 +26,7 @@ class ReceivedRequest(NamedTuple):
 
 
 Scripted = dict[str, Any]
-"""The treatment of one request. ``docs/protocol/vectors.md`` lists the members."""
+"""The scripted treatment of one request. ``docs/protocol/vectors.md`` lists its members."""
 
 
 class ScriptedCollector:
@@ -87,7 +87,7 @@ class ScriptedCollector:
 
 
 def _reports(body: bytes) -> list[dict[str, Any]]:
-    """Return the reports of a body; [] if it is not an upload, which other checks refuse."""
+    """Return the reports of a body; [] if the body is not an upload. Other checks report this."""
     try:
         reports = json.loads(body)["reports"]
         return [{"metric": str(report["metric"])} for report in reports]

@@ -13,7 +13,7 @@ Line = dict[str, Any]
 
 
 def laws(program: Program, coins: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each script of coins of each mechanism."""
+    """Yield a case for each mechanism, input and script of coins in the vectors."""
     for vector in coins["channels"]:
         mechanism = vector["mechanism"]
         common = {"do": "perturb", **{key: vector[key] for key in ("mechanism", "integers", "odds") if key in vector}}
@@ -26,7 +26,7 @@ def laws(program: Program, coins: Mapping[str, Any]) -> Iterator[Case]:
 def answers(
     program: Program, coins: Mapping[str, Any], invalid: Mapping[str, Any], compiled: Mapping[str, Any]
 ) -> Iterator[Case]:
-    """Yield a case for each answer to each question."""
+    """Yield a case for each answer in the vectors."""
     listed: tuple[tuple[dict[str, Any], str, Callable[[Any], object]], ...] = (
         *((vector, "K-1", _as_it_is) for vector in coins["kinds"]),
         *((vector, "K-1", json.loads) for vector in coins["answers"]),  # decimal texts
@@ -43,7 +43,7 @@ def answers(
 
 
 def editions(program: Program, vectors: list[dict[str, Any]], compiled: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each definition, which compares canonical text and edition."""
+    """Yield a case for each definition. The case compares the canonical text and the edition."""
     for vector in vectors:
         metric = _metric(vector, compiled)
         line = {
@@ -114,7 +114,7 @@ def _tossed(  # noqa: PLR0913, PLR0917 all parts of a case
 def _compared(
     program: Program, case_class: CaseClass, name: str, line: Line, expected: Mapping[str, tuple[str, object]]
 ) -> Case:
-    """Return the case of a single line, which fails with the rule of the first wrong member."""
+    """Return the case of a single line. It fails with the rule of the first wrong member."""
     first = next(iter(expected)).partition(" ")[0]
     try:
         answer = program.ask(line)

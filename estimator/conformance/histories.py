@@ -14,10 +14,10 @@ from estimator.conformance.program import NotSupportedError, Program, RefusedLin
 from estimator.conformance.uploads import Arrived, DeviceTraffic
 
 Step = dict[str, Any]
-"""One step of a history. ``docs/protocol/vectors.md`` lists the members."""
+"""One step of a history. ``docs/protocol/vectors.md`` lists the members of a step."""
 
 NINE: Final = "nine"
-"""The name of a registry with nine daily questions, for the histories built from verdicts."""
+"""The name of a registry with nine daily questions, used by histories built from verdicts."""
 
 START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 16:00", "2026-11-20 16:00"
 """The instants of histories built from verdicts. At `START`, reports are recorded and sent. They
@@ -147,10 +147,11 @@ class _PlayedDevice:
 
 
 def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
-    """Check that an upload has the number of reports for which its verdict was written.
+    """Check that each upload has as many reports as the scripted verdict is about.
 
     Raises:
-        NotSupportedError: if not, because the program does not send these reports together.
+        NotSupportedError: if an upload has another number of reports, because the program does not
+            send these reports together.
 
     """
     for request, script in received:

@@ -1,4 +1,4 @@
-"""The outcomes of a run's cases: passed, failed with the number of a rule, or not supported."""
+"""The outcomes of cases: passed, failed (with the number of the broken rule), or not supported."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 SHOWN: Final = 12
-"""The maximum number of failures printed for a class. The first failures usually explain the rest.
+"""The maximum number of failures that are printed for a class. The first failures usually explain
+the others.
 """
 
 MAX_CHARS: Final = 300
-"""The maximum number of characters printed of an expected value, and of the program's value."""
+"""The maximum number of characters that are printed of a value, expected or received."""
 
 
 class CaseClass(Enum):

@@ -15,8 +15,8 @@ from typing import Any, Final, Self
 from estimator.errors import ConformanceError
 
 ANSWER_S: Final = 30.0
-"""The maximum number of seconds to wait for the answer to a line. An SDK may take a while before it
-gives up on an HTTP request, although no scripted answer is slow.
+"""The maximum number of seconds to wait for the answer to a line. The scripted collector is fast,
+but an SDK may need some time to give up on an HTTP request.
 """
 
 
@@ -25,11 +25,11 @@ class NotSupportedError(Exception):
 
 
 class RefusedLineError(Exception):
-    """The program ended, answered too late or with an error, or did not answer a JSON object."""
+    """The program ended, answered too late or with an error, or did not print a JSON object."""
 
 
 class Program:
-    """A program that plays an SDK. After `kill`, the next line starts it again.
+    """A program that plays an SDK. After `kill`, the next line starts the program again.
 
     Attributes:
         name: the name of the program, from its answer to ``hello``.

@@ -15,12 +15,13 @@ from estimator.conformance.program import Program
 HERE: Final = Path(__file__).resolve().parent
 
 FOLDERS: Final = (HERE / "vectors", HERE.parents[1] / "tests" / "vectors")
-"""The possible folders of the vectors: next to this module in a wheel, and in a checkout's tests.
+"""The possible folders of the vectors: next to this module in a wheel, or under ``tests`` in a
+checkout.
 """
 
 
 def vectors(name: str) -> Any:  # noqa: ANN401 any JSON value
-    """Return the content of a vectors file, by its name without suffix."""
+    """Return the content of a vectors file, given the file's name without ``.json``."""
     folder = next(folder for folder in FOLDERS if folder.is_dir())
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 

@@ -1,4 +1,4 @@
-"""The rules for the requests of a device: for each single request, and for all of them together."""
+"""Checks of a device's requests against the rules for one request and for all requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATH: Final = "/v1/reports"
 OK: Final = 200
 
 VARIES: Final = frozenset({"content-length", "host"})
-"""The headers that may differ between requests: they depend only on the body and the collector."""
+"""The headers that may differ between requests, depending on the body or the collector."""
 
 ReportKey = tuple[str, str, str]
 """The metric, the edition and the window of a report."""
@@ -52,7 +52,7 @@ class Arrived(NamedTuple):
 
 
 _parsed = lru_cache(Registry.parse)
-"""A cached parser of registries, because many histories use the same few registries."""
+"""A parser of registries with a cache, because many histories use the same few registries."""
 
 
 class DeviceTraffic:
@@ -74,7 +74,7 @@ class DeviceTraffic:
             self._registries[name] = _parsed(definition)
 
     def label(self, key: ReportKey) -> str:
-        """Return a report's label in a history, with its registry's name unless it is the first."""
+        """Return a report's label in a history, with the registry's name unless it comes first."""
         metric, edition, window = key
         first, *others = self._registries.items()
         if metric in first[1].metrics and edition == first[1].metric(metric).edition:
@@ -83,7 +83,7 @@ class DeviceTraffic:
         return f"{metric} {window} {next(named, edition)}"
 
     def take(self, received: list[tuple[ReceivedRequest, Scripted]]) -> tuple[Arrived, list[Breach]]:
-        """Check the arrived requests; return their content, and the rules they broke."""
+        """Check requests that arrived, and return their content and the rules that they broke."""
         sent: list[str] = []
         again: list[int] = []
         alone: list[str] = []
@@ -145,21 +145,21 @@ class DeviceTraffic:
             yield Breach("M-1", f"a symbol from 0 to {definition.channel.symbols - 1}", str(report.symbol))
         if key in self.refused:
             if not alone:
-                yield Breach("A-6", f"{self.label(key)} alone, after its refusal", "it is sent with other reports")
+                yield Breach("A-6", f"{self.label(key)} alone, after its refusal", "the report with other reports")
             elif report.symbol != self._symbols[key]:
                 yield Breach("A-6", f"the symbol that was refused, {self._symbols[key]}", str(report.symbol))
         elif key in self._unanswered:
             was = next(body for body in self._bodies.values() if report in read_upload(body).reports)
             yield Breach("U-3", f"the same bytes again: {was!r}", "a new id for the same report")
         elif key in self._symbols:
-            yield Breach("L-2", f"{self.label(key)} once", "it is sent again although it was answered")
+            yield Breach("L-2", f"{self.label(key)} once", "the same report again, although the collector answered")
 
     def _definition(self, report: Report) -> Metric | None:
         known = (registry.metrics.get(report.metric) for registry in self._registries.values())
         return next((metric for metric in known if metric is not None and report.edition in metric.editions), None)
 
     def _settle(self, upload: Upload, keys: list[ReportKey], script: Scripted) -> None:
-        """Store what the device may do with the reports of an upload after the scripted answer."""
+        """Note which reports of an upload the scripted answer refused or left unanswered."""
         self._unanswered |= set(keys)
         if script.get("drop") or script.get("cut") or script.get("kill") or script.get("status", OK) != OK:
             return

@@ -52,12 +52,12 @@ class Shifts:
 
     @classmethod
     def from_channel(cls, channel: CyclicDesign) -> Shifts:
-        """Transform the base blocks of a channel."""
+        """Compute the Fourier transforms of a channel's base blocks."""
         return cls.of_blocks(channel.inputs, [channel.base_block(index) for index in range(channel.base_blocks)])
 
     @classmethod
     def of_blocks(cls, inputs: int, blocks: Sequence[tuple[int, ...]]) -> Shifts:
-        """Transform base blocks, which are subsets of Z_k."""
+        """Compute the Fourier transforms of base blocks, which are subsets of Z_k."""
         indicators = np.zeros((len(blocks), inputs))
         for indicator, block in zip(indicators, blocks, strict=True):
             indicator[list(block)] = 1
@@ -133,8 +133,8 @@ class LeastSquares:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is exact for one population: the shares on the simplex that are nearest to the estimate.
-        It is therefore above 0.
+        The standard error is exact for one population: the one whose shares are nearest to the
+        estimated shares. It is therefore above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         spectrum = np.fft.rfft(shares) * np.fft.rfft(self.mean_squares).conj()
@@ -167,11 +167,11 @@ class LeastSquares:
         return self.block.expectations(self.shifts, scores)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for a weighted sum of shares."""
+        """Return the score of each symbol in the estimate of a weighted sum of shares."""
         return self.shifts.spread(weights, self.weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
+        """Return a report's mean squared scores for the sender's answer and for other values."""
         own, others = self.mean_squares[:1], self.mean_squares[1:]
         enough = max(EXACT_BELOW, math.ceil(FEW / self.other_least))
         return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
@@ -206,7 +206,7 @@ def cyclic_inverse(channel: CyclicDesign) -> Inverse:
 
 
 def cyclic_extreme(channel: CyclicDesign) -> float:
-    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
+    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
     return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
 
 
@@ -266,7 +266,7 @@ class WeightedBlock(Block):
 
 
 def balanced_inverse(channel: BalancedDesign) -> Balanced:
-    """Return the inverse of a balanced design, which supports all other values equally often."""
+    """Return the inverse of a balanced design. Any two values share blocks equally often."""
     points, size, blocks = channel.points, channel.block_size, channel.base_blocks
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     other = (keep * (size - 1) + (1 - keep) * size) / (points - 1)
@@ -279,6 +279,6 @@ def balanced_inverse(channel: BalancedDesign) -> Balanced:
 
 
 def balanced_extreme(channel: BalancedDesign) -> float:
-    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
+    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
     apart = (channel.points - channel.block_size) / (channel.points - 1)
     return float(channel.keep_numerator / COIN_SCALE * apart)

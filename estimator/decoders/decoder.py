@@ -24,23 +24,23 @@ REMEMBERED = 16
 LEAST_NOISE: Final = 6
 """The minimum variance, as a multiple of the squared range, that the mechanism must add to a sum of
 scores so that the mean is nearly normal. With less noise, a few people at an end of the range may
-outweigh it, and a tally that happens to contain none of them does not show this. The skewness
-of a sum with noise of variance v is at most 2 / sqrt(27 v). With the value 6, normal intervals
-contain the true value with a probability of at least 93% in the worst case (measured).
+outweigh the noise, and a tally that happens to contain none of these people does not show this. The
+skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With the value 6, normal
+intervals contain the true value with a probability of at least 93% in the worst case (measured).
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squares:
-    """The mean square of one report's score for each value.
+    """The mean squares of one report's score for the share of each value.
 
-    Arrays have shape (inputs,), or (1,) if the mean square is the same for all values.
+    Arrays have shape (inputs,), or (1,) if the mean squares are the same for all values.
 
     Attributes:
         inputs: the number of values.
         own: the mean square if the value is the sender's answer.
-        other: the largest mean square over the other answers of the sender.
-        average: the average mean square over the other answers of the sender.
+        other: the largest mean square if the sender has another answer.
+        average: the mean square averaged over all other answers of the sender.
         support: how often a report supports the sender's answer, and how often it supports another
             value. None if the score does not depend on support alone.
         least_reports: the minimum number of reports for which a share gets the large-sample
@@ -147,7 +147,12 @@ class Inverse(ChannelLaw, Protocol):
         """
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean square of a report's score for each of ``inputs`` values."""
+        """Return a report's mean squared scores for the sender's answer and for other values.
+
+        Args:
+            inputs: the number of values.
+
+        """
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the smallest and the largest score of a report, for each share.
@@ -165,6 +170,8 @@ class Decoder:
         squares: the expected squared score given each input, shape (inputs,).
         least_squares: for each input, the minimum expected squared score over all populations with
             this mean answer, even if people's answers differ; shape (inputs,).
+        least_noises: for each input, the minimum variance that the mechanism adds, over all
+            populations with this mean answer; shape (inputs,).
 
     """
 
@@ -197,9 +204,9 @@ class Decoder:
     def least_noise(self, mean: float) -> float:
         """Return the minimum variance that the mechanism adds to answers with a given true mean.
 
-        This variance may be below `least_variance`, which also counts the differences between
-        people's answers. A population whose answers differ more may get less noise, although its
-        total variance is larger.
+        This variance may be below `least_variance`, which also includes the variance of people's
+        answers. In a population whose answers differ more, the mechanism may add less noise,
+        although the total variance is larger.
         """
         return float(np.interp(mean, np.linspace(0.0, 1.0, self.squares.size), self.least_noises))
 
@@ -212,9 +219,9 @@ def floats(exact: Iterable[Fraction]) -> Floats:
 def convex_minorant(values: Floats) -> Floats:
     """Return the largest convex function on 0, 1, … that is nowhere above the values, shape (k,).
 
-    Its corners are found from left to right. A corner is removed if it lies above the line from the
-    previous corner to the next value (Andrew 1979, "Another efficient algorithm for convex hulls in
-    two dimensions").
+    The function's corners are found from left to right. A corner is removed if it lies above the
+    line from the previous corner to the next value (Andrew 1979, "Another efficient algorithm for
+    convex hulls in two dimensions").
     """
     corners: list[tuple[int, float]] = []
     for corner in enumerate(values.tolist()):

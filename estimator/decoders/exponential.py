@@ -37,7 +37,7 @@ class TableInverse:
 
     @classmethod
     def from_law(cls, law: Floats) -> TableInverse:
-        """Compute the scores for a law, and their mean squares."""
+        """Compute the least-squares scores for a law, and the mean squares of these scores."""
         weighted = law / law.mean(axis=0)
         decoder = np.linalg.solve(weighted @ law.T, weighted)
         return cls(law, decoder, law @ decoder.T**2)
@@ -50,8 +50,8 @@ class TableInverse:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is exact for one population: the shares on the simplex that are nearest to the estimate.
-        It is therefore above 0.
+        The standard error is exact for one population: the one whose shares are nearest to the
+        estimated shares. It is therefore above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         errors: Floats = np.sqrt((shares @ self.mean_squares - shares**2) / reports)
@@ -75,12 +75,12 @@ class TableInverse:
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for a weighted sum of shares."""
+        """Return the score of each symbol in the estimate of a weighted sum of shares."""
         summed: Floats = weights @ self.decoder
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
+        """Return a report's mean squared scores for the sender's answer and for other values."""
         own = np.diagonal(self.mean_squares)
         others = self.mean_squares - np.diag(own)
         return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))

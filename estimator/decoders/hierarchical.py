@@ -58,7 +58,7 @@ class TreeLaw:
         return np.concatenate(parts, axis=-1)
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score of each input, (..., inputs), from scores, (..., symbols)."""
+        """Return the expected score for each input, (..., inputs), from scores, (..., symbols)."""
         expected = np.zeros((*scores.shape[:-1], self.inputs))
         for span, table, of_level in zip(self.spans, self.tables, self._by_level(scores), strict=True):
             expected += np.repeat(of_level @ table.T, span, axis=-1)[..., : self.inputs]

@@ -1,7 +1,7 @@
-"""A table that says, for each mechanism, how to decode tallies and how to draw them at random.
+"""A table with the functions that decode and draw tallies, for each mechanism.
 
-A row also gives the probability that a report reveals as much as epsilon allows, computed from the
-same integers.
+The table also contains functions for the largest probability that the privacy loss of a report is
+epsilon. They use the same integers as the mechanisms.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Inversion(NamedTuple):
         likelier: the function that returns the probability that a report is one of the symbols that
             the answer makes likelier, if each symbol has one of two probabilities. This probability
             is the same for all answers. None for other laws.
-        parts: the function that returns the channels of which each device draws one, with equal
-            probabilities. None if there is only one channel.
+        parts: the function that returns the channels that a channel consists of. Each device draws
+            one of these, with equal probabilities. None if there is only one channel.
 
     """
 
@@ -186,7 +186,7 @@ def grid_law(channel: Channel) -> ChannelLaw:
 
 
 def extreme_of(channel: Channel) -> float:
-    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon.
+    """Return the largest probability that the privacy loss is epsilon, over all answer pairs.
 
     For a set with as many favored members as possible, this is (1 - 1 / r) / (1 - 1 / e**epsilon)
     times the probability for a member, where r is the worst ratio for members.
@@ -205,9 +205,9 @@ def blocks_of(channel: Channel) -> Blocks | None:
 
 
 def sampler_of(channel: Channel) -> Sampler:
-    """Return a function that draws tallies of a channel. All preparation is done here.
+    """Return a function that draws tallies of a channel. All preparation is done once, beforehand.
 
-    For sets, the argument of this function is the number of devices that drew each member.
+    For sets, the argument of the returned function is the number of devices that drew each member.
     """
     if channel.permanent_nanos:
         first, second = sampler_of(permanent.first_step(channel)), sampler_of(channel.last_step)

@@ -14,7 +14,7 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 
 @dataclass(frozen=True, slots=True)
 class OneOfShares:
-    """An `Inverse` for m yes/no questions. Input i stands for a yes to question i.
+    """An `Inverse` for m yes/no questions. Input i is a yes to question i.
 
     Attributes:
         metrics: m, the number of questions.
@@ -48,7 +48,7 @@ class OneOfShares:
         return np.outer(weights, [of_no, of_yes]).ravel()
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of a report about a question, for the share of yes."""
+        """Return the mean squared scores, for the share of yes, of a report about a question."""
         return replace(self.support.squares(inputs), metrics=self.metrics)
 
     def extremes(self) -> tuple[Floats, Floats]:

@@ -31,7 +31,7 @@ NEWTON_STEPS: Final = 30
 """The maximum number of Newton steps at each sharpness. Ten are usual."""
 
 SCORE_SCALE: Final = 2**32
-"""The denominator of the fractions to which free scores are rounded, in points of the grid."""
+"""The denominator of the fractions that free scores, in points of the grid, are rounded to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ class OptimalMeanLaw:
         return law
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score of each input, (..., inputs), from scores, (..., symbols)."""
+        """Return the expected score for each input, (..., inputs), from scores, (..., symbols)."""
         of_bands = scores @ self.bands.T
         expected: Floats = of_bands[..., self.lower] * (1 - self.parts) + of_bands[..., self.lower + 1] * self.parts
         return expected
@@ -184,5 +184,5 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
 
 def extreme(channel: OptimalMean) -> float:
-    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
+    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
     return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

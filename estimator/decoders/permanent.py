@@ -1,9 +1,10 @@
-"""The inverse of permanent answers: first the shares of permanent answers, then of true answers.
+"""The inverse of channels with permanent answers, which estimates true answers in two steps.
 
 The permanent answer is the true answer with probability p, and each other answer with probability
 q. If f is the share of a true answer, the share of the same permanent answer is q + (p - q) f
 (Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3). The inverse of this
-linear function is applied to all results of the instantaneous step's inverse.
+linear function is applied to all results of the instantaneous step's inverse, which estimates the
+shares of permanent answers.
 """
 
 from __future__ import annotations
@@ -53,19 +54,19 @@ class TwoStep:
         return errors
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, mapped from those of permanent answers."""
+        """Return the ends of the shares' intervals, computed from permanent answers' intervals."""
         low, high = (
             np.clip((end - self.lie) / self.gap, 0.0, 1.0) for end in self.second.intervals(counts, reports, family)
         )
         return low, high
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for a weighted sum of shares."""
+        """Return the score of each symbol in the estimate of a weighted sum of shares."""
         summed: Floats = (self.second.contrast(weights) - self.lie * weights.sum()) / self.gap
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the share of each of ``inputs`` values."""
+        """Return a report's mean squared scores for the sender's answer and for other values."""
         second = self.second.squares(inputs)
         others = inputs - 1
         everything = second.own + others * second.average
@@ -90,7 +91,7 @@ class TwoStep:
         )
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and the largest score of a report, mapped from the second step."""
+        """Return a report's smallest and largest score, computed from those of the second step."""
         least, most = self.second.extremes()
         return (least - self.lie) / self.gap, (most - self.lie) / self.gap
 

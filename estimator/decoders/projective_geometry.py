@@ -68,9 +68,9 @@ class Orthogonality:
         In PG(0, q), the only point is not orthogonal to itself. In each round, the points (1, u)
         form an affine space. For a vector w, the inverse Fourier transform along the multiples of w
         gives the sums of the scores over all u with the same product with w, for each product. A
-        point (0, w) is orthogonal to the points (1, u) with product 0, and a point (1, m w) to
-        those with product -1/m. The point (1, 0) is orthogonal to no point (1, u). In addition,
-        every point is orthogonal to a hyperplane of points (0, u).
+        point (0, w) is orthogonal to the points (1, u) with product 0. A point (1, m w) is
+        orthogonal to the points (1, u) with product -1/m. The point (1, 0) is orthogonal to no
+        point (1, u). In addition, every point is orthogonal to a hyperplane of points (0, u).
         """
         prime = self.prime
         to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]
@@ -91,7 +91,7 @@ class Orthogonality:
 
 
 def inverse(channel: ProjectiveGeometry) -> Balanced:
-    """Return the inverse of a channel. Any two values share the same number of points."""
+    """Return the inverse of a channel, in which any two values share equally many points."""
     points, orthogonal = channel.symbols, channel.orthogonal
     common = (orthogonal - 1) // channel.prime
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
@@ -101,6 +101,6 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
 
 
 def extreme(channel: ProjectiveGeometry) -> float:
-    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
+    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
     common = (channel.orthogonal - 1) // channel.prime
     return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)

@@ -3,8 +3,8 @@
 The reported axes of each rotation are counted first. Rotating them back then costs one Hadamard
 transform per rotation, instead of one per report. The mean of the axes has the direction of the
 mean of the vectors, but is shorter by a factor, the gain. The gain is computed for a uniform random
-rotation. For the actual rotations, three rounds of signs and transforms, it differs by less than
-0.1% (docs/research/vectors.md).
+rotation. The actual rotations consist of three rounds of signs and transforms, and their gain
+differs by less than 0.1% (docs/research/vectors.md).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BLOCKS: Final = 128
 
 RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
 """The fraction of the gain that remains when axes are ranked by coordinates with a uniform offset.
-It is the correlation of a normal coordinate with the same coordinate plus an offset.
+This fraction is the correlation of a normal coordinate with the same coordinate plus the offset.
 """
 
 GRID_POINTS: Final = 2001
@@ -36,7 +36,7 @@ the integral changes by less than one part in 10**6.
 """
 
 LARGEST_SIZE: Final = 12.0
-"""The end of the integral. A normal variable is almost never larger."""
+"""The size at which the integral ends, because a normal variable almost never exceeds it."""
 
 
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
@@ -116,7 +116,7 @@ def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
 
 @lru_cache
 def gain(dimension: int, favoured: int, keep_numerator: int) -> float:
-    """Return the expected component of a reported axis along the vector, which divides means."""
+    """Return the gain, which is the expected component of a reported axis along the vector."""
     keep: float = keep_numerator / COIN_SCALE
     along: float = largest_sum(dimension, favoured)
     return RANKED * (keep * along / favoured - (1 - keep) * along / (2 * dimension - favoured))
@@ -153,14 +153,14 @@ def largest_sum(dimension: int, favoured: int) -> float:
 def largest_squares(dimension: int, favoured: int) -> float:
     """Return the expected sum of the s largest squares of a random unit vector's D coordinates.
 
-    The integral is that of `largest_sum` with 2 z dz instead of dz.
+    The integral is the same as in `largest_sum`, with 2 z dz instead of dz.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
     return float(np.trapezoid(2 * sizes * numbers, sizes)) / dimension
 
 
 def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
-    """Return sizes and, for the number N of variables above each size, the expected min(s, N)."""
+    """Return sizes z, and the expected min(s, N) for the number N of variables above each z."""
     sizes = np.linspace(0.0, LARGEST_SIZE, GRID_POINTS)
     above = np.array([math.erfc(size / math.sqrt(2)) for size in sizes])
     return sizes, _expected_least(dimension, favoured, above)
@@ -169,8 +169,8 @@ def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
 def _expected_least(trials: int, most: int, chances: Floats) -> Floats:
     """Return E min(most, N) of a binomial N for each chance, shape (chances,).
 
-    Below ``most``, the minimum is N itself. Its expectation follows from the identity
-    N P(N of n) = n p P(N - 1 of n - 1).
+    If N is below ``most``, the minimum is N itself. The expectation of this part follows from the
+    identity N P(N of n) = n p P(N - 1 of n - 1).
     """
     is_most, is_less = binomial_tail(most, trials, chances), 1 - binomial_tail(most - 1, trials - 1, chances)
     expected: Floats = most * is_most + trials * chances * is_less

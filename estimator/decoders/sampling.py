@@ -1,4 +1,4 @@
-"""Tallies drawn at random from their exact law, with multinomial draws where these are cheaper.
+"""Tallies drawn at random from their exact law, with few draws for many devices.
 
 Devices are independent. The reports of the n_x devices with input x are therefore a single
 multinomial draw from the law P(. | x).
@@ -54,8 +54,8 @@ class Blocks:
         size: the number of symbols in a block.
         symbol_of: returns the symbol at a place of an input's block. Symbols at different places
             differ.
-        weights: the symbols are divided into ranges of equal length, and so are the places. These
-            are the weights of the ranges; a single weight if all are equal.
+        weights: the weights with which symbols and places are drawn. Symbols, and likewise places,
+            are divided into ranges of equal length, one range for each weight.
 
     """
 
@@ -69,7 +69,7 @@ class Blocks:
         return self.weights[0] / sum(self.weights) * len(self.weights) / self.size
 
     def drawn(self, number: int) -> Floats:
-        """Return the probabilities of ``number`` symbols or places that are drawn by weight."""
+        """Return the probability of each of ``number`` symbols or places, drawn by weight."""
         total = sum(self.weights) * number / len(self.weights)
         chances = np.array([float(weight / total) for weight in self.weights])
         return np.repeat(chances, number // len(self.weights))
@@ -103,7 +103,7 @@ def of_geometry(channel: ProjectiveGeometry) -> Blocks:
 
 
 def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
-    """Return a function that finds orthogonal points like ``ProjectiveGeometry.perturb``."""
+    """Return a function that finds orthogonal points as ``ProjectiveGeometry.perturb`` does."""
     prime = channel.prime
     powers = np.array([prime**digits for digits in range(channel.dimension + 1)], dtype=np.int64)
     firsts = (powers - 1) // (prime - 1)
@@ -128,7 +128,7 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
 
 
 def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:
-    """Return a sampler that draws uniform symbols for all inputs together, then within blocks."""
+    """Return a sampler that draws some symbols from all symbols, and the rest from blocks."""
     in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
     anything = blocks.drawn(channel.symbols)
@@ -151,7 +151,8 @@ def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.
     """Add to the tally one symbol for each kept device, drawn from the block of its input.
 
     If many devices have the same input, the number of devices at each place is drawn. If few
-    devices do, the place of each is drawn. With weights, the first method is always used.
+    devices have the same input, the place of each device is drawn. If places have different
+    weights, the first method is always used.
     """
     fewest = blocks.size if len(blocks.weights) == 1 else 1
     many = np.flatnonzero(kept >= fewest)
@@ -236,8 +237,8 @@ def by_table(channel: Channel) -> Sampler:
 def by_metric(channel: OneOf) -> Sampler:
     """Return a sampler for devices that each report on one of m questions.
 
-    Its inputs are the numbers of devices whose true answer is no, and yes, to each question, shape
-    (2 m,). Each device has already been assigned its question.
+    The sampler takes the number of devices whose true answer is no, and yes, to each question,
+    shape (2 m,). Each device has already been assigned its question.
     """
     lie = float(1 - Fraction(channel.keep_numerator, COIN_SCALE))
 

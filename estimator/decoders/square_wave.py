@@ -53,7 +53,7 @@ def decoder(channel: SquareWave) -> Decoder:
 
 
 def expectations(channel: SquareWave, values: Floats) -> Floats:
-    """Return the expected value of each input, (..., inputs), from values, (..., symbols)."""
+    """Return the expected value for each input, (..., inputs), from values, (..., symbols)."""
     sums = _sums(values)
     expected: Floats = sums[..., channel.width :] - sums[..., : channel.inputs]
     expected *= channel.heavy - channel.light
@@ -76,7 +76,7 @@ def symbol_law(channel: SquareWave, shares: Floats) -> Floats:
 
 
 def _sums(values: Floats) -> Floats:
-    """Return the sum of the first 0 values, of the first value, of the first two, and so on."""
+    """Return the cumulative sums of the values, beginning with 0, shape (..., values + 1)."""
     sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     np.cumsum(values, axis=-1, out=sums[..., 1:])
     return sums
@@ -98,5 +98,5 @@ class SquareWaveLaw:
 
 
 def extreme(channel: SquareWave) -> float:
-    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
+    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
     return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total

@@ -40,8 +40,8 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 class Support:
     """The two exact probabilities that a report supports a value.
 
-    An object is also the `Inverse` of a channel in which each symbol supports only the value that
-    it names.
+    This class is also the `Inverse` of channels in which each symbol supports only the value that
+    the symbol names.
 
     Attributes:
         own: p, the probability that a report supports the sender's answer.
@@ -76,8 +76,8 @@ class Support:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is sqrt(P (1 - P) / n) / (p - q), where P is the observed frequency of support, clipped
-        to the possible range q..p. The standard error is therefore above 0 even if no report, or
+        The standard error is sqrt(P (1 - P) / n) / (p - q), where P is the observed frequency of
+        support, clipped to the possible range q..p. It is therefore above 0 even if no report, or
         every report, supports the value.
         """
         frequency = np.clip(counts / reports, float(self.other), float(self.own))
@@ -85,9 +85,10 @@ class Support:
         return errors
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, mapped from those of the support and clipped.
+        """Return the ends of the shares' intervals, computed from intervals of the support.
 
-        No interval is empty: an interval entirely below 0 or above 1 becomes this single point.
+        Intervals are clipped to 0..1. No interval is empty: an interval entirely below 0 becomes
+        the single point 0, and an interval entirely above 1 becomes the single point 1.
         """
         slope, intercept = float(self.slope), float(self.intercept)
         low, high = (
@@ -96,12 +97,12 @@ class Support:
         return low, high
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for a weighted sum of shares."""
+        """Return the score of each symbol in the estimate of a weighted sum of shares."""
         summed: Floats = float(self.slope) * weights + float(self.intercept) * weights.sum()
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean square of a report's score for each of ``inputs`` values."""
+        """Return a report's mean squared scores for the sender's answer and for other values."""
         p, q = float(self.own), float(self.other)
         most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
         own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
@@ -112,7 +113,7 @@ class Support:
         return np.array([float(self.intercept)]), np.array([float(self.slope + self.intercept)])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return each symbol's probability, shape (..., k), if it supports only the named value."""
+        """Return the probability of each symbol, shape (..., k), if it supports only one value."""
         law: Floats = float(self.other) + float(self.own - self.other) * shares
         return law
 
@@ -144,7 +145,7 @@ def _table(incidence: Incidence, symbols: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The law of a design: the probability of each symbol that supports the answer, or does not."""
+    """The law of a design: the probability of a symbol that supports the answer, and of others."""
 
     supporting: float
     others: float
@@ -188,13 +189,13 @@ class Balanced:
         return self.support.intervals(self.support_counts(counts), reports, family)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for a weighted sum of shares."""
+        """Return the score of each symbol in the estimate of a weighted sum of shares."""
         supported = self.incidence.of_symbols(weights)
         summed: Floats = float(self.support.slope) * supported + float(self.support.intercept) * weights.sum()
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean square of a report's score for each of ``inputs`` values."""
+        """Return a report's mean squared scores for the sender's answer and for other values."""
         return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
@@ -246,5 +247,5 @@ def k_ary_support(channel: Channel) -> Support:
 
 
 def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
-    """Return the largest probability, over pairs of answers, that the privacy loss is epsilon."""
+    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
     return float(channel.keep_numerator / COIN_SCALE)  # opposite vectors favor disjoint axes

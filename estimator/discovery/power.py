@@ -29,12 +29,10 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected, z_of
 
 OFTEN: Final = 0.9
-"""The probability that defines the smallest share in a plan: a text with that share is found with
-this probability.
-"""
+"""The probability of finding a text that has the smallest share shown in a plan."""
 
 SHORT: Final = 6
-"""The number of letters of a short word. Longer texts need more levels."""
+"""The number of letters of the short word in plans. Longer texts must survive more levels."""
 
 RANK: Final = 16
 """The rank of a barely detectable text among the candidates of its level."""
@@ -42,8 +40,8 @@ RANK: Final = 16
 _NORMAL: Final = NormalDist()
 
 _POINTS: Final = 301
-"""The number of grid points of a sum of deviations, which cover eight standard errors to either
-side.
+"""The number of grid points for a sum of deviations. The grid covers eight standard errors on
+either side of 0.
 """
 
 _FARTHEST: Final = 9.0
@@ -87,7 +85,7 @@ class Power:
         return survives * self._stands_out(share, reports * rest / self._weight, confirming)
 
     def chance_to_see(self, share: float, letters: int, reports: float) -> float:
-        """Return the probability that the interval of a named text lies above 0."""
+        """Return the probability that the interval of a named text's share lies above 0."""
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
         weight = sum(group.weight for group in self._groups if group.bits >= bits)
         return self._stands_out(share, reports * weight / self._weight, z_of(1))
@@ -109,11 +107,14 @@ class Power:
         )
 
     def reports_to_find(self, share: float, letters: int) -> int | None:
-        """Return the reports needed to find a text with probability `OFTEN`; None if too many."""
+        """Return the number of reports needed to find a text with probability `OFTEN`.
+
+        Return None if too many reports would be needed.
+        """
         return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
-        """Return the reports needed to see, with probability `OFTEN`, that a named text occurs.
+        """Return the number of reports that show with probability `OFTEN` that a named text occurs.
 
         Return None if too many reports would be needed.
         """
@@ -130,8 +131,8 @@ class Power:
 def least_sums(sizes: Sequence[int]) -> list[float]:
     """Return, for each level, the sum of standard errors by which a prefix must exceed chance.
 
-    If all prefixes of this length were tried, chance alone would let as many of them pass as there
-    are survivors.
+    If all prefixes of a level's length were tried, as many of them would exceed this sum by chance
+    alone as can survive the level.
 
     Args:
         sizes: the number of bits at each level.
@@ -142,7 +143,7 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
 
 @lru_cache
 def _deviation_to_survive(bits: int) -> float:
-    """Return the standard errors above chance, over all levels so far, for a prefix to survive."""
+    """Return how many standard errors above chance a prefix's support must be to survive."""
     chance = SURVIVORS / 2**bits
     return -inf if chance >= 1 else -_NORMAL.inv_cdf(chance)
 
@@ -154,7 +155,13 @@ def deviation_to_confirm(levels_left: int) -> float:
 
 
 def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
-    """Return the probability that a growing sum of normal numbers of variance 1 passes all bars."""
+    """Return the probability that a running sum of normal numbers with variance 1 passes all bars.
+
+    Args:
+        means: the mean of each number.
+        bars: the value that the sum must reach with each number.
+
+    """
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(len(means))
     kernel, density = _kernel(len(means)), np.zeros(_POINTS)
     density[_POINTS // 2] = 1
@@ -167,7 +174,7 @@ def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
 
 @lru_cache
 def _kernel(levels: int) -> Floats:
-    """Return the probabilities of a standard normal number on the grid of the sum over levels."""
+    """Return the probabilities of a standard normal number at the points of the sum's grid."""
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(levels)
     weights: Floats = np.exp(-(grid[np.abs(grid) <= _FARTHEST] ** 2) / 2)
     weights /= weights.sum()
@@ -192,7 +199,7 @@ def made_up_reports(domain: Text, tables: GroupTables) -> int:
 
 
 def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
-    """Return the number of made-up reports that each group needs.
+    """Return the number of made-up reports needed in each group to list a text, shape (groups,).
 
     Attackers choose the group and the symbol freely. They need enough reports for each level of the
     text, and enough for all groups that confirm the text, because these groups must not contradict

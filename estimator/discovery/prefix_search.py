@@ -34,13 +34,13 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
 
 SURVIVORS: Final = 1024
-"""The number of prefixes that survive a level. With fewer survivors, fewer texts are found; with
-more, only few more texts are found.
+"""The number of prefixes that survive a level. With fewer survivors, fewer texts are found. With
+more survivors, hardly any more texts are found.
 """
 
 CANDIDATES: Final = 128
-"""The maximum number of candidates of a level. With more candidates, more of them share a cell with
-a common text by chance, and hardly any more texts are found.
+"""The maximum number of candidates of a level. With a larger maximum, more candidates share a cell
+with a common text by chance, and hardly any more texts are found.
 """
 
 MARGIN: Final = 3.0
@@ -50,8 +50,8 @@ continuations. Evidence compares a barely detectable text with chance.
 """
 
 EXPECTED: Final = 32
-"""The approximate number of right prefixes at the first level. With four times this number, or a
-quarter of it, the search finds as many texts.
+"""The assumed number of right prefixes at the first level. The search finds as many texts with four
+times this number, or with a quarter of this number.
 """
 
 RISK: Final = tail_of(1)
@@ -60,7 +60,7 @@ reserved for texts that share cells with common texts, which are listed even wit
 """
 
 AT_ONCE: Final = 256
-"""The number of prefixes whose continuations are looked up together. They take some megabytes."""
+"""The number of prefixes whose continuations are looked up together, in some megabytes."""
 
 _FIELDS: Final = 4
 """The number of fields of a survivor: its evidence, the index of its prefix, its next bits, and
@@ -87,9 +87,9 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
     """Return the candidates of all levels, shorter texts first.
 
     The risks of all candidates add up to at most `RISK`. The candidates of the last level get half
-    of it, those of the previous level get half of the rest, and so on, because the last level has
-    the fewest devices left to confirm its candidates. Within a level, the k-th best candidate gets
-    a k-th of the best candidate's risk.
+    of this risk, the candidates of the previous level get half of the rest, and so on, because the
+    last level has the fewest devices left to confirm its candidates. Within a level, the k-th best
+    candidate gets a k-th of the best candidate's risk.
 
     Noise therefore puts a text on the list with a probability of at most `RISK`. The groups up to a
     level determine the level's candidates, their order and their risks. Only later groups confirm
@@ -163,7 +163,7 @@ class _Level(NamedTuple):
         tables: the reports of the groups.
         place: the index, from 0, of the group that reports about the level.
         prefixes: the prefixes that survived the previous level and have not ended.
-        known: the number of bits of these prefixes.
+        known: the number of bits in each of these prefixes.
 
     """
 
@@ -224,7 +224,7 @@ def _survivors(level: _Level) -> _Survivors:
 
 
 def _least(evidence: Floats) -> float:
-    """Return the least evidence of a survivor; minus infinity if there are few continuations."""
+    """Return the evidence that a survivor needs; minus infinity if all continuations survive."""
     if evidence.size <= SURVIVORS:
         return float(evidence.min()) if evidence.size == SURVIVORS else -math.inf
     return float(np.partition(evidence, -SURVIVORS, axis=None)[-SURVIVORS])
@@ -276,7 +276,7 @@ class Continuations:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupTables:
-    """The tally of a grouped geometry, separately inverted for each group.
+    """The tally of a grouped geometry, as the support of each cell in each group.
 
     Attributes:
         reports: the number of reports in each group, shape (groups,).
@@ -328,14 +328,14 @@ class TextNumbers:
 
     @classmethod
     def from_numbers(cls, domain: Text, numbers: Sequence[int]) -> TextNumbers:
-        """Divide integers into limbs."""
+        """Divide the integers of texts into limbs."""
         limb = (1 << LIMB_BITS) - 1
         starts = range(0, domain.bits + LIMB_BITS + 1, LIMB_BITS)
         limbs = [[number >> start & limb for number in numbers] for start in starts]
         return cls(domain, np.array(limbs, dtype=np.int64))
 
     def integers(self, places: Sequence[int]) -> list[int]:
-        """Return the integers at the given places."""
+        """Return the integers of the texts with the given indices."""
         return [
             sum(limb << LIMB_BITS * place for place, limb in enumerate(limbs))
             for limbs in self.limbs[:, places].T.tolist()
@@ -348,7 +348,7 @@ class TextNumbers:
         return both & (1 << width) - 1
 
     def hashed(self, group: Group) -> Counts:
-        """Return `Group.hashed` of the leading bits of each integer, which the group receives."""
+        """Return `Group.hashed` of the leading bits of each integer that the group receives."""
         total, *multipliers = group.multipliers
         first = self.kind.bits - group.bits
         sums = np.full(self.limbs.shape[1], total)

@@ -5,7 +5,7 @@ that support the text's cells are added up. Devices draw their groups independen
 so the sum is binomial and has the usual binomial interval. Hashes are public. Cells that two
 candidates share are therefore known, and count for neither candidate.
 
-The share of a text's cell includes other texts in the same cell. Their part is subtracted. Let f be
+The share of a text's cell includes other texts in the same cell, whose part is subtracted. Let f be
 the share of the text, s the share of its cell, and L the total share of m other listed texts. The
 cells of these m texts differ from the text's cell, because a group in which a listed text has the
 same cell is not used for the text. The remaining k = K - m cells, including the text's own cell,
@@ -32,11 +32,11 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail, chi_square_tail, tail_of, z_of
 
 UNLIKELY: Final = 0.001
-"""A text is unclear if the test of whether its groups agree has a p-value below this."""
+"""The p-value below which a text is unclear. The test asks whether groups agree on the share."""
 
 LEAST_DEVIATION: Final = 1.5
-"""The minimum number of standard errors above chance. A candidate below it cannot pass a test and
-is skipped.
+"""The number of standard errors by which a candidate's support must exceed chance to be tested. A
+candidate with less support could not pass the test.
 """
 
 
@@ -46,10 +46,10 @@ class Texts:
 
     Attributes:
         shares: the share of each text. Found texts are sorted by share, the most common first.
-        unclear: the texts about which groups contradict each other. Found texts of this kind are
-            not in ``shares``, but named ones are.
+        unclear: the texts whose groups contradict each other, and named texts that no group can
+            confirm. Of the unclear texts, ``shares`` contains only named ones with usable groups.
         candidates: the number of tested texts.
-        certain: the number of texts that occur, with a simultaneous confidence of 95%.
+        certain: the number of texts that surely occur, with a simultaneous confidence of 95%.
 
     """
 
@@ -62,9 +62,9 @@ class Texts:
 def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> Texts:
     """Return the texts that are found in a tally and confirmed.
 
-    With a probability of 95%, every returned text is the answer of at least one person, whatever
-    people answer. The only exceptions are texts that share their cell with another text in every
-    confirming group. For sets, the empty text is left out, because it only fills unused places.
+    For any distribution of answers, every returned text is the answer of at least one person, with
+    a probability of 95%. The only exceptions are texts that share their cell with another text in
+    every confirming group. For sets, the empty text is left out, as it only fills unused places.
 
     Args:
         kind: the kind of the question, with ``discover = true``.
@@ -141,7 +141,7 @@ def _shares(
 
 
 class RestOfCells(NamedTuple):
-    """For each text, the cells of a group in which no other listed text lies.
+    """For each text, the cells of a group that contain no other listed text.
 
     Attributes:
         cells: k, the number of these cells, at least 2; shape (texts,).
@@ -179,15 +179,15 @@ class RestOfCells(NamedTuple):
         return shares
 
     def standard_errors(self, errors: Floats) -> Floats:
-        """Return the standard error of each text's share, from that of its cell's share."""
+        """Return the standard errors of the texts' shares, from those of their cells' shares."""
         combined: Floats = np.hypot(self.cells * errors, self.error) / (self.cells - 1)
         return combined
 
     def intervals(self, in_cells: Floats, ends: tuple[Floats, Floats], family: int) -> tuple[Floats, Floats]:
         """Return the ends of the texts' intervals within 0..1, from the intervals of their cells.
 
-        The distances to the ends of the cell's interval and of R's interval are combined (Zou &
-        Donner 2008).
+        Two distances are combined: from the share of the text's cell to its interval's ends, and
+        from R to its interval's ends (Zou & Donner 2008).
         """
         shares, of_rest = self.shares(in_cells), z_of(family) * self.error
         lower, upper = (np.hypot(self.cells * (end - in_cells), of_rest) / (self.cells - 1) for end in ends)
@@ -219,7 +219,7 @@ class Confirmation:
 
     @classmethod
     def from_tables(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
-        """Select the groups that receive the whole candidate and were not used to find it."""
+        """Select, for each candidate, the groups that receive all of it and did not find it."""
         groups = domain.groups(tables.cells)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
         numbers = TextNumbers.from_numbers(domain, [each.number for each in candidates])
@@ -258,7 +258,7 @@ class Confirmation:
 
     @property
     def standard_errors(self) -> Floats:
-        """The standard error of each share."""
+        """The standard error of each candidate's share, shape (candidates,)."""
         return self._rest.standard_errors(self._errors)
 
     def intervals(self, family: int = 1) -> tuple[Floats, Floats]:
@@ -269,24 +269,24 @@ class Confirmation:
 
     @property
     def _in_cells(self) -> Floats:
-        """The share of each candidate's cell."""
+        """The estimated share of each candidate's cell, shape (candidates,)."""
         return self.tables.support.shares(self.supported, np.maximum(1, self.reports))
 
     @property
     def _errors(self) -> Floats:
-        """The standard error of the share of each candidate's cell."""
+        """The standard error of the share of each candidate's cell, shape (candidates,)."""
         return self.tables.support.standard_errors(self.supported, np.maximum(1, self.reports))
 
     @property
     def _rest(self) -> RestOfCells:
-        """For each candidate, the cells in which no other listed candidate lies."""
+        """For each candidate, the cells of a group that contain no other listed candidate."""
         return RestOfCells.from_cells(self.tables.cells, self._in_cells, self._errors, self.listed & (self.reports > 0))
 
     def exist(self) -> NDArray[np.bool_]:
         """Return whether each candidate has a share significantly above 0.
 
-        If nobody has a candidate, reports support its cell only by chance, and it passes with a
-        probability of at most its risk.
+        If nobody has a candidate, reports support its cell only by chance, and the candidate passes
+        with a probability of at most its risk.
         """
         supported, reports, chance = self.supported, self.reports, self.tables.by_chance
         expected = reports * chance

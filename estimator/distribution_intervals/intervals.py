@@ -4,8 +4,8 @@
 ends. For the upper limit, the requested range must lie between two ranges of the grid, one before
 it and one after it. For the lower limit, both ranges of the grid must lie within the requested
 range. The limits are valid whether or not an answer at an end of the requested range belongs to it.
-The cell between two neighboring points does not contain two ranges. Its lower limit is 0, because
-rounded answers cannot show that an answer lies within the cell.
+The cell between two neighboring points does not contain two ranges. The lower limit of the cell's
+share is 0, because rounded answers cannot show that an answer lies within the cell.
 
 **The band** is valid at all points of the grid simultaneously. Between two points, F lies between
 the lower limit at the previous point and the upper limit at the next point, because F never falls.
@@ -40,7 +40,7 @@ from estimator.statistics.confidence import EXACT_BELOW
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Scores for lower and upper limits of F at some points of the grid.
+    """Scores for limits of the distribution function F at some points of the grid.
 
     Attributes:
         below: scores whose expectation is at most F just below each point, shape (m, points).
@@ -57,7 +57,7 @@ class Edges:
 
     @classmethod
     def at(cls, tally: TallyRanges, places: Places, family: int) -> Edges:
-        """Return the scores with the narrowest expected limits at some points.
+        """Return the scores that are expected to give the narrowest limits of F at some points.
 
         At place -1, before the first point, F is 0. At the last point, F is 1.
         """
@@ -101,7 +101,7 @@ def place_before(tally: TallyRanges, firsts: Places) -> Places:
 
 
 def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> Floats:
-    """Return the scores of the chosen range at some points, shape (m, points)."""
+    """Return the score of the chosen range at each of the given points, shape (m, points)."""
     widths = chosen[places]
     integrals = tally.ranges.scores.integrals
     sums = integrals[:, side.stops[widths, places]] - integrals[:, side.starts[widths, places]]
@@ -122,7 +122,7 @@ def band_places(points: int) -> Places:
 
 
 def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, Floats]:
-    """Return simultaneous limits of F at some points, each of shape (places,).
+    """Return simultaneous limits of the distribution function at some points, shape (places,).
 
     Args:
         tally: the ranges of the tally.
@@ -167,8 +167,8 @@ def quantile_intervals(
 
 
 SMALL_SHARE: Final = 100
-"""The error of the variance's interval, divided by the error of an interval for the mean. That
-interval bounds how far the true mean may be from c.
+"""The error probability of the variance's interval, divided by that of the mean's interval. The
+mean's interval bounds the distance of the true mean from the point c in `variance_interval`.
 """
 
 STEPS: Final = 128
@@ -179,8 +179,8 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
     """Return the limits of the variance, in squared units of the answers.
 
     For any point c, the variance is the mean squared distance of the answers from c, minus the
-    squared distance of their mean from c. Here, c is the estimated mean. Rounding to the grid adds
-    at most a quarter of a squared cell to the mean squared distance.
+    squared distance of the answers' mean from c. Here, c is the estimated mean. Rounding to the
+    grid adds at most a quarter of a squared cell to the mean squared distance.
 
     Args:
         tally: the ranges of the tally.

@@ -35,13 +35,13 @@ from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, tail_of, z_
 from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 ENOUGH = 10
-"""The minimum number of reports, per unit of kurtosis, for a normal limit. It is smaller than for
-means, because the limit is never narrower than Wilson's. `python -m benchmarks coverage` measures
-the coverage.
+"""The minimum number of reports, per unit of kurtosis, for a normal limit. A mean needs more
+reports, because these limits are never nearer than Wilson's. `python -m benchmarks coverage`
+measures the coverage.
 """
 
 SILENT = 1e-12
-"""Below this variance, which is a rounding error, a score counts as equal for all symbols."""
+"""The variance below which a score counts as constant. Smaller variances are rounding errors."""
 
 WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
 """The possible widths of a range, in cells. Finer steps narrowed intervals by less than 2%."""
@@ -60,10 +60,10 @@ limits are often Bernstein's, which are proved only for scores that do not depen
 Places = NDArray[np.int64]
 
 DRAWS: Final = 2**15
-"""The number of draws of a maximum of normal variables. They determine its quantile to 0.01."""
+"""The number of draws that determine the quantile of a maximum of normal variables, to 0.01."""
 
 SEED: Final = 3
-"""The fixed seed of these draws, so that a tally has the same intervals on every run."""
+"""The fixed seed of the draws, so that a tally has the same intervals on every run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,10 +126,10 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
 ) -> tuple[Floats, Floats]:
     """Return the lower and the upper limits of the expectations of scores, not clipped.
 
-    Each limit is wrong with half of the interval's error probability. With few reports, it is
-    Bernstein's limit, which is valid for every law of the score (see `bounded_intervals`). From
-    `EXACT_BELOW` reports on, if there are enough reports for the score's kurtosis, it is the normal
-    limit with the observed variance. Because a tally may contain no report of a rare answer, the
+    Each limit is wrong with half of the interval's error probability. With few reports, Bernstein's
+    limit is used, which is valid for every law of the score (see `bounded_intervals`). The normal
+    limit with the observed variance is used if there are at least `EXACT_BELOW` reports, and enough
+    reports for the score's kurtosis. Because a tally may contain no report of a rare answer, the
     normal limit of a share is never nearer than Wilson's limit. At a hypothetical share p, Wilson's
     variance is the minimum noise plus p (1 - p).
 
@@ -156,7 +156,7 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
 def _normal(  # noqa: PLR0913 like limits
     means: Floats, variances: Floats, noise: Noise, reports: int, family: float, *, is_share: bool
 ) -> tuple[Floats, Floats]:
-    """Return normal limits with the observed variance, for shares no nearer than Wilson's."""
+    """Return normal limits from the observed variance; for shares, never nearer than Wilson's."""
     reach = z_of(family) * np.sqrt(np.maximum(variances, noise.least) / reports)
     low, high = means - reach, means + reach
     if not is_share:
@@ -186,7 +186,7 @@ class Scores:
 
     @staticmethod
     def from_histogram(histogram: Histogram, reference: int) -> Scores:
-        """Return the scores of a histogram's channel with the smallest variance for a reference."""
+        """Return the scores with the smallest variance for one of the `REFERENCES`, by index."""
         law = histogram.law.symbol_law(np.eye(histogram.points.size))
         weighted = law / reference_laws(histogram)[reference]
         shares = np.linalg.solve(weighted @ law.T, weighted).T
@@ -214,7 +214,7 @@ def reference_of(histogram: Histogram, counts: Counts) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """The ranges of each width on one side of each point, as arrays of shape (widths, points).
+    """The ranges of each width that begin, or that end, at each point; shape (widths, points).
 
     Attributes:
         starts: the point at which each range begins, from 0 to k.
@@ -232,7 +232,7 @@ class Side:
 
     @classmethod
     def from_places(cls, histogram: Histogram, integrals: Floats, firsts: Places) -> Side:
-        """Return the ranges that begin at some places, shape (widths, points)."""
+        """Return the ranges that begin at the given places, shape (widths, points)."""
         last = integrals.shape[1] - 1
         stops = firsts + WIDTHS[:, np.newaxis]
         starts, stops, beyond = np.clip(firsts, 0, last), np.clip(stops, 0, last), np.maximum(stops - last, 0)
@@ -243,7 +243,7 @@ class Side:
         return cls(starts, stops, beyond, Noise(*columns))
 
     def means(self, integrals: Floats) -> Floats:
-        """Return the mean of F over each range, from the integrals of F, shape (k + 1,)."""
+        """Return the mean of the distribution function F over each range, from F's integrals."""
         sums = integrals[self.stops] - integrals[self.starts] + self.beyond
         means: Floats = sums / WIDTHS[:, np.newaxis]
         return means
@@ -306,10 +306,10 @@ class Ranges:
 def joint_tests(integrals: Floats, law: Floats) -> float:
     """Return the effective number of independent tests of the ranges at the first point.
 
-    No other point has more ranges on the grid. If F is constant, the largest deviation of these
-    ranges, in standard errors, is the maximum of correlated normal variables. The returned number
-    divides half of the interval's error, so that a single test has the level of the maximum's 95%
-    quantile.
+    No other point has more ranges on the grid. If the distribution function F is constant, the
+    largest deviation of the estimates for these ranges, in standard errors, is the maximum of
+    correlated normal variables. Half of the interval's error probability, divided by the returned
+    number, is the level of a single test at the 95% quantile of this maximum.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
@@ -363,7 +363,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TallyRanges:
-    """The ranges of one tally."""
+    """The ranges of one tally, with the estimates for the ranges after and before each point."""
 
     ranges: Ranges
     counts: Counts

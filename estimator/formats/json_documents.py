@@ -41,13 +41,13 @@ def as_json(document: Record) -> str:
 
 
 def document_of(document: Record) -> dict[str, Any]:
-    """Return a document as JSON types. If its schema has a number, this number comes first."""
+    """Convert a document to dicts and lists, with the number of its schema first if it has one."""
     number = {} if document.schema_number is None else {"schema": document.schema_number}
     return number | builtins_of(document)
 
 
 def builtins_of(record: Record) -> dict[str, Any]:
-    """Return a record as JSON types."""
+    """Convert a record to dicts, lists and other values that JSON can represent."""
     written = replace(record, **dict.fromkeys(record.unwritten)) if record.unwritten else record
     fields: dict[str, Any] = msgspec.to_builtins(written, enc_hook=_plain)
     return {name: value for name, value in fields.items() if name not in record.unwritten}
@@ -74,7 +74,7 @@ def as_line(record: Record) -> str:
 
 
 def json_text(document: dict[str, Any]) -> str:
-    """Return JSON types as readable JSON.
+    """Return a document as JSON with one line for each field and each member of a list.
 
     Deeper indentation would take three times as long, because the fast encoder of the standard
     library cannot indent.
@@ -165,7 +165,7 @@ def _finite(text: str) -> float:
 
 
 def _refused(text: str) -> NoReturn:
-    """Refuse a number such as NaN or 1e999, which JSON or floats cannot represent."""
+    """Refuse a number that JSON cannot represent, such as NaN, or that is too large for a float."""
     raise ValueError(f"{text} is not a finite number")
 
 

@@ -4,9 +4,9 @@ CSV follows RFC 4180, but lines end with LF. Times are in UTC, in the form of IS
 
 A spreadsheet treats a cell as a formula if it begins with =, +, - or @. Values from the registry,
 and texts that the analyst named, are written unchanged, because programs that read the rows must
-recognize them. Texts that were found could be dangerous, because devices chose them. An apostrophe
-is put in front of a found text if a spreadsheet might execute it (OWASP, "CSV Injection"), and also
-if the text itself begins with an apostrophe. Removing one leading apostrophe therefore always
+recognize them. Texts that were found could be dangerous, because devices chose them. A found text
+gets an apostrophe in front if a spreadsheet might execute the text (OWASP, "CSV Injection"), and
+also if the text itself begins with an apostrophe. Removing one leading apostrophe therefore always
 restores the text.
 
 pandas, polars and pyarrow are imported only when they are used.
@@ -69,7 +69,7 @@ GUARD: Final = "'"
 """The character that, in front of a cell, makes a spreadsheet treat the cell as text."""
 
 GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets treat full-width signs like the others
-"""The first characters of a text that require an apostrophe in front of it."""
+"""The characters that require an apostrophe in front of a found text that begins with them."""
 
 IN_PANDAS: Final = {
     str: "string",
@@ -156,7 +156,7 @@ TYPES: Final[dict[str, type]] = {
 
 
 class Cells(NamedTuple):
-    """Those contents of a row that differ between the rows of one tally."""
+    """The contents of a row that differ among the rows of one tally."""
 
     statistic: str
     value: str | None
@@ -315,7 +315,7 @@ def as_csv(report: EstimateReport) -> str:
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV. The rows have the columns of a report, and possibly further columns."""
+    """Return rows as CSV. After the columns of a report, the rows may have further columns."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_csv_cells, rows))
     return text.getvalue()

@@ -33,13 +33,13 @@ would reduce accuracy.
 
 MAX_ACCELERATED = 300
 """The maximum number of rounds, each of which consists of three steps and an extrapolation.
-Smoothed shares need about 80 rounds at epsilon .5. Unsmoothed shares may be stopped by the maximum,
-because further rounds would only follow the noise more closely.
+Smoothed shares need about 80 rounds at epsilon .5. The fit of unsmoothed shares may end at the
+maximum, because further rounds would only follow the noise more closely.
 """
 
 LEAST_OF_A_STEP = 0.1
-"""The minimum fraction of a bin's share that remains after an extrapolation. A share of 0 would
-never rise again.
+"""The minimum fraction of a bin's share that remains after an extrapolation. If a share fell to 0,
+it would never rise again.
 """
 
 LONGEST_STEP = 1e6
@@ -121,12 +121,12 @@ class Histogram:
         return expected
 
     def mean(self, shares: Floats) -> Floats:
-        """Return the mean, shape (...), if answers are spread evenly over each bin."""
+        """Return the mean of the answers, shape (...), if each bin's answers are evenly spread."""
         mean: Floats = shares @ (self.lows + self.highs) / 2
         return mean
 
     def variance(self, shares: Floats) -> Floats:
-        """Return the variance, shape (...), if answers are spread evenly over each bin."""
+        """Return the answers' variance, shape (...), if each bin's answers are evenly spread."""
         deviations = (self.lows + self.highs) / 2 - self.mean(shares)[..., np.newaxis]
         variance: Floats = (shares * deviations**2).sum(axis=-1) + (self.highs[0] - self.lows[0]) ** 2 / 12
         return variance
@@ -158,8 +158,7 @@ class Histogram:
         """Return quantiles, shape (..., probabilities), from shares, shape (..., bins).
 
         Answers are assumed to be spread evenly over each bin. If bins are single answers, a
-        quantile is the smallest answer at or below which at least the given share of the answers
-        lies.
+        quantile is the smallest answer that is at least as large as the given share of answers.
         """
         sums = np.cumsum(shares, axis=-1).reshape(-1, self.bins)
         rows = [self._quantiles(row / row[-1], probabilities) for row in sums]
@@ -175,7 +174,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """The histograms of one tally.
+    """The two histograms that are fitted to one tally.
 
     Attributes:
         smoothed: the smoothed shares of the bins, shape (bins,).
@@ -264,7 +263,7 @@ def stepped(law: ChannelLaw, frequencies: Floats, shares: Floats, *, smooth: boo
 
 
 def is_moving(shares: Floats, once: Floats) -> NDArray[np.bool_]:
-    """Return whether a step still moved the shares of each tally, shape (...)."""
+    """Return whether a step moved at least `SMALL_STEP` of each tally's shares, shape (...)."""
     moving: NDArray[np.bool_] = np.abs(once - shares).sum(axis=-1) >= SMALL_STEP
     return moving
 

@@ -39,8 +39,8 @@ from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
-"""The distance from the maximum log-likelihood, per share, at which a climb may end. It causes an
-error of about 4% of a standard error in each share.
+"""The distance from the maximum log-likelihood, per share, at which a climb may end. Ending there
+causes an error of about 4% of a standard error in each share.
 """
 
 ROUNDING = 2.0**-42
@@ -49,8 +49,8 @@ number times n.
 """
 
 MAX_ROUNDS = 1000
-"""The maximum number of rounds. Some dozens are usual. A tally that is unlikely in every population
-may need more than the maximum, and then gets the best shares so far.
+"""The maximum number of rounds of a climb. A few dozen rounds are usual. A tally that is unlikely
+in every population may need more rounds, and then gets the best shares so far.
 """
 
 GROWTH = 1.1
@@ -69,7 +69,7 @@ class _Climb(NamedTuple):
         best: the likeliest shares so far.
         law: the law of the symbols under ``best``.
         value: the mean log-likelihood of ``best``.
-        ahead: the shares from which the next step starts, with sum 1. They may lie beyond ``best``.
+        ahead: the shares that the next step starts from, with sum 1. They may lie beyond ``best``.
         value_ahead: the mean log-likelihood of ``ahead``.
         slope: the gradient of the mean log-likelihood at ``ahead``.
         bound: an upper bound on the mean log-likelihood over the whole simplex.
@@ -101,7 +101,7 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
     Args:
         operators: the channel's law, as operators.
         counts: the count of each symbol, shape (..., m). Each tally has at least one count above 0.
-        start: the shares on the simplex from which to start, shape (..., k).
+        start: the shares on the simplex to start from, shape (..., k).
 
     """
     result = start.reshape(-1, start.shape[-1]).copy()
@@ -156,7 +156,7 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
     """Return the state of the climbs after one more round."""
     shares, law, value, step = _moved(operators, climb)
     way = shares - climb.best
-    is_too_far = (climb.momentum > 1) & (_product(climb.slope, way) < 0)  # then restart from the best, without momentum
+    is_too_far = (climb.momentum > 1) & (_product(climb.slope, way) < 0)  # then restart at `best`, without momentum
     momentum = (1 + np.sqrt(1 + 4 * climb.momentum**2)) / 2
     weight = (climb.momentum - 1) / momentum
     law_ahead = law + weight * (law - climb.law)

@@ -46,17 +46,18 @@ from estimator.statistics.arrays import Floats
 LOST = 1 + 2.0**-44
 """The factor that compensates for the rounding of floats, so that 2 is not written as 1.99999.
 
-The factor hides no real excess: if a sum of short decimals exceeds a total, it does so by more.
+The factor cannot hide a real excess: a sum of short decimals that exceeds a total exceeds it by a
+larger factor.
 """
 
 DIGITS = 6
-"""The significant digits of a written epsilon. More digits would change errors by a millionth."""
+"""The significant digits of a written epsilon. More would change errors by only a millionth."""
 
 HIGHEST: Final = 2.0**64
 """A multiple of the target errors that any budget achieves. No budget achieves 1 / `HIGHEST`."""
 
 HALVINGS: Final = 60
-"""The number of bisections of the multiple's logarithm, which reach the precision of a float."""
+"""The number of bisections of the multiple's logarithm, enough for the precision of a float."""
 
 RESOLVED: Final = 2.0**-100
 """A lower bound on the noise at any epsilon that a registry may contain, relative to the noise at
@@ -87,13 +88,13 @@ class AllocatedMetric(Record, frozen=True):
     """The epsilon and the standard error of one metric before and after the allocation."""
 
     metric: Annotated[str, says("the name of the metric.")]
-    wanted: Annotated[float, says("the target: the standard error that counts as 1, in the metric's units.")]
+    wanted: Annotated[float, says("the target for the standard error, in the metric's units.")]
     before: Annotated[AtEpsilon, says("the epsilon in the registry, and its standard error.")]
     after: Annotated[AtEpsilon, says("the allocated epsilon, and its standard error.")]
 
 
 class LargestError(Record, frozen=True):
-    """The largest error before and after, as a multiple of its target."""
+    """The largest error before and after the allocation, as a multiple of its target."""
 
     before: float
     after: float
@@ -190,12 +191,12 @@ def allocate(
 
 
 def cost(metric: Metric, registry: Registry) -> int:
-    """Return the cost of a metric's reports within a window of the budget, in billionths."""
+    """Return the cost of a metric's reports in a window of the budget, in billionths of epsilon."""
     return IN_WINDOW[registry.budget.window][metric.window] * metric.epsilon_nanos
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return the least cost of a window's answers; if questions are drawn, of a single answer."""
+    """Return the minimum cost of a window: of one question if questions are drawn, else of all."""
     counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
     reports = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
     return reports * int(LEAST_EPSILON * NANOS)
@@ -263,7 +264,7 @@ def _allocation(  # noqa: PLR0913, PLR0917 both sides and the measures of their 
 
 
 def _floor(metric: Metric) -> float:
-    """Return the variance of an unperturbed answer: for a share if all are equal, or for a mean."""
+    """Return the variance of one answer before perturbation, for equal shares or for the mean."""
     analysis = analysis_of(metric)
     if analysis.squares is None:
         return analysis.width**2 / 4

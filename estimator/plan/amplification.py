@@ -1,4 +1,4 @@
-"""The privacy loss of one report from a published tally, if the collector is trusted as well.
+"""The privacy loss of one report from a published tally, if users also trust the collector.
 
 On its own, a report protects an answer with the local epsilon against any reader. If the collector
 publishes only the tally of a closed window, the report also hides among the other reports in the
@@ -13,8 +13,8 @@ is true only under the following assumptions, which cannot be checked in the tal
 * Only the answers of one device are protected. The fact that the device reports, and the number of
   its reports, are not protected. The loss of a person with several devices is larger.
 
-The figures apply to one window. For a device that reports in several windows, the losses add up, as
-in `composed`.
+The figures apply to one window. If a device reports in several windows, its losses add up, as in
+`composed`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 
 
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
-    """Return two close epsilons: one whose delta is too large, and one whose delta is not.
+    """Return two close epsilons: one whose delta is too large, and one whose delta is small enough.
 
     As a function of the square of epsilon, the logarithm of delta is nearly a straight line, so
     this uses false position (Dowell & Jarratt 1971, "A modified regula falsi method", the Illinois
@@ -106,17 +106,17 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
 def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
     """Return the epsilon of several tallies together at a delta, rounded up.
 
-    The tallies may be those of the metrics in one upload. Each metric is tallied separately, so its
-    reports are also shuffled separately. The losses of a device add up over all tallies (Dwork &
-    Roth 2014, theorem 3.16), regardless of which metrics it answered. Each tally gets an equal part
-    of delta.
+    The tallies may, for example, belong to the metrics in one upload. Each metric is tallied
+    separately, so its reports are also shuffled separately. The losses of a device add up over all
+    tallies (Dwork & Roth 2014, theorem 3.16), regardless of which metrics the device answered. Each
+    tally gets an equal part of delta.
 
     If whole uploads were published in random order instead, one shuffled message would consist of
     all symbols of an upload. Local epsilons would then add up *before* the amplification,
     ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``, which is usually much larger.
 
     Args:
-        tallies: the number of honest reports and the blanket of each.
+        tallies: for each tally, the number of honest reports and the blanket of its channel.
         delta: the delta of all tallies together.
 
     """

@@ -10,8 +10,8 @@ only among the remaining reports. The hockey-stick divergence at an epsilon is t
 otherwise 0. This value bounds the divergence of the tallies, so it is the delta (Balle, Bell,
 Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO, section 5). No
 decomposition gives a smaller bound (Su et al. 2025, "Decomposition-based optimal bounds for privacy
-amplification via shuffling", arXiv 2504.07414). The same is true if the blanket is replaced by any
-smaller one.
+amplification via shuffling", arXiv 2504.07414). The bound remains valid if the blanket is replaced
+by any smaller one.
 
 For every channel, the worst pair of answers follows from convexity. Let r = e^lambda be the largest
 ratio of a symbol's probabilities under two answers, so that u and v lie between 1 and r. Each point
@@ -65,12 +65,13 @@ from estimator.decoders.inversions import extreme_of, inversion_of
 from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
-"""The smallest n with Stirling's series to 1/n^7. Its error is below 1 / (1188 n^9) < 3e-17."""
+"""The least n for which Stirling's series to 1/n^7 is used; its error is < 1/(1188 n^9) < 3e-17."""
 
 FIXED_ERROR = 2.0**-43
-"""A thousand units in the last place.
+"""A bound on rounding errors: about a thousand units in the last place.
 
-This exceeds the sum of a few roundings of numbers below 128 and of a fraction.
+The bound exceeds the sum of the rounding errors of a few numbers below 128, and the relative error
+of the continued fraction.
 """
 
 ERROR_PER_STEP = 2.0**-46
@@ -80,10 +81,10 @@ Digits are lost if two terms cancel. These terms are at most 40 times the distan
 """
 
 DEPTH = 32
-"""The number of partial quotients of the tail.
+"""The number of terms of the continued fraction from which the tail is computed.
 
-This number is even, so that omitting the rest makes the tail smaller. Far from the mean, where
-delta is small, the omitted rest is below the last digit.
+This number is even, so that omitting all further terms makes the tail smaller. Far from the mean,
+where delta is small, the omitted terms change less than the last digit.
 """
 
 _STIRLING = np.array([0.0] + [math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n for n in range(1, EXACT_BELOW)])
@@ -173,14 +174,14 @@ The computing time grows with the square root of this number.
 """
 
 MOST_EPSILON = 64.0
-"""The local epsilon above which other reports count as no protection: the blanket is too small."""
+"""The local epsilon above which other reports are assumed to give no protection to a report."""
 
 BUCKETS = 512
-"""The number of buckets of K.
+"""The number of buckets into which the values of K are divided.
 
-For a whole bucket, the number of coins is that of its largest K, which spreads the sum of the coins
-most, and the loss is that of its smallest K. This can only raise delta. With 10**4 reports or more,
-it raises delta by less than 1%, and epsilon by less than 0.05%.
+All values in a bucket are treated alike: the number of coins is the largest K of the bucket, which
+spreads the sum of the coins most, and the loss is that of the smallest K. Buckets can only raise
+delta. With 10**4 reports or more, they raise delta by less than 1%, and epsilon by less than 0.05%.
 """
 
 POINTS = 2**14
@@ -196,7 +197,7 @@ ROUNDING = 1 + 2.0**-40
 """A factor that exceeds the rounding errors of a few operations or of a sum of positive floats."""
 
 FAR = 700.0
-"""A number above the logarithm of any f, whose exponential a float can still represent."""
+"""A number above the logarithm of any f. A float can still represent its exponential."""
 
 UNDERFLOW = 2.0**-1000
 """An upper bound on the sum of all terms that floats round to zero."""
@@ -259,7 +260,7 @@ def blanket_weight(channel: Channel) -> Fraction | None:
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """The law of K, the number of reports that are apart, in a tally.
+    """The law of K, the number of reports in a tally that are apart.
 
     Attributes:
         blanket: the blanket of each report.

@@ -1,9 +1,10 @@
 """The windows in which the ceilings pay for every answer that a device is asked for.
 
-Every sum is the maximum that a device may have been charged by a given day, whatever the order of
-its answers and whenever it gave them within their windows. A window is counted as soon as it
-begins, in every month that it overlaps. If questions are drawn, the costliest are counted. If such
-a sum is within the ceilings, the answers are certainly paid for; if not, they may be.
+Every sum is the maximum that a device may have been charged by a given day, regardless of the order
+of its answers and of their times within the windows. A window is counted as soon as it begins, in
+every month that the window overlaps. If questions are drawn, the costliest questions are
+counted. If a sum is within the ceilings, all answers are certainly paid for. Otherwise, some
+answers may be denied.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ FOR_LIFE: Final = frozenset({Ceiling.LIFETIME, Ceiling.DELTA})
 
 
 class Exhaustion(NamedTuple):
-    """The days on which a ceiling may deny answers. For a lifetime ceiling, they never end."""
+    """A ceiling, and a period in which it may deny answers. Lifetime ceilings are never renewed."""
 
     ceiling: Ceiling
     first_day: date
@@ -73,7 +74,7 @@ class _Sums:
         self._periods = self._periods_of_month = 0
 
     def spent(self, day: date) -> Spent:
-        """Add the next day, and return the maximum amounts that may have been spent by its end."""
+        """Add the next day, and return the maximum total charges by the end of that day."""
         if day.day == 1 and day != self._today:
             self._earlier_months += self._of_month()
             self._month = [begun for begun in self._month if begun.last_day >= day]
@@ -151,7 +152,7 @@ def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
 
 
 def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
-    """Return the last day before a ceiling is renewed. None for a ceiling for life."""
+    """Return the last day before a ceiling is renewed. None for a lifetime ceiling."""
     if ceiling in FOR_LIFE:
         return None
     return Window.on(budget.window if ceiling is Ceiling.PER_WINDOW else WindowKind.MONTH, day).last_day
@@ -170,7 +171,7 @@ def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -
 def _paid(
     kind: WindowKind, today: date, end: date, wait: timedelta, exhausted: tuple[Exhaustion, ...]
 ) -> PaidWindows | None:
-    """Return the paid windows until a day. Results are cached, because questions share days."""
+    """Return the paid windows until a day. Results are cached, because many metrics share them."""
     firsts = [exhaustion.first_day for exhaustion in exhausted]
     paid = windows = 0
     until: date | None = None
@@ -217,7 +218,7 @@ def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
 
 
 def ceiling_notes(registry: Registry, today: date) -> list[str]:
-    """Return a sentence for each ceiling that does not pay for all answers that are asked for."""
+    """Return a sentence for each ceiling that may be too low for all requested answers."""
     budget = registry.budget
     device = "storage" if budget.may_be_wiped else "device"
     exhausted = exhaustions(registry, today)
@@ -225,18 +226,18 @@ def ceiling_notes(registry: Registry, today: date) -> list[str]:
     notes = [*_of_window(registry, today), *_of_pace(registry, today)]
     if Ceiling.PER_MONTH in first_of:
         notes.append(
-            f"per_month may be spent before a month ends, for the first time on {first_of[Ceiling.PER_MONTH]}: a "
-            f"{device} then answers less, or nothing, until the next month"
+            f"per_month may be used up before a month ends, for the first time on {first_of[Ceiling.PER_MONTH]}: a "
+            f"{device} then answers fewer questions, or none, until the next month"
         )
     first_windows = {
         ceiling: plural(_before(budget, today, day), "window")
         for ceiling, day in first_of.items()
         if ceiling in FOR_LIFE
     }
-    what = "everything" if budget.answers is None else f"the costliest questions ({budget.answers})"
+    what = "all questions" if budget.answers is None else f"the costliest questions ({budget.answers})"
     notes.extend(
-        f"after {windows} ({budget.window}) with answers to {what}, from {first_of[ceiling]} on, the {ceiling} "
-        f"ceiling may be reached: a {device} then answers fewer questions, and finally none"
+        f"after {windows} ({budget.window}) with answers to {what}, at the earliest on {first_of[ceiling]}, the "
+        f"{ceiling} ceiling may be reached: a {device} then answers fewer questions, and finally none"
         for ceiling, windows in first_windows.items()
     )
     return notes
@@ -250,8 +251,8 @@ def _of_window(registry: Registry, today: date) -> Iterator[str]:
     what = "all questions" if budget.answers is None else f"the costliest questions ({budget.answers})"
     if cost > budget.per_window_nanos:
         yield (
-            f"{what} of a {budget.window} cost up to {as_float(cost):.6g}, more than per_window "
-            f"{as_float(budget.per_window_nanos):.6g} allows: some of them are not answered"
+            f"answers to {what} in a {budget.window} cost up to {as_float(cost):.6g}, more than per_window "
+            f"({as_float(budget.per_window_nanos):.6g}) allows: some of these questions are not answered"
         )
 
 
@@ -270,12 +271,12 @@ def _of_pace(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _before(budget: Budget, today: date, day: date) -> int:
-    """Return the number of windows of the budget that begin before the window of a day."""
+    """Return the number of budget windows from today's to the last that ends before ``day``."""
     return windows_until(Window.on(budget.window, today), day) - 1
 
 
 def _by_month(kind: WindowKind, today: date, end: date) -> Counter[tuple[int, int]]:
-    """Return how many windows begin in each month, from today's window to the end's window."""
+    """Return the number of windows that begin in each month, from today's to that of ``end``."""
     first = Window.on(kind, today)
     days = [later(first, number).first_day for number in range(windows_until(first, end))]
     return Counter((day.year, day.month) for day in days)

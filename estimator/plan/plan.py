@@ -54,7 +54,7 @@ per_month.
 
 
 def year_words(registry: Registry, today: date) -> str:
-    """Return a sentence on how much all answers of a device reveal in the year from a day on."""
+    """Return a sentence on how much a device's answers reveal within the year that begins today."""
     nanos = most_nanos(registry, Horizon.YEAR, today)
     delta = own_delta(registry, Horizon.YEAR, today)
     loss = f"epsilon {as_float(nanos):.9g}" + (f" and delta {float_ceiling(delta):.9g}" if delta else "")
@@ -63,7 +63,7 @@ def year_words(registry: Registry, today: date) -> str:
 
 
 def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
-    """Return a sentence if all answers of a year reveal more than a given epsilon, otherwise [].
+    """Return a list with one sentence if the answers of a year reveal too much, otherwise [].
 
     Args:
         nanos: the loss of the year in billionths of epsilon.
@@ -79,7 +79,7 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""The share of devices with a common text. A plan states how many devices suffice to find it."""
+"""The share of devices with a common text. A plan states how many devices are needed to find it."""
 
 DELTA: Final = 1e-6
 """The default delta, one in a million, for the epsilon of many reports together."""
@@ -174,8 +174,8 @@ class TextPlan(Record, frozen=True):
     devices_if_named: Annotated[
         int | None,
         says(
-            "the number of devices with which the common text, if named, is confirmed in 9 of 10 draws. None if too "
-            "many."
+            "the number of devices with which the common text, if named, is confirmed in 9 of 10 draws. None if this "
+            "number is impracticably large."
         ),
     ]
 
@@ -207,8 +207,8 @@ class MetricPlan(MetricFacts, frozen=True, kw_only=True):
     least_difference_of_means: Annotated[
         float | UnsetType | None,
         says(
-            "for means by group, the smallest difference between two groups that would be detected; null if no "
-            "difference would be. Omitted for other kinds."
+            "for means by group, the smallest difference between two groups that would be detected. Null if no "
+            "difference would be detected. Omitted for other kinds."
         ),
     ] = UNSET
     together: Annotated[
@@ -245,7 +245,8 @@ class MetricPlan(MetricFacts, frozen=True, kw_only=True):
     clips: Annotated[
         tuple[Clip, ...],
         says(
-            "if answers are known, ranges with which the mean is closer to the mean of all numbers. Omitted otherwise."
+            "if answers are known, ranges for clipping that bring the mean closer to the mean of unclipped numbers. "
+            "Omitted otherwise."
         ),
     ] = ()
 
@@ -266,7 +267,7 @@ class Plan(Record, frozen=True):
 
 
 def make_plan(registry: Registry, request: PlanRequest) -> Plan:
-    """Return the plan of a registry."""
+    """Return the expected precision of a registry's metrics, and the privacy loss of a device."""
     part = answering(registry, request.today)
     exhausted = exhaustions(registry, request.today)
     of_changes = comparisons(registry, request.today)
@@ -311,7 +312,7 @@ def answering(registry: Registry, today: date) -> Fraction:
 
 
 def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, paid: PaidWindows | None) -> int:
-    """Return the number of windows over which a question is judged, as far as the ceilings pay.
+    """Return the number of windows to judge together, at most as many as the ceilings pay for.
 
     Under ``pace``, a device answers in only a few of the windows before the questions expire, so a
     question is judged over all of these windows.
@@ -445,8 +446,8 @@ def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers])
 def _notes(registry: Registry, today: date) -> list[str]:
     notes = [*limits.remarks(registry, today), *ceiling_notes(registry, today)]
     notes.extend(
-        f"how well {metric.name} predicts depends on the answers: from true answers of some people, rehearse-model "
-        "--loss computes how many devices it needs"
+        f"how well {metric.name} predicts depends on the answers: given the true answers of some people, "
+        "rehearse-model --loss computes the number of devices that the model needs"
         for metric in registry.metrics.values()
         if (observation := analysis_of(metric).observation) and observation.is_of_yes_and_no
     )

@@ -28,7 +28,7 @@ from estimator.plan.exposure import own_delta
 FILL_IN: Final = "FILL IN"
 
 GUESSES: Final = {"data_curator_type": f"{FILL_IN}: Government, Industry or Nonprofit"}
-"""For each field that accepts only certain words, a note that lists these words for the team."""
+"""A note for each field with a guessed value. It lists the words that the field accepts."""
 
 _CHOSEN: Final = {
     Strategy.SPLIT: "a device answers every question in every window",

@@ -12,11 +12,11 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import WindowKind
 
 LENGTHS = (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH)
-"""The kinds of windows, from the shortest to the longest."""
+"""The kinds of windows, in ascending order of their length."""
 
 REDRAWN = "its permanent answers are drawn again, in addition to those of the old edition"
 
-CARRIED_OVER = "earlier charges keep their dates, and also count towards the new period"
+CARRIED_OVER = "earlier charges keep their dates, and also count toward the new period"
 
 
 def regressions(old: Registry, new: Registry) -> list[str]:
@@ -31,7 +31,7 @@ def regressions(old: Registry, new: Registry) -> list[str]:
 
 
 def remarks(old: Registry, new: Registry) -> list[str]:
-    """Return a line for each change that only seems to reveal more."""
+    """Return a line for each change that looks as if devices could reveal more, but is harmless."""
     before, after = old.budget, new.budget
     if before.window is after.window or _loosened_by_period(before, after) is not None:
         return []
@@ -40,7 +40,7 @@ def remarks(old: Registry, new: Registry) -> list[str]:
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
-    """Return a text on the higher spending that a new period of per_window allows, or None."""
+    """Return a text on how a new period of per_window allows higher spending, or None."""
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
         return f"each {new.window} may now cost as much as each {old.window} could"
     if new.window is old.window:
@@ -61,9 +61,9 @@ def _of_budget(old: Budget, new: Budget) -> Iterator[str]:
     for key, (before, after) in ceilings.items():
         if before is not None and (after is None or after > before):
             now = "removed" if after is None else f"raised to {_shown(after)}"
-            yield f"budget.{key}: was {now} from {_shown(before)}"
+            yield f"budget.{key}: was {now} (previously {_shown(before)})"
     if new.lifetime_attos > old.lifetime_attos:
-        yield f"budget.delta: was raised to {new.lifetime_attos / ATTOS:g} from {old.lifetime_attos / ATTOS:g}"
+        yield f"budget.delta: was raised to {new.lifetime_attos / ATTOS:g} (previously {old.lifetime_attos / ATTOS:g})"
     loosened = _loosened_by_period(old, new)
     if loosened is not None:
         yield f"budget.window: changed from {old.window} to {new.window}: {loosened}; {CARRIED_OVER}"
@@ -74,19 +74,19 @@ def _of_budget(old: Budget, new: Budget) -> Iterator[str]:
     if old.strategy is Strategy.SAMPLE and new.strategy is Strategy.PACE:
         yield 'budget.strategy: was "sample"; now every question is answered in the windows that are selected'
     if old.answers is not None and new.answers is not None and new.answers > old.answers:
-        yield f"budget.answers: was raised to {new.answers} from {old.answers}"
+        yield f"budget.answers: was raised to {new.answers} (previously {old.answers})"
 
 
 def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
     if new.epsilon_nanos > old.epsilon_nanos:
-        yield f"epsilon was raised to {_shown(new.epsilon_nanos)} from {_shown(old.epsilon_nanos)}"
+        yield f"epsilon was raised to {_shown(new.epsilon_nanos)} (previously {_shown(old.epsilon_nanos)})"
     if new.delta > old.delta:
-        yield f"delta was raised to {float(new.delta):.3g} from {float(old.delta):.3g}"
+        yield f"delta was raised to {float(new.delta):.3g} (previously {float(old.delta):.3g})"
     if old.channel.permanent_nanos:
         yield from _of_permanence(old, new)
     if old.expires is not None and (new.expires is None or new.expires > old.expires):
-        now = "never ends" if new.expires is None else f"ends on {new.expires}"
-        yield f"it {now}; it was to end on {old.expires}"
+        now = "no longer expires" if new.expires is None else f"now expires on {new.expires}"
+        yield f"it {now}; previously, it expired on {old.expires}"
     if new.persist and not old.persist:
         yield "persist was turned on: the running count, which is a true answer, is stored on disk"
     if new.edition != old.edition:
@@ -99,15 +99,15 @@ def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:
     if not new.channel.permanent_nanos:
         yield "answers are no longer permanent: the losses of several reports of an unchanged answer now add up"
     elif new.channel.permanent_nanos > old.channel.permanent_nanos:
-        raised = f"{_shown(new.channel.permanent_nanos)} from {_shown(old.channel.permanent_nanos)}"
+        raised = f"{_shown(new.channel.permanent_nanos)} (previously {_shown(old.channel.permanent_nanos)})"
         yield f"permanent_epsilon was raised to {raised}"
 
 
 def _cost(metric: Metric) -> str:
     """Return a text on the cost of a metric for a device."""
-    each = f"a report of a {metric.window} costs {_shown(metric.epsilon_nanos)}"
-    year = f"a year up to {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
-    return f"{each}, {year}, as far as the ceilings allow"
+    each = f"a report of one {metric.window} costs epsilon {_shown(metric.epsilon_nanos)}"
+    year = f"and all reports of a year cost up to {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
+    return f"{each}, {year}, within the ceilings"
 
 
 def _shown(nanos: int) -> str:

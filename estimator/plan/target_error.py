@@ -30,7 +30,8 @@ USUAL: Final = 0.01
 def unit_variance(metric: Metric) -> float:
     """Return the variance of one report in the worst population, in squared units.
 
-    This is the variance of a share, of the share of a named text, or otherwise of the mean.
+    The variance applies to a share, or to the share of a named text. For a metric without shares,
+    it applies to the mean.
     """
     variance = analysis_of(metric).report_variance
     return math.inf if variance is None else variance
@@ -40,8 +41,8 @@ def usual_variance(metric: Metric) -> float:
     """Return the variance of one report if all shares are equal; for a mean, in the worst case.
 
     The variance is in squared units. ``auto`` chooses mechanisms by this variance, because it falls
-    continuously with epsilon. The worst variance, in contrast, jumps at epsilons where another
-    design takes over that is better for rare values and worse for common ones.
+    continuously with epsilon. The worst variance, in contrast, jumps at some epsilons, because the
+    best design changes there to one that is better for rare values and worse for common values.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -74,7 +75,7 @@ if they see no difference.
 
 
 def smallest_difference(variance: float, reports: int) -> float | None:
-    """Return the smallest difference between two strata that would be seen 9 times in 10.
+    """Return the smallest difference between two strata that is detected in 9 of 10 cases.
 
     A difference is detected if its 95% interval excludes 0, without a correction for other
     comparisons. The result is None without reports.
@@ -88,7 +89,7 @@ def smallest_difference(variance: float, reports: int) -> float | None:
 
 
 def smallest_share(squares: Squares, reports: int) -> float | None:
-    """Return the smallest share that would be seen. None if not even a share of 1 would be seen.
+    """Return the smallest share that is detected with a probability of 80%. None if no share is.
 
     Args:
         squares: the mean squares of the channel.
@@ -109,7 +110,7 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 
 
 def least_count(other: float, reports: int) -> int | None:
-    """Return the smallest support count whose interval lies above a probability, or None."""
+    """Return the smallest count whose interval lies above the probability ``other``, or None."""
 
     def is_above(count: int) -> bool:
         return bool(binomial_intervals(np.array([count]), reports)[0][0] > other)

@@ -12,10 +12,11 @@ windows, and only v - L is new in each window. With n reports in each of k windo
 
 If n (v - L) is below m, the whole variance v counts as L.
 
-A change is detected if ``report --since`` states that the figure is higher or lower since then. It
-does so if the p-value is at most 5% after the correction for every compared figure of every
-question. A change of z + z' times the standard error is detected with a probability of at least
-80%. Here, z is the normal quantile of the corrected level, and z' is the normal quantile of 0.8.
+A change is detected if ``report --since`` states that the figure has been higher or lower since
+then. The command states this if the p-value, corrected for every compared figure of every question,
+is at most 5%. A change of z + z' times the standard error is detected with a probability of at
+least 80%. Here, z is the normal quantile of the corrected level, and z' is the normal quantile of
+0.8.
 """
 
 from __future__ import annotations
@@ -46,13 +47,16 @@ PERIODS: Final[Mapping[WindowKind, Mapping[str, int]]] = {
     WindowKind.WEEK: {"week": 1, "month": 4, "quarter": 13},
     WindowKind.MONTH: {"month": 1, "quarter": 3},
 }
-"""The number of windows in each period after a change, which are compared with as many before."""
+"""The number of windows in each period, by kind of window. Two adjacent periods are compared."""
 
 MIDDLE: Final = np.array([0.5])
 """The share, or mean on a range of length 1, at which the variance between people is largest."""
 
 OPPOSED: Final = 0.25
-"""The largest size of the covariance of opposite answers by the same people, at a mean of 1/2."""
+"""The largest size of a negative covariance between the same people's answers in two windows.
+
+It is reached if half of the people say yes, and everybody gives the opposite answer later.
+"""
 
 
 class Together(Record, frozen=True):
@@ -68,7 +72,7 @@ class SeenChange(Record, frozen=True):
     """The smallest change in a share or mean that is detected within a period."""
 
     period: Annotated[
-        str, says("a week, month or quarter after the change, compared with the same number of windows before.")
+        str, says("a week, month or quarter after the change, compared with as many windows before the change.")
     ]
     windows: Annotated[int, says("the number of windows in the period.")]
     smallest: Annotated[
@@ -84,7 +88,7 @@ class Variances:
     """The contribution of one report to the variance of a figure, on a range of length 1."""
 
     def __init__(self, analysis: Analysis[Any], worst: float) -> None:
-        """Divide the worst population's variance, relative to the squared range."""
+        """Split the variance ``worst`` into the part that may persist over windows and the rest."""
         metric = analysis.metric
         if analysis.squares is not None:
             most = float(lasting_of_shares(metric.channel, MIDDLE, of_one_value=True)[0])
@@ -94,14 +98,19 @@ class Variances:
         self._fresh = worst - min(worst, most)
 
     def over(self, windows: int, reports: int) -> float:
-        """Return n times the figure's variance over windows with n reports each."""
+        """Return n times the variance of a figure over several windows with n reports each."""
         fresh = max(self._fresh / windows, min(self._fresh, LEAST_NOISE / reports))
         return self._worst - self._fresh + fresh
 
     def of_change(self, windows: int, reports: int) -> float:
-        """Return n times the variance of the change from the same number of windows before.
+        """Return n times the variance of the change between two periods of equal length.
 
         Here, n is the number of reports in each window.
+
+        Args:
+            windows: the number of windows in each period.
+            reports: n.
+
         """
         is_enough = reports * self._fresh >= LEAST_NOISE
         lasting = self._worst - self._fresh if is_enough else self._worst
@@ -109,7 +118,7 @@ class Variances:
 
 
 def variances_of(analysis: Analysis[Any]) -> Variances | None:
-    """Return one report's part in the variance of a share or mean. None if it is not pooled."""
+    """Return the variances of a question's share or mean. None if this figure is not pooled."""
     if analysis.squares is not None:
         return Variances(analysis, analysis.squares.worst * analysis.factor**2)
     variance = analysis.mean_variance
@@ -117,7 +126,7 @@ def variances_of(analysis: Analysis[Any]) -> Variances | None:
 
 
 def width_of(analysis: Analysis[Any]) -> float:
-    """Return the length of the range of the planned figure."""
+    """Return the length of the range of the planned figure, which is 1 for a share."""
     return 1.0 if analysis.squares is not None else analysis.width
 
 
@@ -151,7 +160,7 @@ def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
 def seen_changes(
     analysis: Analysis[Any], reports: int, comparisons: int, paid: int | None = None
 ) -> tuple[SeenChange, ...]:
-    """Return the smallest change that is seen in each period. Empty if the figure is not compared.
+    """Return the smallest detectable change, by period. Empty if changes are not tested.
 
     A period is left out if the ceilings do not pay for its windows and for as many windows before.
 
@@ -178,7 +187,7 @@ def seen_changes(
 
 
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
-    """Return, by question, the number by which one figure's significance level is divided.
+    """Return, for each question, the divisor of the significance level for each of its figures.
 
     Every question and every stratum receives an equal part of the level, and divides this part
     among its figures.

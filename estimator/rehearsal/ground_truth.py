@@ -22,7 +22,7 @@ from estimator.errors import AnswersError
 from estimator.rehearsal.population import Population, TrueAnswer, distinct, encode, read_answer
 
 MAX_DEVICES = 10**15
-"""The maximum number of devices. numpy samples in floats, which represent such counts exactly."""
+"""The maximum number of devices. Up to this number, numpy's float arithmetic is exact."""
 
 SHOWN_MISTAKES = 20
 
@@ -35,7 +35,7 @@ SHARES_TOLERANCE = Fraction(1, 10**6)
 
 OF_MODELS: Final = "a model is rehearsed by rehearse-model"
 
-NO_COLUMN: Final = "no column has its name"
+NO_COLUMN: Final = "there is no column with this name"
 
 NO_SHARES: Final = "its answers cannot be drawn uniformly; give their shares with --shares, or answers with --csv"
 
@@ -54,8 +54,8 @@ class GroundTruth:
     Attributes:
         populations: the devices of each metric, in the registry's order.
         ignored: the names of columns that do not belong to a metric.
-        missing: the metrics that are not rehearsed. These are models and metrics without a column
-            or, in a drawn population, vectors and texts without shares.
+        missing: the metrics that are not rehearsed. From a table, these are models and metrics
+            without a column. From shares, these are models, and vectors and texts without shares.
 
     """
 
@@ -229,7 +229,7 @@ def _read_shares(path: Path) -> Mapping[str, Any]:
         form = "JSON" if path.suffix == ".json" else "TOML"
         raise AnswersError(f"{path} is not {form} in UTF-8; name a .toml or .json file of shares") from None
     if type(document) is not dict:
-        raise AnswersError(f"{path}: must be an object with an object for each metric, from answer to share")
+        raise AnswersError(f"{path}: must be an object that maps each metric to an object of answers and their shares")
     return document
 
 

@@ -1,9 +1,9 @@
-"""The expected quality of a model, measured before release: learned from some, tested on others.
+"""The expected quality of a model, measured before release on people it was not learned from.
 
 The table of answers has a column for each feature, and a column with the metric's name for the
-label. A row is a person, unless a column ``person`` states whose row it is. Each round holds back
-different people for the test, and draws devices from the rows of the others with replacement. The
-result therefore measures the effect of the noise, not the value of data from more people.
+label. Each row is a different person, unless a column ``person`` names the person of each row. Each
+round holds back different people for the test, and draws devices, with replacement, from the rows
+of all other people. The result therefore measures the effect of the noise, not of more people.
 
 A search finds the smallest number of devices with which privacy costs no more AUC than allowed.
 """
@@ -59,14 +59,14 @@ class People:
 
     @property
     def labels(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Whether the label is yes, shape (rows,)."""
+        """Whether the label of each row is yes, shape (rows,)."""
         return np.array([answer[LABEL] is True for answer in self.answers])
 
     def held_back(self, generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Return whether each row is held back from learning, shape (rows,).
 
-        People are redrawn until there is a yes and a no both among those held back and among the
-        others, because the AUC is undefined without a yes and a no.
+        People are redrawn until both those held back and the others include a yes and a no. Without
+        a yes and a no, the AUC is undefined.
         """
         labels, persons = self.labels, np.unique(self.groups)
         number = min(max(FEWEST_HELD_BACK, len(persons) // HELD_BACK), len(persons) - 1)
@@ -177,7 +177,7 @@ def _round(metric: Metric, people: People, encoded: Counts, devices: int, genera
 
 
 def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.random.Generator) -> Tally:
-    """Draw the tally of a number of devices, by the exact law of a model's mechanism.
+    """Draw the tally of many devices from the exact distribution of a model's mechanism.
 
     Args:
         metric: a metric of kind model.
@@ -203,12 +203,12 @@ def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
 
 
 def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> float:
-    """Return the mean AUC of linear regressions on the true answers of people not held back."""
+    """Return the mean AUC of linear regressions on the true answers, tested on held-back people."""
     return float(np.mean(aucs_without_privacy(people, metric, rounds, seed)))
 
 
 def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> tuple[float, ...]:
-    """Return the AUC of each round. The same people are held back as in `rehearse_model`."""
+    """Return the AUC without privacy, by round. The same people are held back as with privacy."""
     vectors = np.array([_features(metric, answer) for answer in people.answers])
     labels, aucs = people.labels, []
     for number in range(rounds):
@@ -228,15 +228,15 @@ def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
 
 
 FEWEST_DEVICES: Final = 1000
-"""The number of devices at which a search starts. With fewer, even a simple model is noise."""
+"""The number of devices with which a search starts. Fewer are too few even for simple models."""
 
 MOST_DEVICES: Final = 10**7
-"""The maximum number of devices. Reports of products are drawn one by one, which takes minutes."""
+"""The maximum number of devices. Drawing their reports of products one by one takes minutes."""
 
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
 HALVINGS: Final = 3
-"""The bisection steps within the last doubling. They determine the number of devices to 9%."""
+"""The number of bisection steps in the last doubling, to find the number of devices within 9%."""
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
 """The maximum number of rehearsals in a search, each with another number of devices."""
@@ -280,8 +280,8 @@ def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
     """Return the loss with the smallest number of devices found to lose at most ``most_loss``.
 
     The number of devices is doubled until the loss is small enough. The last doubling is then
-    searched by bisection. Some of the mean losses are small by chance, so each is compared after
-    adding its standard error.
+    searched by bisection. A mean loss may be small by chance, so its standard error is added before
+    the comparison.
 
     Args:
         metric: a model with a yes/no label.
@@ -324,7 +324,7 @@ def _rounded(devices: float) -> int:
 
 
 LEAST_ROWS: Final = 20
-"""The minimum number of complete rows. With fewer, too few people would remain for the test."""
+"""The minimum number of complete rows. With fewer rows, the test would have too few people."""
 
 LEAST_PERSONS: Final = 2
 """The minimum number of people with each label: one to learn from, and one for the test."""

@@ -140,7 +140,10 @@ class WeightedNumbers:
         return math.fsum((self.weights * (self.values - mean) ** 2).tolist()) / self.total
 
     def quantiles(self, probabilities: Sequence[float]) -> list[float]:
-        """Return the quantile (the smallest number not exceeded by this share) of each share."""
+        """Return the quantile of each probability.
+
+        It is the smallest number that at least this share of the devices does not exceed.
+        """
         reached = np.searchsorted(np.cumsum(self.weights) / self.total, np.array(probabilities) - ROUNDING)
         quantiles: list[float] = self.values[np.minimum(reached, self.values.size - 1)].tolist()
         return quantiles
@@ -205,7 +208,7 @@ class Population:
         return analysis_of(self.metric).draws([answer.law for answer in self.answers])
 
     def coordinates(self, weights: Floats | Counts) -> Floats:
-        """Return the mean of each coordinate of the vectors, without shortening them to the norm.
+        """Return the mean of each coordinate of the vectors, before any shortening to the norm.
 
         Args:
             weights: the weights of the answers, shape (len(answers),).
@@ -216,7 +219,7 @@ class Population:
         return mean
 
     def shares_of(self, weights: Floats | Counts) -> dict[Value, float]:
-        """Return the share of the devices with each value that occurs.
+        """Return, for each value that occurs, the share of the devices with this value.
 
         For sets and texts, these are the shares of members. For a number by group, they are the
         shares of groups.
@@ -254,7 +257,7 @@ class Population:
         return [_mean(of_groups.get(label, ())) for label in groups]
 
     def numbers(self, weights: Floats | Counts) -> WeightedNumbers:
-        """Return the answers as clipped numbers. The weights have the shape (len(answers),)."""
+        """Return the answers as clipped numbers with their weights, shape (len(answers),)."""
         worth = analysis_of(self.metric).worth
         return WeightedNumbers.from_values([worth(answer.value) for answer in self.answers], weights)
 
@@ -331,7 +334,7 @@ TRUTHS: Final[dict[str, _Truth]] = {
     "bin": lambda population, weights, bins: population.numbers(weights).bins([start for start, _ in bins]),
     "mean_within": lambda population, weights, groups: population.group_means(weights, groups),
 }
-"""For each statistic with true figures, a function that computes them (NaN for unknown ones)."""
+"""For each statistic, a function that computes its true figures, with NaN for unknown ones."""
 
 
 def holds(figure: Estimate, truth: float) -> bool:

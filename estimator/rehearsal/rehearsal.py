@@ -196,7 +196,7 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
     window_of: Callable[[WindowKind], Window] = _same_window,
     keep: Callable[[Tally], object] = lambda _: None,
 ) -> Rehearsal:
-    """Draw a report from every device of every population, estimate, and measure the coverage.
+    """Draw a report from every device, estimate the metrics, and measure the intervals' coverage.
 
     Args:
         truth: the true answers.
@@ -212,7 +212,7 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
     """
     generators = np.random.default_rng(seed).spawn(
         len(truth.populations)
-    )  # the number of rounds does not change any estimate
+    )  # one generator for each metric, so that the number of rounds does not change any estimate
     metrics = tuple(
         _rehearse(population, rounds, tuple(ranges), after_round, generator, window_of(population.metric.window), keep)
         for population, generator in zip(truth.populations, generators, strict=True)

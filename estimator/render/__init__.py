@@ -1,7 +1,7 @@
-"""The formats in which people read results. Renderers select and format, but compute nothing.
+"""The formats of a report. Renderers select and format results, but compute nothing.
 
-`FORMATS` and `BINARY_FORMATS` contain the functions that convert an EstimateReport to a text or to
-bytes.
+`FORMATS` and `BINARY_FORMATS` contain the functions that convert an `EstimateReport` to a text or
+to bytes.
 """
 
 from __future__ import annotations

@@ -8,16 +8,16 @@ from estimator.results.standing import Standing, StandingMetric
 from estimator.words import plural, short
 
 MOST_LINES: Final = 20
-"""The maximum number of lines, which a chat shows without collapsing the message."""
+"""The maximum number of lines. Chats show a message of this length without collapsing it."""
 
 FRAME: Final = 6
-"""The number of other lines: heading, summary, participation, and an empty line after each."""
+"""The number of lines besides questions: heading, summary, participation and three empty lines."""
 
 LONGEST_LINE: Final = 400
 """The maximum length, in characters, of a question's sentences before the number of reports."""
 
 ORDER: Final = ("changed", "perhaps", "same", "unknown")
-"""The verdicts in the order of importance, the most important first."""
+"""The verdicts on whether answers changed, the most important first."""
 
 WITH_CHANGE: Final = ("changed", "perhaps")
 """The verdicts for which the sentence on the change is shown."""

@@ -1,7 +1,7 @@
 """The last closed window of every question as gauges, in the OpenMetrics text format.
 
 Prometheus reads the file through the textfile collector of its node exporter. If no new file is
-written, the exporter keeps serving the last one, so alert rules should compare
+written, the exporter keeps serving the last file, so alert rules should compare
 `hearsay_window_end_timestamp_seconds` with the clock.
 
 Texts that were found are left out, because devices choose them and each would become a time series.

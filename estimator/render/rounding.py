@@ -7,13 +7,13 @@
   interval never ends at 50.
 
 Each number is rounded only once, from its exact value. A figure and its interval are rounded to the
-same decimal place: in a table, the place of the standard error's second significant digit, and in a
-sentence, the place of its first. If this place is too coarse for the interval, a finer place is
-used, so that 28 of 28 days are not shown as about 30. Rounding is exact, from the shortest decimal
-representation of the float. Estimates are rounded half to even.
+same decimal place. In a table, this is the place of the standard error's second significant digit,
+and in a sentence, the place of its first one. A finer place is used if the interval requires it, so
+that 28 of 28 days are not shown as about 30. Rounding starts from the shortest decimal
+representation of the float, and is exact. Estimates are rounded half to even.
 
-Shares are shown in percent. Other figures are shown in the unit of their question, which follows
-the estimate, or the interval if there is no estimate.
+Shares are shown in percent. Other figures are shown in the unit of their question. The unit
+follows the estimate or, without an estimate, the interval.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from estimator.words import shown_of
 MINUS: Final = "\N{MINUS SIGN}"
 
 UNBROKEN: Final = "\N{NO-BREAK SPACE}"
-"""The space between a number and its unit, at which no line breaks."""
+"""The space between a number and its unit. Lines never break at this space."""
 
 _Figure = tuple[float | None, float, float, float | None]
 """An estimate, the ends of its interval, and its standard error."""
@@ -44,21 +44,23 @@ FIGURES, SENTENCE_FIGURES = 2, 1
 """The number of significant digits of the error: in a table, and in a sentence."""
 
 LENGTH_IN_ERRORS: Final = 4
-"""The approximate length of a 95% interval in standard errors, which replaces a missing error."""
+"""The approximate length of a 95% interval in standard errors, to derive a missing error."""
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
-"""The maximum number of decimals, and of digits before the point, without a power of ten."""
+"""The maximum numbers of decimals, and of digits before the point, in a number that is written
+without a power of ten.
+"""
 
 MOST_LOGARITHM: Final = 500.0
 """The maximum size on a logarithmic scale. The exponential of a larger size would overflow."""
 
 POINT_FIGURES: Final = 4
-"""The significant digits of a number whose interval is a point, which has no usable error."""
+"""The number of significant digits of a figure whose interval is a point and gives no error."""
 
 DUST: Final = 1e-12
-"""The error, relative to its figure, up to which an interval counts as a point.
+"""The largest relative error with which an interval counts as a single point.
 
-Such an error comes from float arithmetic.
+Smaller errors come from float arithmetic.
 """
 
 _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
@@ -67,7 +69,7 @@ _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """A figure, its interval and its error as texts with the same place, without their unit.
+    """A figure, its interval and its error as texts without a unit, rounded to the same place.
 
     Attributes:
         estimate: the estimate, moved to the nearer end if it lies outside its interval; empty if
@@ -97,7 +99,7 @@ class Rounded:
         return f"{self.low} to {self.high}{self.suffix}"
 
     def beside(self, value: float) -> str:
-        """Return another number of the figure as a text, rounded to the same decimal place."""
+        """Return another number, such as the true value, rounded to the figure's decimal place."""
         return _possible_text(value, self.decimals, self.power, self.possible)
 
     @property
@@ -109,7 +111,7 @@ class Rounded:
 
 
 def digits_for(standard_error: float, figures: int = FIGURES) -> int:
-    """Return the decimals that show two digits of an error: 1 for 1.3, 3 for 0.0996; -1 for 120.
+    """Return the number of decimals that show an error: 1 for 1.3, 2 for 0.0996, and -1 for 120.
 
     If the result is below 0, numbers are rounded to tens, hundreds and so on.
 
@@ -170,7 +172,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
 
 
 def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str = ROUND_CEILING) -> str:
-    """Return a size that has no error, such as a reach or the maximum of a move, as a text.
+    """Return, as a text, a size that has no error, such as the half-width of an interval.
 
     Args:
         size: the size, at least 0.
@@ -190,7 +192,7 @@ def relative_size(logarithm: float) -> str:
 
 
 def within(estimate: float | None, low: float, high: float) -> float | None:
-    """Return the estimate to show or draw: outside its interval, the interval's nearer end."""
+    """Return the estimate to show or draw, moved to the nearer end if outside its interval."""
     return None if estimate is None else min(high, max(low, estimate))
 
 
@@ -323,7 +325,7 @@ class Unit:
         return percent(*parts, figures) if self.power else number(*parts, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
-        """Return the maximum-likelihood value with the estimate's decimals; empty without one."""
+        """Return the maximum-likelihood value with the estimate's decimals; empty if none."""
         if estimate.maximum_likelihood is None:
             return ""
         return self.rounded(estimate).beside(estimate.maximum_likelihood)
@@ -359,12 +361,16 @@ def unit_of(group: FigureGroup) -> Unit:
 
 
 def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the figures of the shown values or, for other statistics, the first figures."""
+    """Return the figures at the positions if each value has a figure; else the first figures."""
     return group.figures.at(positions if group.about.by_value else range(shown_of(len(group.figures), SHOWN_VALUES)))
 
 
 def bar_ends(group: FigureGroup) -> Ends | None:
-    """Return the ends of bars: the range or, if unbounded, 0 ± the farthest end of an interval."""
+    """Return the ends of the scale of bars, or None if the figures have no bars.
+
+    They are the ends of the figures' range. Without a range, figures of values get a scale that is
+    symmetric around 0.
+    """
     if group.ends is not None or not group.about.by_value:
         return group.ends
     most = float(max(abs(group.figures.lows).max(), abs(group.figures.highs).max()))
@@ -378,8 +384,8 @@ class ShownFigure(NamedTuple):
         label: the label of the figure; for a pair, two texts, which can be shortened separately.
         figure: the figure.
         rounded: the figure and its interval as texts.
-        likeliest: the maximum-likelihood value as a text; empty without one.
-        ends: the ends of the range of the bar. None if the figure has no bar.
+        likeliest: the maximum-likelihood value as a text; empty if there is none.
+        ends: the ends of the bar's scale. None if the figure has no bar.
 
     """
 

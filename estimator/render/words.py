@@ -37,7 +37,9 @@ DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
 """The context that rounds a privacy loss up, so that no loss is shown smaller than it is."""
 
 LEAST_P: Final = 0.001
-"""The smallest p-value that is shown, because the normal approximation fails in the tails."""
+"""The smallest p-value that is shown as a number. Smaller ones would be inaccurate, because the
+normal approximation fails in the tails.
+"""
 
 AMONG_ALL_NOTE: Final = (
     "Among all installations: the bounds are valid for any answers of the devices that do not participate. "
@@ -50,7 +52,7 @@ MOVED: Final = {
     "cell_share": "cell share",
     "product_mean": "product mean",
 }
-"""The names of those quantities that fabricated reports could move but that are not figures."""
+"""Names of quantities that fabricated reports could move and that are not a single figure."""
 
 SHOWN_UNCLEAR = 5
 """The maximum number of unclear texts that a sentence names."""
@@ -71,7 +73,7 @@ PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures
 
 NO_REPORTS = "Nobody has reported."
 
-HARDLY_POSSIBLE = "Hardly any answers could produce this tally: do not trust it."
+HARDLY_POSSIBLE = "This tally is very unlikely, whatever people answer: do not trust it."
 
 NEAREST = "The nearest possible answer:"
 
@@ -182,7 +184,7 @@ def _of_named(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_many(which_one: str, name: str) -> Callable[[MetricEstimate, FigureGroup], str]:
-    """Return a function for a sentence on the largest or the clearest of many figures."""
+    """Return a function that writes a sentence on the largest or the clearest of many figures."""
 
     def tell(_: MetricEstimate, group: FigureGroup) -> str:
         lead = group.figures[group.lead]
@@ -236,7 +238,7 @@ SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "quantile": _of_median,
     "mean_within": _of_group_means,
 }
-"""The functions, by statistic, that return a sentence on its figures, or an empty text."""
+"""For each statistic, a function that returns a sentence on its figures, or an empty text."""
 
 
 def notes_of(estimated: MetricEstimate) -> Iterator[str]:
@@ -247,25 +249,26 @@ def notes_of(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def text_notes(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield notes on a list of texts: which texts may be missing, and which texts are unclear."""
+    """Yield notes on a list of texts that say which texts may be missing and which are unclear."""
     texts, found = estimated.texts, estimated.group("found_text")
     if texts is None:
         return
     if found is not None:
         known = [least for least in texts.least if least.share is not None]
         words = [
-            f"from {f'{100 * (least.share or 0.0):.2g}%'} of devices on if it has {plural(least.letters, 'letter')}"
+            f"if at least {f'{100 * (least.share or 0.0):.2g}%'} of devices have it"
+            f" and it has {plural(least.letters, 'letter')}"
             for least in known
         ]
         often = f" A text is found 9 times in 10 {'; '.join(words)}." if words else ""
-        yield f"The list lacks rare texts.{often} With 95% confidence, every text on it occurs."
+        yield f"The list lacks rare texts.{often} With 95% confidence, every text on the list occurs."
         if any(str(text).endswith(CUT) for text in found.figures.labels):
             yield f"An ellipsis marks a text that is longer than {texts.max_length} letters."
     if texts.unclear:
         shown = shown_of(len(texts.unclear), SHOWN_UNCLEAR)
         listed = ", ".join(f"“{label_of(text) or EMPTY_TEXT}”" for text in texts.unclear[:shown])
         more = "" if len(texts.unclear) == shown else f" and {len(texts.unclear) - shown:,} more"
-        yield f"Unclear, because groups of devices disagree: {listed}{more}."
+        yield f"The following texts are unclear, because groups of devices disagree: {listed}{more}."
 
 
 def made_up_words(made_up: int, reports: int) -> str:
@@ -281,7 +284,7 @@ def _of_independence(names: tuple[str, str], p_value: float) -> str:
 
 
 def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
-    """Return a sentence on the share of installations that participate, and on the bounds."""
+    """Return a sentence on participation and on the bounds on the answer of all installations."""
     whole = f"Of all {among_all.installs:,} installations {taking_part_words(among_all)}"
     bounded = headline_bounds(estimated, among_all)
     if bounded is None:
@@ -293,9 +296,9 @@ def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
 
 
 def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[FigureGroup, Figure] | None:
-    """Return the bounds among all installations for the figure that answers the question.
+    """Return the bounds, among all installations, on the figure that answers the question.
 
-    They come with their group. None without bounds.
+    The result also contains the group of the bounds. None if there are no bounds.
     """
     key = estimated.headline
     group = None if key is None else among_all.group(key.statistic)
@@ -317,7 +320,7 @@ def interval_of(share: Estimate) -> str:
 
 
 def participation_of(windows: Sequence[MetricEstimate]) -> str:
-    """Return sentences on which devices the figures describe, and about how many participate.
+    """Return sentences on the devices that the figures describe, and on their approximate number.
 
     Args:
         windows: the windows whose figures are shown.
@@ -332,7 +335,7 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
         why = (
             "apps of several releases answered, and a device that was updated answers twice" if is_shared else schedule
         )
-        return f"{described} How many participate is unknown: {why}." if reported else described
+        return f"{described} The number of participating devices is unknown: {why}." if reported else described
     estimated, taking_part = largest
     noun = "device participates" if taking_part.asked == 1 and estimated.reports == 1 else "devices participate"
     asked = "" if taking_part.asked == 1 else f" of the {exact_percent(taking_part.asked)} that are asked"
@@ -380,13 +383,13 @@ def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, 
 def about_figure(group: FigureGroup, figure: Estimate) -> str:
     """Return a figure with its interval, such as ``about 12% (9 to 14%)``.
 
-    Unlike in a table, an impossible estimate is never shown.
+    An estimate outside its interval is shown as the nearer end of the interval.
     """
     return unit_of(group).rounded(figure, SENTENCE_FIGURES).about
 
 
 def short_loss(loss: float) -> str:
-    """Return an epsilon or a delta rounded up to three digits, from its shortest decimal form."""
+    """Return an epsilon or a delta with three significant digits, rounded up."""
     return f"{float(DIGITS.create_decimal(repr(float(loss)))):.3g}"
 
 
@@ -408,7 +411,7 @@ def central_line(estimated: MetricEstimate) -> str:
 
 
 def composed_lines(composed: tuple[Composed, ...]) -> str:
-    """Return a line for each window on the joint privacy loss from its tallies."""
+    """Return, for each window, a line on the privacy loss from all of its tallies together."""
     return "".join(
         f"{window.window}, {plural(window.tallies, 'tally', 'tallies')} together: "
         f"{'no bound at this delta' if window.central is None else f'central {central_words(window.central)}'}\n"
@@ -441,13 +444,13 @@ def cluster_words(cluster: Cluster) -> str:
 
 
 def untested_words(statistics: Sequence[str]) -> str:
-    """Return the names of the figures that are not tested, as a text; empty if there are none."""
+    """Return a text that names the figures not tested for changes; empty if there are none."""
     names = dict.fromkeys(STATISTICS[statistic].untested for statistic in statistics)
     return with_and([*filter(None, names)])
 
 
 def tested_words(changes: Changes) -> str:
-    """Return the names of the figures that are tested, as a text."""
+    """Return a text that names the figures that are tested for changes."""
     names = dict.fromkeys(
         "shares"
         if group.about.is_share
@@ -505,7 +508,7 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
     else:
         since, perhaps = change.since or changes.since, "" if change.verdict.is_change else "perhaps "
         than = "" if is_brief else f" in {changes.last} than in {changes.first}"
-        words = f"is {perhaps}{size} {'lower' if falls else 'higher'}{f' since {since}' if since else than}"
+        words = f"is {perhaps}{size} {'lower' if falls else 'higher'}{f' than before {since}' if since else than}"
     if is_brief:
         return f"{named} {words}"
     interval = f"{moved.low} to {moved.high}" if group.about.is_share else moved.interval
@@ -513,13 +516,13 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
 
 
 def _turned(change: Change) -> Estimate:
-    """Return a change with the sign of a decrease removed, because words state the direction."""
+    """Return a decrease as a positive change, because words state the direction."""
     turned = change.times(-1.0)
     return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
 
 
 def shown_moves(estimated: MetricEstimate, positions: Sequence[int]) -> list[Move]:
-    """Return the possible moves of the shown figures by fabricated reports."""
+    """Return how far fabricated reports could have moved each of the shown figures."""
     moves = () if estimated.fakes is None else estimated.fakes.moves
     hidden = {key for group in estimated.compared if group.about.by_value for key in group.keys}
     shown = {key for group in estimated.compared for key in _keys_at(group, positions)}
@@ -550,5 +553,5 @@ def p_equals(p_value: float) -> str:
 def made_up_test(test: RangeTest) -> str:
     """Return a phrase on the result of the test for fabricated reports."""
     if test.impossible:
-        return f"hardly any population produces such a tally (p {p_equals(test.p_value)}): do not trust it"
+        return f"such a tally is very unlikely for any population (p {p_equals(test.p_value)}): do not trust it"
     return f"no sign of fabrication (p {p_equals(test.p_value)}), which does not rule it out"

@@ -95,8 +95,8 @@ class JudgedAlert(Record, frozen=True):
     fired: Annotated[
         bool,
         says(
-            "whether there are enough reports and the whole interval is beyond the bound, or whether the figure "
-            "changed."
+            "for a bound, whether there are enough reports and the whole interval is beyond the bound; otherwise, "
+            "whether the figure changed as the alert says."
         ),
     ]
 
@@ -132,7 +132,7 @@ def judged(
 
 
 def _judged_change(alert: Alert, changes: Changes, reports: int) -> JudgedAlert:
-    """Judge the figure's clearest change; if it has none, judge the last window minus the first."""
+    """Judge an alert by its figure's clearest change, else by the last window minus the first."""
     found = [each for each in changes.found if FigureKey(each.statistic, each.value) == alert.key]
     change = next(iter(found), changes.figure(alert.key))
     fired = any(each.verdict.is_change and _has_direction(alert, each.estimate or 0.0) for each in found)
@@ -218,9 +218,9 @@ def read_alert(registry: Registry, text: str) -> Alert:
         text: the expression.
 
     Raises:
-        RequestError: if the expression cannot be parsed, if the metric does not have the figure or
-            value that it names, or if the alert would never or always fire. The message says what
-            to write.
+        RequestError: if the expression cannot be parsed, if the expression names a figure or value
+            that the metric does not have, or if the alert would never or always fire. The message
+            says what to write.
         UnknownMetricError: if the registry does not define the metric.
 
     """
@@ -266,7 +266,7 @@ def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text:
 
 
 def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey:
-    """Return the key of a figure. Refuse a figure that the metric does not have."""
+    """Return the key of a figure, and refuse any figure that the metric does not have."""
     name = figure if value is None else f"{figure.partition('[')[0]}[VALUE]"
     known = analysis_of(metric).alerts
     if name in known:
@@ -276,14 +276,15 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
         raise RequestError(
             f"the alert {text!r} cannot be judged: {metric.name} has no mean and no shares; use another metric"
         )
-    missing = "the share of no value" if name == "share" else f"{figure}, which {metric.name} does not have"
+    missing = "a share without its value" if name == "share" else f"{figure}, which {metric.name} does not have"
     raise RequestError(f"the alert {text!r} names {missing}; write one of: {', '.join(known)}{suggestion(name, known)}")
 
 
 def _label(metric: Metric, value: str, text: str) -> Label:
-    """Return the value of a metric with the given name.
+    """Return the value of a metric that is written as the given text.
 
-    If two pairs of answers are written in the same way, the name is ambiguous, and is refused.
+    If several values, such as pairs of answers, are written in the same way, the text is refused as
+    ambiguous.
     """
     labels = analysis_of(metric).labels
     named = [label for label in labels if cell_of(label) == value]

@@ -72,13 +72,13 @@ from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, h
 from estimator.words import is_yes_or_no
 
 ENDS: Final = 0
-"""The index of the shape that compares the last window with the first."""
+"""The index of the kind of change that compares the last window with the first."""
 
 Shapes = Mapping[ChangeVerdict, Floats]
 """The weights of the windows in each tested sum, by kind of change.
 
-A key is the verdict if a sum is above 0. A value is an array with one row for each sum and one
-column for each window.
+Each key is the verdict that applies if a sum is above 0. Each value is an array with one row for
+each sum and one column for each window.
 """
 
 FELL: Final = {ChangeVerdict.RISING: ChangeVerdict.FALLING, ChangeVerdict.HIGHER_SINCE: ChangeVerdict.LOWER_SINCE}
@@ -93,8 +93,10 @@ class Compared:
         windows: the tallies that are compared, in order.
         shapes: the weights of the tested sums, by kind of change.
         groups: the groups of tested figures in the first tally.
-        sums: the weighted sums of each group over the windows, ordered by shape.
-        p_values: the p-values, shape (shapes, figures). NaN with too few reports.
+        sums: for each group, the weighted sums of its figures over the windows, in the order of
+            ``shapes``.
+        p_values: the p-values, with one row for each kind of change and one column for each figure.
+            NaN with too few reports.
 
     """
 
@@ -123,7 +125,9 @@ class Compared:
         return np.insert(of_distinct, 1, of_distinct[:, 0], axis=1) if self._is_pair else of_distinct
 
     def differences(self, corrected: Floats) -> tuple[FigureGroup, ...]:
-        """Return the first tested sum of each figure, which is a difference, with its p-values.
+        """Return the difference in each figure between windows or strata, with its p-values.
+
+        This difference is the first tested sum.
 
         Args:
             corrected: the p-values, corrected for all comparisons.
@@ -152,7 +156,7 @@ class Compared:
 
     @property
     def _shape_of_each(self) -> NDArray[np.intp]:
-        """For each sum, the index of the shape to which the sum belongs."""
+        """The index of the kind of change that each sum tests, shape (sums,)."""
         return np.repeat(np.arange(len(self.shapes)), [len(each) for each in self.shapes.values()])
 
     def _fits(self, sums: Sums, figure: int) -> Floats:
@@ -180,7 +184,7 @@ class Compared:
         return sums.figures(group.figures, place, (-reach, reach), **columns)
 
     def found(self, corrected: Floats) -> Iterator[Change]:
-        """Yield the figures that changed or may have changed. Of yes and no, only yes is yielded.
+        """Yield the figures that changed or may have changed. The share of no is left out.
 
         Args:
             corrected: the p-values, corrected for all comparisons.
@@ -228,8 +232,8 @@ def changes_of(
     Args:
         estimates: the estimates in the order of the metrics, then of the windows.
         metrics: the definitions, by name.
-        since: the window at which a single step is tested, or None for all tests. Another window is
-            left out if it began before this window and ended after the beginning of this window.
+        since: the window at which a single step is tested, or None for all tests. Windows that
+            began earlier, but had not ended when this window began, are left out.
 
     """
     closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]
@@ -265,7 +269,7 @@ def _enough(windows: list[MetricEstimate], since: Window | None) -> list[MetricE
 
 
 def _straddles(estimated: MetricEstimate, since: Window | None) -> bool:
-    """Whether the window ``since`` begins within a window, which then has answers of both times."""
+    """Whether a window contains answers from before and after the beginning of ``since``."""
     return since is not None and estimated.span.starts_at < since.starts_at < estimated.span.ends_at
 
 
@@ -294,7 +298,7 @@ def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:
 
 
 def _steps(reports: Floats, is_after: NDArray[np.bool_]) -> Floats:
-    """Return, by step, the weights of the mean after minus the mean before, (steps, windows)."""
+    """Return the windows' weights in each step's difference of means, shape (steps, windows)."""
     after, before = np.where(is_after, reports, 0.0), np.where(is_after, 0.0, reports)
     weights: Floats = after / after.sum(axis=1, keepdims=True) - before / before.sum(axis=1, keepdims=True)
     return weights
@@ -351,7 +355,7 @@ def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None =
 
 
 def correct(tested: Sequence[Compared], weights: Sequence[float]) -> list[Floats]:
-    """Return the p-values of all shapes and figures, corrected for all comparisons.
+    """Return the p-values of all figures and kinds of changes, corrected for all comparisons.
 
     Args:
         tested: the comparisons.
@@ -389,7 +393,7 @@ def _compared(
 
 
 def p_values_of(sums: Sums, shapes: Shapes) -> Floats:
-    """Return the two-sided p-values of each shape, shape (shapes, figures)."""
+    """Return two-sided p-values, one row for each kind of change and one column for each figure."""
     starts = np.cumsum([0, *map(len, shapes.values())])
     clearest = np.maximum.reduceat(_scores(sums), starts[:-1], axis=0)
     tails = np.array([[math.erfc(score / math.sqrt(2)) for score in row] for row in clearest.tolist()])

@@ -4,8 +4,8 @@ In the last window of each question, the p-values of differences between groups 
 all comparisons in the last windows of all questions. The second-last windows are corrected together
 in the same way, and so on. The conclusions for a window therefore do not depend on the number of
 earlier windows shown. All questions have the same weight, regardless of their numbers of groups and
-answers, and each divides its weight among its differences. Differences with too few reports are not
-counted.
+answers, and each question divides its weight among its differences. Differences with too few
+reports are not counted.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ STATISTICS: Final = ("difference", "difference_of_means")
 REACH: Final = 3.9
 """The distance of suggested thresholds from the median, in standard errors of a share.
 
-About 2 standard errors are needed for the interval, and about 2 more so that a threshold rarely
-fails. Distances from 3 to 4.2 were tried on uniform, normal and exponential populations. From 3.6
-on, the mean bracket stayed about the same."""
+About 2 standard errors are needed for the interval, and about 2 more so that a threshold is rarely
+inconclusive. Distances from 3 to 4.2 were tried on uniform, normal and exponential populations. The
+mean width of the bracket of the median was about the same for all distances from 3.6 to 4.2."""
 
 FARTHEST: Final = 0.45
-"""The maximum distance from one half of the share of answers above a suggested threshold."""
+"""The maximum difference between 1/2 and the share of answers above a suggested threshold."""
 
 ROUND: Final = 3
 """The number of significant digits of suggested thresholds."""
@@ -59,7 +59,8 @@ def conclusion(difference: Figure) -> Conclusion:
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
     """Return the differences by ascending p-value, each as the larger share minus the smaller.
 
-    If there are only two answers, only the second is returned; for yes and no, this is yes.
+    If there are only two answers, only differences in the share of the second answer are returned.
+    For yes and no, the second answer is yes.
     """
     return sorted((_from_larger_share(comparison[-1]) for comparison in comparisons(differences)), key=_clearness)
 
@@ -67,7 +68,7 @@ def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
 def clearest_changes(changes: Tested) -> Sequence[tuple[FigureGroup, Figure]]:
     """Return the differences between two windows, or between two strata, by ascending p-value.
 
-    For yes and no, only yes is returned.
+    For yes and no, only differences in the share of yes are returned.
     """
     every = [(group, figure) for group in changes.groups for figure in group.figures.at(_told(group))]
     return sorted(every, key=lambda each: _clearness(each[1]))
@@ -101,13 +102,17 @@ def _from_larger_share(difference: Figure) -> Figure:
 
 
 def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
-    """Return the differences between the groups of a question. None for other questions."""
+    """Return the differences between the groups of a question, or None if there are no groups."""
     groups = (estimated.group(statistic) for statistic in STATISTICS)
     return next((group for group in groups if group is not None), None)
 
 
 def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
-    """Return the differences grouped by comparison: two differences if there are two answers."""
+    """Return the differences by comparison.
+
+    With two answers, the two differences between the same groups form a single comparison.
+    Otherwise, each difference is a comparison of its own.
+    """
     of_pairs = groupby(differences.figures, key=lambda difference: _pair(difference)[-PAIR:])
     by_pair = [tuple(figures) for _, figures in of_pairs]
     return (
@@ -181,7 +186,7 @@ class Conclusion(StrEnum):
 def highlights_of(
     estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric], changed: Iterable[Changes]
 ) -> tuple[Highlight, ...]:
-    """Return the highlight of each question, in the order of the questions.
+    """Return the first results to show for each question, in the order of the questions.
 
     Args:
         estimates: the estimates, in the order of the metrics, then of the windows.
@@ -212,10 +217,11 @@ def highlights_of(
 def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
     """Return thresholds that would bracket the median more closely with the same number of reports.
 
-    One threshold lies on each side of the median. It is as close to the median as is possible with
-    a share that clearly differs from one half. A third threshold lies farther out, toward the
-    farther end of the range. It limits the bracket if the nearer threshold on that side is
-    inconclusive. Answers are assumed to be uniform between the report's thresholds.
+    One threshold lies on each side of the median. Both are as close to the median as possible, but
+    the shares of answers above them must clearly differ from one half. A third threshold lies
+    farther from the median, toward the farther end of the range. This third threshold limits the
+    bracket if the nearer threshold on the same side is inconclusive. Answers are assumed to be
+    uniformly distributed between the thresholds of the report.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:
@@ -232,7 +238,7 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
 
 
 def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
-    """Return the last closed window with reports; else the last with reports; else the last one."""
+    """Return the last closed window with reports, else the last with reports, else the last."""
     with_reports = [window for window in windows if window.reports]
     closed = [window for window in with_reports if window.closed]
     return [*windows[-1:], *with_reports[-1:], *closed[-1:]][-1]
@@ -251,7 +257,7 @@ def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
 
 
 def by_value(estimated: MetricEstimate) -> FigureGroup | None:
-    """Return the group with a figure for each value or coordinate. None if no group has these."""
+    """Return the group with one figure for each value or coordinate. None without such a group."""
     return next((group for group in estimated.groups if group.about.by_value), None)
 
 

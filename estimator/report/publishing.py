@@ -34,10 +34,10 @@ from estimator.results.metric import MetricEstimate, TextFindings
 from estimator.tallies import INT64, Tally
 
 LEAST_REPORTS: Final = 100
-"""The minimum size of a published tally, stratum or group."""
+"""The minimum number of reports in a published tally or stratum, and of devices in a group."""
 
 COUNT_DIGITS: Final = 2
-"""The significant digits of published counts."""
+"""The number of significant digits of published counts."""
 
 
 def publishable(registry: Registry) -> Registry:
@@ -93,7 +93,7 @@ def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | Non
     """Return the publishable estimates of a rounded tally, or None if there are none.
 
     Args:
-        estimated: the estimates, which may already have been published.
+        estimated: the estimates, which may already be in their published form.
         metric: the question, as the registry defines it now.
 
     """
@@ -119,7 +119,7 @@ def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | Non
 
 
 FOUND: Final = ("found_text", "approved_text")
-"""The statistics for texts that were found. Only the second is published."""
+"""The statistics of the texts that were found. Only ``approved_text`` is published."""
 
 
 def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
@@ -129,7 +129,7 @@ def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
 
 
 def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
-    """Return a group of figures in which figures about too few devices are replaced by unknown."""
+    """Return a group of figures, with figures about too few devices marked as unknown."""
     within = group.about.within
     if within is None:
         return group

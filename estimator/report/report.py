@@ -1,9 +1,9 @@
-"""The report: selects and orders the tallies to estimate, and says why it skips the others.
+"""The report: estimates the selected tallies in order, and says why it skips other tallies.
 
 On request, the report states how much its published tallies reveal about a device: each tally
 alone, and all tallies of a window together. If a question has public strata, the tallies of the
-strata are published, and a device is in only one of them. The question therefore counts once, with
-the privacy loss from its smallest tally.
+strata are published, and each device is counted in only one of these tallies. The question
+therefore counts once, with the privacy loss from its smallest tally.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import FEWER, Tally
 
 MOST_CANDIDATES: Final = 10**6
-"""The maximum number of candidate texts. Each needs 0.5 kB of memory, and 0.1 ms per window."""
+"""The maximum number of candidate texts. Each text takes 0.5 kB of memory and 0.1 ms per window."""
 
 NUMBERS_A_SHARE: Final = 8
-"""The approximate quantity of numbers for a share: estimate, error, ends of the interval, etc."""
+"""The approximate count of numbers that a report contains for a share: estimate, error, etc."""
 
 MOST_NUMBERS: Final = 2**25
-"""The maximum quantity of numbers in a report, which is a few gigabytes as text.
+"""The maximum count of numbers in a report. As text, this many numbers take a few gigabytes.
 
-One window of every question is always estimated.
+A report on one window of each question may exceed this limit.
 """
 
 
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
-    """Return the registry that defines the tallies: in a trial, a variant of the given registry.
+    """Return the registry that defines the tallies: the given one, or its variant for trials.
 
     Raises:
         TalliesError: if some tallies are from a trial and others are not.
@@ -109,7 +109,7 @@ def make_report(
         is_shown = selection.shows(name)
         analysis = analysis_of(registry.metrics[name])
         if analysis.takes_candidates and not is_shown:
-            continue  # finding texts takes seconds, and no p-value depends on them
+            continue  # finding texts takes seconds, and no p-value depends on the texts
         for estimate in analysis.estimates(of_metric, request if is_shown else PLAIN):
             estimated.append(estimate)
             advance(1)
@@ -185,7 +185,7 @@ def in_order(estimates: Iterable[MetricEstimate], metrics: Iterable[str]) -> lis
 
 
 def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -> Iterator[MetricEstimate]:
-    """Yield the estimates whose edition matches the registry's."""
+    """Yield the estimates of those editions that the registry defines."""
     editions = {name: metric.edition for name, metric in apart(registry).metrics.items()}
     return (each for each in estimates if editions.get(each.metric) == each.edition)
 
@@ -233,7 +233,7 @@ def _numbers(metric: Metric, request: Request) -> int:
 
 
 RELEASE: Final = "use the same registry and history as the collector"
-"""An instruction for the case that the collector counted reports of an edition unknown here."""
+"""The advice if the collector counted reports of an edition that the registry does not define."""
 
 
 def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
@@ -250,7 +250,9 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
     if metric.edition != tally.edition:
         raise UnfitTallyError(f"the registry defines edition {metric.edition}; {RELEASE}")
     if metric.window is not tally.window.kind:
-        raise UnfitTallyError(f"the registry asks this once a {metric.window}, but the window is a {tally.window.kind}")
+        raise UnfitTallyError(
+            f"the question is asked once a {metric.window}, but this tally covers a {tally.window.kind}"
+        )
     if not tally.closed and not preliminary:
         raise UnfitTallyError("the window is still open; add --preliminary to include it")
     analysis_of(metric).check(tally)
@@ -259,7 +261,7 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
 def with_central(
     estimated: Sequence[MetricEstimate], metrics: Mapping[str, Metric], registry: Registry, delta: float
 ) -> list[MetricEstimate]:
-    """Return the estimates with the privacy loss from each tally at a delta.
+    """Return the estimates, each with the privacy loss from its tally at the given delta.
 
     Args:
         estimated: the estimates of questions and strata.
@@ -295,9 +297,9 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
 
 
 def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
-    """Return, for each estimate, the number of reports of the question's smallest stratum with any.
+    """Return, for each estimate, the number of reports in its smallest stratum that has reports.
 
-    Without strata, this is the number of the question's reports.
+    For a question without strata, this is the number of reports of the question itself.
     """
     reports = {(each.metric, each.window): each.reports for each in estimated if each.reports > 0}
 
@@ -348,7 +350,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
 
 
 def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
-    """Check the number of candidate texts, and that some question allows the letters of each.
+    """Check the number of candidate texts, and that each text is a possible answer to a question.
 
     Args:
         registry: the definitions.

@@ -5,15 +5,16 @@ divided into two parts. The fresh part is the noise of the mechanism, which is n
 The lasting part, which comes from the selection of people and from the noise of permanent answers,
 may be the same in every window.
 
-`Windows.weighted` bounds the variance of a weighted sum with any weights c. From the two parts of
-each window's error, it computes
+`Windows.weighted` bounds the variance of a weighted sum with any weights c. The bound is computed
+from the two parts of each window's error:
 
     F²  +  G²  +  P²  +  N²  +  2 min(P N, O)
 
 F² is the sum of c² fresh² over the windows with positive weights, and P is the sum of c · lasting
 over these windows. G² and N are the same sums over the windows with negative weights, with -c in
-place of c. O limits the negative covariance of the same people's answers. With one positive and one
-negative weight, the sum is a difference between two windows; with positive weights alone, a mean.
+place of c. O limits the negative covariance of the same people's answers. A sum with one positive
+and one negative weight is a difference between two windows. A sum with only positive weights is a
+mean.
 
 If the fresh and lasting parts were known exactly, the variance would never exceed this bound:
 
@@ -81,7 +82,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z, student_of
 
 FARTHEST: Final = 5.0
-"""A number of standard errors, large enough for any corrected p-value (p = 6 in 10 million).
+"""The number of standard errors that is significant even among 87,000 comparisons (p = 6e-7).
 
 The width of Fieller's interval of a ratio grows faster than in proportion to z. Intervals of ratios
 are therefore widened according to Fieller's interval at this distance.
@@ -89,20 +90,20 @@ are therefore widened according to Fieller's interval at this distance.
 
 
 FARTHEST_FAMILY: Final = 87_000
-"""The number of normal intervals that, if simultaneous, extend `FARTHEST` errors to each side."""
+"""The number of simultaneous normal intervals whose half-widths are `FARTHEST` standard errors."""
 
 Places = Sequence[int] | NDArray[np.intp]
 """Indices of sums or figures in the arrays of `Sums`."""
 
 
 class Sums(NamedTuple):
-    """Weighted sums over windows, each of shape (sums, figures). NaN if a window lacks the figure.
+    """Weighted sums over windows, shape (sums, figures). NaN for figures that a window lacks.
 
     Attributes:
         estimates: the sums.
         errors: the standard errors of the sums.
         down: the distances from the estimates to the lower ends of their 95% intervals.
-        up: the distances from the estimates to the upper ends.
+        up: the distances from the estimates to the upper ends of their 95% intervals.
 
     """
 
@@ -118,14 +119,14 @@ class Sums(NamedTuple):
         ends: tuple[Floats | float, Floats | float],
         **more: Floats,
     ) -> Figures:
-        """Return one sum for each figure, in the form of `Figures`.
+        """Return the estimate and interval of one sum for each figure.
 
         Args:
             like: figures whose labels the result takes over.
             place: the position of the sum, or the positions of the sum and the figure, for each
                 figure.
             ends: the smallest and the largest possible figure.
-            more: further columns.
+            more: further columns of the result, such as p-values.
 
         """
         estimate, error, down, up = (each[place] for each in self)
@@ -137,7 +138,7 @@ class Sums(NamedTuple):
         return Figures(like.labels, low, high, estimate, error, **more)
 
     def unbounded(self) -> Sums:
-        """Return the sums with unbounded intervals, for use with too few reports."""
+        """Return the sums with infinitely wide intervals, which are shown with too few reports."""
         everything = np.full_like(self.down, np.inf)
         return self._replace(down=everything, up=everything)
 
@@ -153,10 +154,10 @@ class Windows:
         estimates: the unbiased estimates.
         fresh: the part of the error that is new in each report.
         least: the fresh error that the figure would have in a window with exactly the least noise.
-        lasting: the part that may be the same in every window.
+        lasting: the part of the error that may be the same in every window.
         down: the distances from the estimates to the lower ends of the intervals, divided by the
             half-widths of normal intervals; at least 1.
-        up: the same ratios for the upper ends.
+        up: the same ratios for the upper ends of the intervals.
         places: the positions of the figures on a scale from 0 to 1, and their distances from 1.
             Empty if O is unknown.
         width: the width of the figures' range.
@@ -174,7 +175,7 @@ class Windows:
     width: float
 
     def weighted(self, weights: Floats) -> Sums:
-        """Return sums over the windows. The weights have the shape (sums, windows)."""
+        """Return weighted sums over the windows, for weights of shape (sums, windows)."""
         more, less = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
         return Sums(
             weights @ self.estimates,
@@ -184,7 +185,7 @@ class Windows:
         )
 
     def _error(self, more: Floats, less: Floats, widening: Floats, widening_of_less: Floats) -> Floats:
-        """Return the bound on the standard errors of sums, with the errors of windows widened.
+        """Return bounds on the standard errors of sums, with each window's error times a factor.
 
         Args:
             more: the positive weights.
@@ -305,7 +306,7 @@ def _columns(group: FigureGroup) -> tuple[Floats, ...]:
 
 
 def _normal(errors: Floats) -> Floats:
-    """Return the half-widths of normal intervals, which are above 0."""
+    """Return the half-widths of normal 95% intervals, or a tiny number in place of 0."""
     reach: Floats = np.maximum(Z * errors, sys.float_info.min)
     return reach
 
@@ -325,9 +326,9 @@ def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
 
     Two bounds apply. In each coordinate, the variance is at most the total variance minus the
     mechanism's least noise. Summed over all coordinates, the variance is at most the squared norm
-    minus the squared length of the mean. The first bound is sharper with few reports, the second
-    if the limited number of rotations causes much of the error. Both bounds are computed from all
-    windows, because estimates from a single window are uncertain.
+    minus the squared length of the mean. The first bound is sharper with few reports. The second
+    bound is sharper if the limited number of rotations causes much of the error. Both bounds are
+    computed from all windows, because estimates from a single window are uncertain.
     """
     total, norm = windows.reports.sum(), windows.width / 2
     mean, errors = mean_over(windows.reports, windows.estimates), windows.fresh
@@ -343,8 +344,9 @@ def _greatest_widening(windows: Windows) -> float:
 
     Errors are estimated from blocks of rotations, so the intervals follow Student's distribution.
     The factor is taken from the widest interval, because other intervals may be cut off at the end
-    of the range. Intervals from few reports cover the whole range, and are used only if there are
-    no others. Tests need quantiles farther out, where Student's distribution is even wider.
+    of the range. Intervals from few reports cover the whole range, so they are used only if every
+    window has few reports. Tests use quantiles farther from the center, where the ratio between
+    Student's and normal quantiles is even larger.
     """
     enough = windows.reports[:, 0] >= EXACT_BELOW
     told = enough if enough.any() else np.full_like(enough, fill_value=True)
@@ -366,7 +368,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
 
 
 def _can_be_pooled(estimated: MetricEstimate) -> bool:
-    """Whether figures can be averaged over windows. Models cannot, as each window has its own."""
+    """Whether figures can be averaged over windows. A model differs from window to window."""
     return all(group.about.pooled or not group.about.by_value for group in estimated.groups)
 
 

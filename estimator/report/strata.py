@@ -1,4 +1,4 @@
-"""Public strata and former questions as separate questions, and the number of devices.
+"""Public strata and former questions as separate questions; the number of participating devices.
 
 Only apps of earlier releases still answer former questions (`registry.history`).
 
@@ -12,8 +12,8 @@ answered (`estimator.report.changes`). Every question in every window has the sa
 correction, regardless of its number of strata.
 
 A device participates if its user has agreed. It then answers according to the registry's schedule.
-All tallies and figures come from participating devices. They do not show how the other devices
-would have answered.
+All tallies and figures come from participating devices. The figures do not show how the other
+devices would have answered.
 
 The schedule asks each participating device independently with probability s. Under ``split``, s is
 1. Under ``sample``, s is the number of answers divided by the number of questions in the window.
@@ -57,14 +57,17 @@ from estimator.statistics.confidence import trials_interval
 from estimator.tallies import INT64, Tally
 
 OTHERS: Final = "others"
-"""The stratum of devices whose values the registry does not list.
+"""The name of the stratum of all devices with a value that the registry does not list.
 
 The collector may merge small strata into this stratum.
 """
 
 
 MOST_EFFECTS: Final = 6
-"""The maximum number of a question's pairs of strata in tables and pages. JSON and CSV have all."""
+"""The maximum number of pairs of strata that tables and pages show for a question.
+
+JSON and CSV contain all pairs.
+"""
 
 
 def apart(registry: Registry) -> Registry:
@@ -89,9 +92,9 @@ class FormerMetric(NamedTuple):
 
     Attributes:
         metric: the definition. Its name contains the edition, such as
-            ``theme[edition=3594a67b84d8]``, and its purpose states the relation to the successor.
-            All strata are counted together.
-        relation: a sentence about the relation to the successor.
+            ``theme[edition=3594a67b84d8]``, and its purpose includes the text of ``relation``. All
+            strata of the former question are counted together.
+        relation: a sentence that states which apps ask the former question, and what then changed.
 
     """
 
@@ -102,8 +105,8 @@ class FormerMetric(NamedTuple):
 def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
     """Return the former questions by name and edition.
 
-    A stratum that is no longer listed does not make a former question. `counted_apart` adds its
-    tallies to those of the present question.
+    If only a stratum was removed from the registry, there is no former question. `counted_apart`
+    then adds the tallies of the removed stratum to those of the present question.
     """
     former: dict[tuple[str, str], FormerMetric] = {}
     for metric, since, until, then in registry.former:
@@ -121,7 +124,7 @@ def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
 
 
 def _relation(metric: Metric, since: date, until: date | None, then: Metric | None) -> str:
-    asked = f"Asked by apps released from {since} on" + (f" and before {until}" if until else "")
+    asked = f"Asked by apps released on or after {since}" + (f" and before {until}" if until else "")
     if then is None:
         return f"{asked}; no longer asked since then."
     return f"{asked}; then {with_and(list(changes(metric, then))) or 'other strata were counted apart'}."
@@ -133,7 +136,7 @@ def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
 
 
 def names_of_strata(metric: Metric) -> tuple[str, ...]:
-    """Return the names of a question's strata, with unlisted devices first; () without strata."""
+    """Return the names of a question's strata, starting with `OTHERS`; () without strata."""
     return tuple(stratum_name(metric.name, stratum) for stratum in ("", *metric.strata)) if metric.strata else ()
 
 
@@ -143,7 +146,7 @@ def stratum_name(metric: str, stratum: str) -> str:
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
-    """Yield each tally under its name in `apart`, and sums of strata under the question's name."""
+    """Yield each tally, renamed as in `apart`, and sums of strata under their question's name."""
     tallies_of: dict[tuple[str, str], list[Tally]] = {}
     former = former_metrics(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))
@@ -235,7 +238,7 @@ def _unlikelihood(effect: Effect) -> float:
 
 
 _Place = tuple[str, str]
-"""A question and a window."""
+"""The name of a question, and the name of a window."""
 
 _Pair = tuple[_Place, tuple[str, str], Compared]
 """A comparison of two strata: the question and window, the names of the strata, and the result."""
@@ -305,8 +308,8 @@ def with_participation(
     Args:
         estimates: the estimates of the registry's questions and of their strata. Strata get no
             bounds, because the number of installations in a stratum is unknown. If several releases
-            of the app answered, the number of devices follows only from questions that all of them
-            ask unchanged.
+            of the app answered, the number of devices is estimated only from questions that all of
+            these releases ask unchanged.
         registry: the registry to which `apart` has not been applied.
         request: the number of installations, and the share of asked devices if known.
 
@@ -327,7 +330,8 @@ def with_participation(
 def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, request: Request) -> None:
     """Refuse a number of installations below the number of reports in a window.
 
-    A browser whose storage was wiped reports again.
+    Nothing is refused if devices are browsers, because a browser reports again after its storage
+    was wiped.
 
     Raises:
         RequestError: if there are fewer installations than reports. The message states the minimum.

@@ -1,1 +1,1 @@
-"""The results of estimation, as frozen data. This package neither computes nor formats."""
+"""The results of estimation, as frozen data. Other packages compute and format the results."""

@@ -98,20 +98,20 @@ class Estimate(Record, frozen=True):
     shrunken: Annotated[
         float | None,
         says(
-            "the estimate with the smallest expected squared error, biased towards the typical figure. None if it is "
+            "the estimate with the smallest expected squared error, biased toward the typical figure. None if it is "
             "not computed."
         ),
     ] = None
 
     @classmethod
     def within(cls, interval: tuple[float, float], estimate: float, **rest: Any) -> Self:  # noqa: ANN401 the fields of the class
-        """Return an estimate that, if outside its interval, is moved to the nearer end of it."""
+        """Return an estimate with an interval, clipped to the interval."""
         low, high = interval
         return cls(min(high, max(low, estimate)), None, low, high, **rest)
 
     @property
     def is_a_point(self) -> bool:
-        """Whether the interval is a point, because hardly any answers could lead to the tally."""
+        """Whether the interval is a single point, because hardly any answers explain the tally."""
         return self.low == self.high
 
     def times(self, factor: float) -> Estimate:
@@ -135,7 +135,7 @@ class Estimate(Record, frozen=True):
         )
 
     def labeled(self, value: FigureLabel = NO_LABEL) -> Figure:
-        """Return the estimate as a figure; without a label, as the only figure of its statistic."""
+        """Return the estimate as a figure. Only a statistic's single figure may have no label."""
         return Figure(
             self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood, self.shrunken, value=value
         )
@@ -170,7 +170,7 @@ class Figures:
     Attributes:
         labels: the label of each figure.
         lows: the lower ends of the intervals, shape (len(labels),).
-        highs: the upper ends.
+        highs: the upper ends of the intervals.
         unbiased: the estimates.
         standard_errors: the standard errors of the estimates.
         maximum_likelihood: the maximum-likelihood estimates.
@@ -333,9 +333,10 @@ class LogScale(Scale):
     """A scale that averages logarithms of 1 + x. A figure is the geometric mean of 1 + x, minus 1.
 
     The mean of the logarithms has an unbiased estimate and an interval, like any other mean. The
-    ends of this interval are converted to geometric means. The new interval contains the true
-    geometric mean exactly if the old one contains the true mean of the logarithms. A figure beyond
-    its range is replaced by the end of the range, because the exponential could overflow.
+    ends of this interval are converted to geometric means. The converted interval contains the true
+    geometric mean exactly if the original interval contains the true mean of the logarithms. A
+    figure beyond its range is replaced by the end of the range, because the exponential could
+    overflow.
     """
 
     is_relative = True

@@ -15,7 +15,7 @@ SHARES: Final[Ends] = (0.0, 1.0)
 
 
 class FigureKey(NamedTuple):
-    """The key of a figure of a tally, which matches its estimate with its true value and alerts."""
+    """The key of a figure in a tally. It matches estimates with true values and with alerts."""
 
     statistic: str
     value: FigureLabel = NO_LABEL
@@ -43,7 +43,7 @@ class FigureGroup(Record, frozen=True):
         return STATISTICS[self.statistic]
 
     def label(self, figure: Figure) -> str:
-        """Return the name under which people read one of the figures."""
+        """Return the name of a figure, in the form shown to people."""
         return self.about.label(figure.value)
 
     def more(self, number: int) -> str:
@@ -124,7 +124,10 @@ class Figured:
 
     @property
     def compared(self) -> tuple[FigureGroup, ...]:
-        """The groups that are compared between strata, and that fabricated reports could move."""
+        """The groups whose figures are compared between strata.
+
+        The possible effects of fabricated reports are computed for the same groups.
+        """
         return tuple(group for group in self.groups if group.about.is_compared)
 
     @property

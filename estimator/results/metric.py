@@ -31,9 +31,9 @@ class ModelInput(Record, frozen=True, kw_only=True):
     weights: Annotated[
         tuple[float, ...],
         says(
-            "the weights of the feature. With products, a number has one weight; a category of two values, scaled to "
-            "-1 and 1, also has one; any other category has one for each value but the first. With crosses, a "
-            "feature has one for each value or each equal part of the range."
+            "the weights of the feature. With ``rotated-axes``, a number has one weight. A category of two values, "
+            "scaled to -1 and 1, has one weight, and any other category has one for each value except the first. With "
+            "``crosses``, a feature has one weight for each value or for each equal part of the range."
         ),
     ] = ()
 
@@ -45,11 +45,15 @@ class LearnedModel(Record, frozen=True, kw_only=True):
     yes. For a number, the sum is the prediction.
     """
 
-    mechanism: Annotated[str, says("``rotated-axes``: weights of scaled features; ``crosses``: weights of cells.")]
+    mechanism: Annotated[
+        str,
+        says("the mechanism: ``rotated-axes`` gives weights of scaled features, ``crosses`` gives weights of cells."),
+    ]
     norm: Annotated[
         float | None,
         says(
-            "the maximum length of a vector of scaled features; a longer vector is shortened to it. None for crosses."
+            "the maximum length of a vector of scaled features. Longer vectors are shortened to this length. None for "
+            "crosses."
         ),
     ]
     penalty: Annotated[
@@ -121,7 +125,7 @@ class Cluster(Record, frozen=True, kw_only=True):
 
 
 class Clusters(Record, frozen=True):
-    """The clusters of a tally."""
+    """The clusters of answers in a tally."""
 
     clusters: Annotated[tuple[Cluster, ...], says("the clusters, ordered by their first answer.")]
     numbers: Annotated[
@@ -131,7 +135,7 @@ class Clusters(Record, frozen=True):
 
 
 class Move(Record, frozen=True):
-    """How far fabricated reports could have moved an unbiased estimate."""
+    """The largest moves of an unbiased estimate that fabricated reports could have caused."""
 
     statistic: Annotated[str, says("the statistic of the figure.")]
     down: Annotated[float, says("the largest decrease.")]
@@ -146,7 +150,10 @@ class Move(Record, frozen=True):
 
 
 class RangeTest(Record, frozen=True):
-    """A test of whether some population could have produced a tally."""
+    """A test of whether some population could have produced a tally.
+
+    The range consists of all symbol distributions that some population could produce.
+    """
 
     statistic: Annotated[
         float, says("twice the log-likelihood ratio between the tally's own frequencies and the likeliest law.")
@@ -183,7 +190,7 @@ class TakingPart(Figure, frozen=True, kw_only=True):
 
 
 class AmongAll(Record, Figured, frozen=True, kw_only=True):
-    """Bounds on figures of all installations, for any answers of those that do not participate.
+    """Bounds on figures of all installations, for any answers of nonparticipating installations.
 
     A bound is an interval without an estimate. Only some of the question's figures have bounds.
     """
@@ -241,13 +248,16 @@ class TextFindings(Record, frozen=True, kw_only=True):
     candidates: Annotated[int, says("the number of texts tested for the statistic ``found_text``.")] = 0
     certain: Annotated[
         int,
-        says("the number of texts named by the analyst that certainly occur: with 95% confidence, all of them occur."),
+        says(
+            "the number of texts named by the analyst that are shown to occur. With 95% confidence, all of these texts "
+            "occur."
+        ),
     ] = 0
     unclear: Annotated[
         tuple[str, ...],
         says(
-            "the found or named texts on which groups of devices contradict each other. A text that was not named "
-            "has no share."
+            "the found or named texts on which groups of devices contradict each other. Of these texts, only the "
+            "named ones have a share."
         ),
     ] = ()
     least: Annotated[
@@ -261,8 +271,8 @@ class TextFindings(Record, frozen=True, kw_only=True):
     made_up: Annotated[
         int | None,
         says(
-            "on request, the number of fabricated reports that would add a text that no device has to the list; "
-            "otherwise None."
+            "on request, the number of fabricated reports that suffice to list a text that no device has; otherwise "
+            "None."
         ),
     ] = None
 
@@ -300,9 +310,9 @@ class Independence(Record, frozen=True):
     p_value: Annotated[
         float,
         says(
-            "the probability of a statistic at least this large if the answers are independent. If only few people "
-            "decide the statistic, this is no smaller than the smallest p-value of a difference, corrected for the "
-            "number of differences."
+            "the probability of a statistic at least this large if the answers are independent. If the statistic "
+            "depends on only a few people, the p-value is at least the smallest p-value of a difference, corrected "
+            "for the number of differences."
         ),
     ]
 
@@ -351,7 +361,7 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
         tuple[tuple[float, ...], ...] | None,
         says(
             "on request, the covariance matrix of the shares of the channel's inputs, as rows, if there are at most "
-            "`MOST_VALUES` of them. For a set, the inputs are the drawn members, and the dummy comes last. Otherwise "
+            "`MOST_VALUES` inputs. For a set, the inputs are the drawn members, and the dummy comes last. Otherwise "
             "None."
         ),
     ] = None
@@ -374,7 +384,7 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
     ] = None
     among_all: Annotated[
         AmongAll | None,
-        says("on request, bounds on the figures of all installations. None if not requested or without reports."),
+        says("on request, bounds on the figures of all installations. None without a request or without reports."),
     ] = None
 
     @property

@@ -30,7 +30,7 @@ readers refuse the new schema.
 """
 
 POPULATION: Final = "taking-part"
-"""All figures describe the participating devices. Devices whose users decline are in no tally.
+"""The population that all figures describe: the participating devices. Others are in no tally.
 
 Standard errors and intervals treat the participating devices as a random sample of a population.
 """
@@ -55,8 +55,8 @@ class Request:
             end.
         candidates: the texts whose shares are requested, for questions about texts.
         highlights: whether to select the figures that a table or a page shows first.
-        installs: the number of all installations, from which bounds on their figures are computed;
-            or None.
+        installs: the number of all installations, which is used to compute bounds on their figures.
+            None for no bounds.
         asked: the share of devices that are asked. None to compute this share from the schedule.
         since: a window. Changes are tested only by comparing this window and later ones with the
             windows before it. None for all tests of changes.
@@ -177,14 +177,15 @@ class Changes(Tested, frozen=True, kw_only=True):
     first: Annotated[
         str,
         says(
-            "the name of the first closed window with enough reports. If fewer than two windows"
-            " have enough, the first window with any reports."
+            "the name of the first closed window with enough reports. If fewer than two windows have enough reports, "
+            "this is the first closed window with any reports."
         ),
     ]
     last: Annotated[
         str,
         says(
-            "the name of the last closed window with enough reports, or with any reports if fewer than two have enough."
+            "the name of the last closed window with enough reports. If fewer than two windows have enough reports, "
+            "this is the last closed window with any reports."
         ),
     ]
     windows: Annotated[int, says("the number of compared windows, from the first to the last.")]
@@ -206,9 +207,7 @@ class Changes(Tested, frozen=True, kw_only=True):
             "first."
         ),
     ] = ()
-    untested: Annotated[
-        tuple[str, ...], says("the statistics of the question's untested figures, whose changes are unknown.")
-    ] = ()
+    untested: Annotated[tuple[str, ...], says("the statistics of the question that are not tested for changes.")] = ()
 
     def group_of(self, change: Change) -> FigureGroup:
         """Return the group of differences that a change belongs to."""
@@ -270,7 +269,7 @@ class Highlight(Record, frozen=True, kw_only=True):
         ),
     ] = None
     changes: Annotated[
-        Changes | None, says("the changes over the closed windows. None unless two of these have reports.")
+        Changes | None, says("the changes over the closed windows. None unless two closed windows have reports.")
     ] = None
     pooled: Annotated[
         Pooled | None, says("the figures of all windows together. None unless several windows have reports.")
@@ -326,7 +325,7 @@ class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION
         datetime | None,
         says(
             "the UTC time at which the collector read the windows that are still open. None if the tallies do not "
-            "state it."
+            "contain this time."
         ),
     ] = None
     is_trial: Annotated[bool, says("whether all reports come from a trial by the app's developers.")] = False

@@ -9,7 +9,7 @@ from estimator.results.estimate import Record, says
 
 INDEX: Final = "index.json"
 PAGE: Final = "index.html"
-"""The files in an archive, or in a public folder, that cover all windows."""
+"""The page about all windows of an archive or public folder. `INDEX` is JSON about the same."""
 
 INDEX_SCHEMA: Final = 4
 """The schema number of ``index.json``."""
@@ -52,9 +52,9 @@ class DevicesTakingPart(Record, frozen=True):
     """The approximate number of devices that participate in a window."""
 
     window: Annotated[str, says("the name of the window.")]
-    devices: Annotated[float, says("the largest of the estimates that the questions give.")]
+    devices: Annotated[float, says("the largest of the estimates from the individual questions.")]
     low: Annotated[float, says("the lower end of the interval, which has 99.8% confidence.")]
-    high: Annotated[float, says("the upper end of the interval.")]
+    high: Annotated[float, says("the upper end of this interval.")]
 
 
 class Standing(Record, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from estimator.words import EMPTY_TEXT, cell_of, is_yes_or_no, label_of, parts
 PLAIN: Final = Scale()
 
 SHOWN_TEXTS: Final = 10
-"""The number of texts that the terminal shows: many, because the user asked for these texts."""
+"""The maximum number of texts on the terminal. It is large, because the user asked for texts."""
 
 SHOWN_SHARES: Final = 5
 """The number of values of a question that the terminal shows. ``--verbose`` shows more."""
@@ -123,7 +123,7 @@ def _clearest(figures: Figures) -> int:
 
 
 Answers = tuple[tuple[int, Any], ...]
-"""Answers to two questions asked together, each after the position of its question, 0 or 1."""
+"""For two questions asked together, pairs of a question's position, 0 or 1, and an answer to it."""
 
 
 def _in_group(value: Any) -> Answers:  # noqa: ANN401 the type depends on the statistic
@@ -146,44 +146,46 @@ def _of_either_outcome(_: Any) -> Answers:  # noqa: ANN401 a single figure has n
 class Statistic:
     """One kind of figure, with its names and the places where it appears.
 
-    In the attributes, "it" is the statistic.
-
     Attributes:
-        description: its description in the CSV reference.
-        title: the title of its figures on the page; ``{0}`` and ``{1}`` are the names of the
+        description: the description of the statistic in the CSV reference.
+        title: the title of the figures on the page; ``{0}`` and ``{1}`` are the names of the
             questions of a pair.
         label: a function from the value of a figure to the name that people read.
         cell: a function from the value of a figure to its cell in CSV.
-        is_share: whether its figures are shares, from 0 to 1.
+        is_share: whether the figures are shares, from 0 to 1.
         headline: a priority. Of a question's statistics, the one with the highest priority answers
             the question. A statistic with priority 0 never answers it.
-        lead: a function from the figures to the position of the one that answers the question.
-        by_value: whether it has a figure for each value of a category, so that only some are shown.
-        noun: the noun for one of its figures, such as ``value``.
-        line: the label of its lines on the terminal, with ``{}`` for the figure's label; empty if
-            the terminal does not show the statistic.
-        most_lines: the maximum number of figures on the terminal, the largest first; 0 for no
-            maximum.
-        in_table: whether the verbose table has a line for each of its figures.
-        on_page: whether the page has a table of its figures.
-        table_heading: the heading of its lines in the verbose table, which then come after the
-            lines without a heading; empty for no heading.
+        lead: a function from the figures to the position of the figure that answers the question.
+        by_value: whether there is a figure for each value of a category. Of many such figures, only
+            some are shown.
+        noun: the noun for one figure, such as ``value``.
+        line: the label of a figure's line on the terminal, in which ``{}`` is replaced by the
+            figure's label; empty if the terminal does not show the statistic.
+        most_lines: the maximum number of figures on the terminal, which shows the largest ones; 0
+            for no maximum.
+        in_table: whether the verbose table has a line for each figure.
+        on_page: whether the page has a table of the figures.
+        table_heading: the heading above the figures' lines in the verbose table. Lines under a
+            heading come after all lines without a heading. Empty for no heading.
         chart: the additional chart on the page.
         drawn_first: a priority. The page shows the question's chart with the highest priority, and
             collapses its other charts.
-        is_mean: whether it is the mean of all answers.
+        is_mean: whether the statistic is the mean of all answers.
         of_sets: whether the answers are sets of values, whose shares do not add up to 1.
-        is_compared: whether it is compared between strata and windows. If so, the possible effect
-            of fabricated reports on it is also computed.
-        members: for a mean within groups whose changes are tested, the statistic with the groups'
-            shares.
-        in_ball: whether its figures are the coordinates of vectors, whose changes are tested.
-        is_followed: whether its changes are tested, although it is not compared between strata.
-        untested: its name in the list of untested figures; empty if it is not listed.
-        within: for a figure that describes only some devices, a function from its value to the
-            answers by which these devices are selected.
-        has_bounds: whether `--with installs` bounds it among all installations.
-        pooled: the name of the same statistic over all windows together; empty if it is not pooled.
+        is_compared: whether the figures are compared between strata and between windows. The
+            possible effect of fabricated reports is computed for the same figures.
+        members: for means within groups, the name of the statistic that contains the shares of the
+            groups. Changes of such means are tested.
+        in_ball: whether the figures are the coordinates of vectors. Changes of coordinates are
+            tested.
+        is_followed: whether changes of the figures are tested, although the figures are not
+            compared between strata.
+        untested: the name of the statistic in the list of untested figures; empty if the list does
+            not contain the statistic.
+        within: for a figure that describes only some devices, a function from the figure's value to
+            the answers that select these devices.
+        has_bounds: whether `--with installs` computes bounds on the figures of all installations.
+        pooled: the name of the statistic over all windows together; empty if it is not pooled.
         scale: the scale on which answers are averaged.
 
     """
@@ -218,16 +220,16 @@ class Statistic:
 
     @property
     def has_changes(self) -> bool:
-        """Whether its changes between windows are tested."""
+        """Whether changes of the figures between windows are tested."""
         return self.is_compared or self.is_followed or self.in_ball or bool(self.members)
 
     @property
     def is_of_answers(self) -> bool:
-        """Whether its labels are answers, which sentences put in quotation marks."""
+        """Whether the labels of the figures are answers, which sentences put in quotation marks."""
         return self.label in {label_of, _text}
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the type depends on the statistic
-        """Return the label of a figure; for a pair of answers, two texts to shorten separately."""
+        """Return the label of a figure. For a pair of answers, return a separate text for each."""
         return parts(value) if self.label is label_of else self.label(value)
 
 
@@ -387,7 +389,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "Change of the label as a feature rises by half its range",
     ),
     "log_odds": _coefficient(
-        "the log-odds of a model's label yes if a feature has a value",
+        "the log-odds that a model's label is yes if a feature has a certain value",
         "Log-odds of yes by feature",
     ),
     "auc": Statistic(
@@ -469,7 +471,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         within=_in_group,
     ),
     "share_within": Statistic(
-        "the share of devices with the value within a group: `group, value`",
+        "among the devices of a group, the share with the value, written as `group, value`",
         "{1} within each group of {0}",
         table_heading="{1} within each group of {0}",
         chart=Chart.CELLS,
@@ -499,13 +501,13 @@ STATISTICS: Final[dict[str, Statistic]] = {
         within=_of_outcome,
     ),
     "difference": Statistic(
-        "the difference between two groups' shares: `value: first group less second group`",
+        "the difference between two groups' shares, written as `value: first group less second group`",
         label=_difference,
         cell=_difference_cell,
         within=_in_either,
     ),
     "difference_of_means": Statistic(
-        "the difference between two groups' means: `first group less second group`",
+        "the difference between two groups' means, written as `first group less second group`",
         label=_difference,
         cell=_difference_of_means_cell,
         is_share=False,

@@ -33,8 +33,9 @@ The interval is then wider than necessary for most true values.
 """
 
 FEW = 20
-"""The largest count whose bound may have to be moved out. In checks of all n up to 2000, and of
-some n up to 10**9, the largest such count was 18, at n = 53.
+"""The largest count for which the bound of a score interval may have to be moved out (see the
+module `intervals`). In checks of all n up to 2000, and of some n up to 10**9, the largest such
+count was 18, at n = 53.
 """
 
 TAIL = (1 + CONFIDENCE) / 2
@@ -52,10 +53,10 @@ BISECTIONS: Final = 60
 """The number of halvings that narrow an interval within 0..1 to the last bit of a float."""
 
 HINTED: Final = 10**7
-"""The maximum number of reports for which the search starts near scipy's quantile."""
+"""The maximum number of reports for which `binomial_chance` starts near scipy's quantile."""
 
 HINT_ERROR: Final = 2.0**-40
-"""The search starts at this relative distance from scipy's quantile."""
+"""The relative distance from scipy's quantile at which `binomial_chance` starts on each side."""
 
 
 def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> float:
@@ -74,13 +75,16 @@ def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> f
 
 
 def tail_of(family: float) -> float:
-    """Return the error probability of one side of an interval in a family (Bonferroni)."""
+    """Return the error probability of each side of an interval.
+
+    Then ``family`` such intervals are valid simultaneously (Bonferroni's correction).
+    """
     return (1 - CONFIDENCE) / (2 * family)
 
 
 @lru_cache
 def z_of(family: float) -> float:
-    """Return the half-width of a normal interval in a family, in standard errors."""
+    """Return the half-width, in standard errors, of ``family`` simultaneous normal intervals."""
     return NormalDist().inv_cdf(1 - tail_of(family))
 
 
@@ -165,7 +169,7 @@ def chi_square_tail(values: Floats | float, degrees: NDArray[np.int64] | int) ->
 
 
 def student_of(family: int, degrees: int) -> float:
-    """Return the half-width of an interval in standard errors, like `z_of`, by Student's t.
+    """Return the half-width of intervals in standard errors, like `z_of`, for Student's t.
 
     Args:
         family: the number of intervals that must be valid simultaneously.

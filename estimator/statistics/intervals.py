@@ -10,8 +10,8 @@ reports:
   average varies by one percent.) If few reports are expected, the coverage of a 95% interval
   falls to 84% (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section
   4.1.1; they move three bounds out). Here, the bounds of small counts are moved out until 95%
-  intervals also cover the true values beyond these bounds with at least 93.1%. Exact sums of the
-  binomial law show that no other bound must be moved.
+  intervals also cover the true values beyond these bounds with a probability of at least 93.1%.
+  Exact sums of the binomial law show that no other bound must be moved.
 
 Simultaneous intervals are those of Clopper & Pearson at Bonferroni's confidence, which is safe for
 any dependence between the counts. In these far tails, the probabilities of Wilson's normal
@@ -166,8 +166,8 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
     Args:
         counts: the counts, each from 0 to ``reports``, shape (..., k).
         reports: n, the number of reports. If it is 0, every interval is 0..1.
-        family: the number of intervals that must be valid simultaneously. A single interval is that
-            of `binomial_interval`.
+        family: the number of intervals that must be valid simultaneously. If it is 1, each interval
+            is the result of `binomial_interval`.
 
     """
     low, high = np.zeros(counts.shape), np.ones(counts.shape)

@@ -23,7 +23,7 @@ PINNED = {"PIP_CONSTRAINT": str(ROOT / "constraints.txt"), "PIP_QUIET": "1"}
 
 PURPOSE = ('purpose = "Is start-up getting slower?"', 'purpose = "Is it slow?"')
 LIFETIME = ("lifetime = 4.0 ", "lifetime = 5.0 ")
-RAISED = "budget.lifetime: was raised to 5 from 4\n"
+RAISED = "budget.lifetime: was raised to 5 (previously 4)\n"
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_a_collector_needs_no_more_than_its_rights_and_shows_its_password_nowher
 def test_clocks_that_are_apart_are_named_by_the_log_and_by_check(registry_file: Path, tmp_path: Path) -> None:
     program("faketime")
     set_clock(tmp_path, "server", 2 * HOUR_S)
-    said = "the clock of a server of the store is 2 hours ahead of this machine's. Synchronize both: a collector"
+    said = "the clock of a server of the store is 2 hours ahead of this machine's. Synchronize both clocks: a collector"
     with running_server(tmp_path, prefix=by_clock(tmp_path, "server")) as store:
         url = store.url
         with running_collector(registry_file, tmp_path / "unused", "--redis", url) as collector:

@@ -60,9 +60,9 @@ def tallies_without_end() -> Iterator[bytes]:
 
 
 ENDLESS: dict[str, tuple[EndlessAnswer, str]] = {
-    "a line": (whole(HEAD + b"\r\n", MEGABYTE), "line 1 is longer than any tally"),
-    "a line in chunks": (lambda: chunked(itertools.repeat(MEGABYTE)), "line 1 is longer than any tally"),
-    "a line of a text": (whole(HEAD + b'\r\n{"metric":"', MEGABYTE), "line 1 is longer than any tally"),
+    "a line": (whole(HEAD + b"\r\n", MEGABYTE), "line 1 is longer than the limit"),
+    "a line in chunks": (lambda: chunked(itertools.repeat(MEGABYTE)), "line 1 is longer than the limit"),
+    "a line of a text": (whole(HEAD + b'\r\n{"metric":"', MEGABYTE), "line 1 is longer than the limit"),
     "empty lines": (whole(HEAD + b"\r\n", b"\n" * 65_536), "line 1 is not a tally"),
     "one tally": (whole(HEAD + b"\r\n", line("dark_mode", [1, 2])), "line 2 repeats metric, edition and window"),
     "tallies": (tallies_without_end, "there are more than 100,000 tallies; read fewer windows"),
@@ -98,7 +98,7 @@ def test_an_answer_without_an_end_is_refused_in_bounded_memory(
 
 def test_a_file_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> None:
     status, said = report(tmp_path, "--tallies", "/dev/zero")
-    assert (status, said) == (1, "Error: /dev/zero: line 1 is longer than any tally, 4,194,304 bytes\n")
+    assert (status, said) == (1, "Error: /dev/zero: line 1 is longer than the limit of 4,194,304 bytes\n")
 
 
 def test_a_body_that_is_shorter_than_announced_broke_off(tmp_path: Path) -> None:

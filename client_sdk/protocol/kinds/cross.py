@@ -1,10 +1,10 @@
 """Two questions that are answered together: each pair of answers is one category.
 
-A number asked together with its group is rounded at random to one of a few points, without bias,
-and the pair of group and point is one category. If epsilon is small, it is best to use only the two
-ends of the range, because each additional point adds inputs to the channel. If epsilon is large,
-rounding to few points costs more precision than additional inputs do (``docs/research/models.md``
-has the measurements behind `POINTS`).
+If a group and a number are asked together, the number is rounded at random, without bias, to one of
+a few points, and each pair of a group and a point is one category. If epsilon is small, it is best
+to use only the two ends of the range, because each additional point adds inputs to the channel. If
+epsilon is large, rounding to few points costs more precision than additional inputs do
+(``docs/research/models.md`` has the measurements behind `POINTS`).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 Crossed = Boolean | Category
 
 MAX_CELLS: Final = 256
-"""The maximum number of pairs. With more, a single cell contains no information even with a million
-devices, and computing the covariance takes seconds."""
+"""The maximum number of pairs. With more pairs, the share of a single pair would be pure noise even
+with a million devices, and computing the covariance would take seconds."""
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
-"""Pairs (m, r), the largest m first: m points are used if e**epsilon is at least r times the number
-of groups."""
+"""Pairs (m, r), in descending order of m. A number is rounded to m points for the first pair whose
+r, times the number of groups, is at most e**epsilon."""
 
 LEAST_POINTS: Final = 2
 """The minimum number of points: the two ends of the range."""
@@ -276,7 +276,7 @@ class MeanByGroup(_Pair):
         return self.first.symbol(group) * self.points + self.second.encode(number, self.points, coins)
 
     def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 of other kinds
-        """Return the inputs of the two points to which the number may be rounded, in its group."""
+        """Return the probabilities of the group's points to which the number may be rounded."""
         group, number = pair(answer)
         first = self.first.symbol(group) * self.points
         return {first + point: chance for point, chance in self.second.law(number, self.points).items()}
@@ -292,11 +292,11 @@ class MeanByGroup(_Pair):
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return in words how numbers beyond the range count; empty if they are invalid."""
+        """Return a phrase on how numbers outside the range count; empty if they are invalid."""
         return self.second.counted(say, unit)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield sentences on the rounding, and on the value that replaces unlisted texts."""
+        """Yield sentences that explain the rounding, and name the value for unlisted texts."""
         group, number = map(escaped, self.names)
         if self.points == LEAST_POINTS:
             yield say("statement.group_at_ends", group=group, number=number)
@@ -305,7 +305,7 @@ class MeanByGroup(_Pair):
         yield from self.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return the groups and points that make a symbol likeliest."""
+        """Return in words the groups and points for which a symbol is likeliest."""
         places = (divmod(each, self.points) for each in channel.likeliest(symbol))
         return either(
             (

@@ -1,4 +1,4 @@
-"""Labels: the shape of kinds in which each possible answer is one input of a channel."""
+"""The base of kinds with the shape ``labels``: each possible answer is one input of a channel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Labels(Kind):
-    """A kind whose answers are inputs: input i stands for ``labels[i]``."""
+    """A kind in which each answer is one input of the channel: input i stands for ``labels[i]``."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Grids: the shape of kinds whose answers are numbers, rounded at random to an even grid."""
+"""The base of kinds with the shape ``grid``: numbers that are rounded at random to an even grid."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 MAX_ANSWER_EXPONENT = 400
-"""The largest power of ten of an answer. Every float is below it. A Decimal with a far larger
-exponent would fill the memory when it becomes an exact fraction."""
+"""The largest exponent of ten of an answer; every float has a smaller one. Converting a Decimal
+with a far larger exponent to an exact fraction would fill the memory."""
 
 Ratio = tuple[int, int]
-"""A numerator, and a denominator above 0. Such pairs are several times as fast as `Fraction`."""
+"""A numerator, and a denominator above 0. Computing with such pairs is faster than `Fraction`."""
 
 BEYOND: Final = 10 ** (MAX_ANSWER_EXPONENT + 1)
-"""The number that represents infinity and every larger Decimal: no range reaches it."""
+"""The number that represents infinity and all larger numbers; it is outside every range."""
 
 STEPS: Final = 1000
 """Numbers are printed with enough decimals to distinguish this many parts of their range."""
@@ -82,11 +82,11 @@ class Grid(Kind):
         """
 
     def position(self, answer: object) -> Fraction:
-        """Return an answer's position in the range, from 0 to 1. It raises the errors of `part`."""
+        """Return an answer's position in the range, from 0 to 1. Raises the errors of `part`."""
         return Fraction(*self.part(answer))
 
     def within(self, answer: object) -> Fraction:
-        """Return an answer as a number in the range. It raises the errors of `part`."""
+        """Return an answer as a number in the range. Raises the same errors as `part`."""
         return self.low + (self.high - self.low) * self.position(answer)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
@@ -95,13 +95,13 @@ class Grid(Kind):
         return point + coins.bernoulli(numerator)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the points of the grid to which an answer may be rounded: one or two."""
+        """Return the probabilities of the one or two points to which an answer may be rounded."""
         point, numerator = self._rounded(answer, inputs)
         chances = {point: 1 - Fraction(numerator, COIN_SCALE), point + 1: Fraction(numerator, COIN_SCALE)}
         return {input_: chance for input_, chance in chances.items() if chance}
 
     def _rounded(self, answer: object, inputs: int) -> tuple[int, int]:
-        """Return the lower of two points, and the chance of the upper one times 2**64."""
+        """Return the point below an answer, and the next point's probability times 2**64."""
         below, whole = self.part(answer)
         scaled = below * (inputs - 1) * COIN_SCALE // whole
         point = min(scaled // COIN_SCALE, inputs - 2)
@@ -172,7 +172,7 @@ def ratio_of(answer: object) -> Ratio:
 
 
 def exact(answer: object) -> Fraction:
-    """Return a number as a fraction. It raises the errors of `ratio_of`."""
+    """Return a number as a fraction. Raises the same errors as `ratio_of`."""
     return Fraction(*ratio_of(answer))
 
 

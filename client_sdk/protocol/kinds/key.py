@@ -28,7 +28,7 @@ def listing(items: Schema, least: int, most: int | None = None) -> Schema:
 
 
 def closed(properties: dict[str, Schema], required: int) -> Schema:
-    """Return the schema of a closed table, whose first ``required`` keys must be present."""
+    """Return the schema of a table with only these keys; the first ``required`` must be set."""
     return {
         "type": "object",
         "properties": properties,
@@ -102,7 +102,7 @@ class Key(NamedTuple):
 
     @property
     def own(self) -> Schema:
-        """The JSON Schema of the key's value for one kind."""
+        """The JSON Schema of the key's value for the kind that declares this key."""
         return self.schema if self.narrower is None else self.narrower
 
 

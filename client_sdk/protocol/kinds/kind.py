@@ -1,8 +1,8 @@
 """The interface of every kind of question: its keys, its encoding and its wording.
 
-A kind defines the possible answers, and how an answer becomes an input of a channel. A kind does
-not know the law of a channel. To add a kind, write a class and add it to
-`client_sdk.protocol.kinds.KINDS`.
+A kind defines the possible answers, and how an answer is encoded as an input of a channel. The
+channel, which then perturbs this input, is chosen independently of the kind. To add a kind, write a
+class and add it to `client_sdk.protocol.kinds.KINDS`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.toml_table import TomlTable
 
 Label = bool | int | str | tuple[bool | str, bool | str] | None
-"""A value of a boolean, count, category or cross, whose share is estimated; None is no answer."""
+"""An answer whose share is estimated; a tuple is a pair of answers, and None means no answer."""
 
 
 def word(value: Label) -> str:
@@ -43,7 +43,7 @@ Input = Any
 """An input of a channel: a symbol, a vector of integers, or one cell for each of several tables."""
 
 Law = Mapping[Input, Fraction]
-"""The exact probability of each input that an answer may become."""
+"""The exact probability of each input as which an answer may be encoded."""
 
 REFUSED: Final[Mapping[str, str]] = {
     "unit": "is only for a number or a count; remove it",
@@ -54,8 +54,8 @@ REFUSED: Final[Mapping[str, str]] = {
 """The keys that most kinds refuse, each with the error message."""
 
 MOST_LITERALS: Final = 1000
-"""The maximum number of values in a generated type. More values would slow down type checkers. The
-type is then any text, and `record` refuses unlisted texts."""
+"""The maximum number of values in a generated type, because more would slow down type checkers. If
+there are more, the type allows any text, and `record` rejects unlisted texts at run time."""
 
 MAX_CATEGORIES: Final = 10**6
 """The maximum number of answers whose shares are estimated. A tally of a million counters takes 8
@@ -111,21 +111,22 @@ class Kind(ABC):
     Attributes:
         name: the kind's name in a registry.
         keys: the keys of a question's table that belong to the kind.
-        refused: the general keys that do not suit the kind, each with a message.
+        refused: the general keys that the kind does not support, each with an error message.
         rule: the JSON Schema of rules that combine several keys; empty for most kinds.
         call: the method of the SDK that records answers: ``record``, ``count`` or ``active``.
         shapes: the forms of its inputs, such as ``labels``; each mechanism supports one form.
-        unshared: the message if a mechanism for labels is named, but the inputs are not labels.
+        unshared: the error message if the registry names a mechanism that needs labels.
         always_persists: whether its counts are stored on disk even if ``persist`` is not set.
-        drawn: the number of inputs in an answer, one of which is drawn; 0 if nothing is drawn.
+        drawn: the size of an encoded answer if the channel reports one random member; otherwise 0.
         unit: the unit of its numbers if the registry does not name a unit.
-        statistic: the estimated ``mean``, ``distribution`` or ``quantiles``; empty for shares.
+        statistic: ``mean``, ``distribution`` or ``quantiles``; empty if shares are estimated.
         statistics: the statistics that a registry may name.
         is_named: whether each input stands for one answer, so that a report can name that answer.
         approved: the discovered texts that may be published; empty for every kind except texts.
         is_ordered: whether its values have an order, so that distances between them are meaningful.
         has_samples: whether `samples` can spread answers evenly over all possible answers.
-        cross_refusal: the reason why the SDK for browsers cannot cross the kind; empty if it can.
+        cross_refusal: why the SDK for browsers does not support pairs (``cross``) with this kind;
+            empty if it does.
         expected: the answers that are allowed, in words.
         expected_in_cell: how a cell of a table states an answer, in words.
 
@@ -231,7 +232,7 @@ class Kind(ABC):
         return coins.below(inputs)
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of some
-        """Return the kind adapted to an epsilon and a mechanism; note a mistake if it cannot be."""
+        """Return the kind adapted to an epsilon and a mechanism; note any mistake in the table."""
         return self
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
@@ -244,7 +245,7 @@ class Kind(ABC):
         """Yield lines for users that describe the possible answers."""
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of numbers
-        """Return in words how answers outside the range count; empty if they are invalid."""
+        """Return a phrase on how answers outside the range count; empty if they are invalid."""
         return ""
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of some
@@ -253,7 +254,7 @@ class Kind(ABC):
 
     @abstractmethod
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return in words the meaning of a report: the answers for which a symbol is likeliest."""
+        """Return a report's meaning in words: the answers for which its symbol is likeliest."""
 
     @property
     @abstractmethod
@@ -285,7 +286,7 @@ class Kind(ABC):
         return cell
 
     def columns(self, metric: str) -> Sequence[str]:  # noqa: ARG002 of some
-        """Return the columns of a table that together may state an answer; empty for most kinds."""
+        """Return the columns of a table that together can state an answer; empty for most kinds."""
         return self.crossed
 
     def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 of some
@@ -340,7 +341,7 @@ def pair(answer: object) -> tuple[object, object]:
 
 
 class _NoCoins(Coins):
-    """Coins for an encoding that is the same for all coins; tossing one is an error."""
+    """Coins for encodings that never toss a coin; tossing one raises an AssertionError."""
 
     def bernoulli(self, numerator: int) -> bool:
         raise AssertionError(numerator)

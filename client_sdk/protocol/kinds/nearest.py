@@ -28,7 +28,7 @@ from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text
 
 GRID: Final = 2**24
-"""The steps per unit. Embeddings are 32-bit floats, which have about the same precision near 1."""
+"""The number of grid steps per unit. Near 1, they are about as fine as those of 32-bit floats."""
 
 MAX_PROTOTYPES: Final = 1024
 
@@ -197,7 +197,7 @@ class Nearest(Category):
 
 
 def point_of(numbers: object) -> Point:
-    """Return a list, tuple or array of numbers in steps of the grid.
+    """Return the numbers of a list, tuple or array, each rounded to a number of grid steps.
 
     Raises:
         DomainError: if the collection has no order, or contains anything but finite numbers of at

@@ -30,35 +30,35 @@ STATISTICS: Final = ("mean", "distribution", "quantiles")
 """The possible statistics of a number."""
 
 MAX_COUNT: Final = 10**15
-"""The largest ``max`` of a count. Estimates are printed as floats, which are exact up to here."""
+"""The largest ``max`` of a count. Floats, which print estimates, are exact up to this integer."""
 
 PERIODS: Final = (7, 28)
 """The numbers of days that an activity may cover. Whole weeks give every weekday equal weight."""
 
 SAMPLES: Final = 1024
-"""The maximum number of sample answers in a range."""
+"""The maximum number of answers that `Kind.samples` returns for a range."""
 
 REMEMBERED: Final = 64
 """The number of ranges whose ends' logarithms are cached. Computing them takes as long as computing
 the logarithms of two answers."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits after the point of a logarithm, as many as a rounding coin has."""
+"""The number of binary digits of a logarithm after the point; rounding coins have as many."""
 
 LOG_DIGITS: Final = 128
-"""Binary digits of intermediate values. Each squaring doubles the error, so that half of these
-digits are valid in the end. The result is at most one step below the true floor, and never
-decreases as numbers increase.
+"""The number of binary digits of intermediate values after the point. Each squaring doubles the
+error, so half of these digits are valid after the last squaring. The computed logarithm is at most
+one step below the true one rounded down, and never decreases as the number increases.
 """
 
 MOST_DIGITS: Final = 400
-"""The maximum number of digits of a count in a table's cell: enough, and quick to convert."""
+"""The maximum size, in digits, of a count in a table's cell. Converting more would be slow."""
 
 MOST_THRESHOLDS: Final = 10
 """The maximum number of thresholds. With more, quantiles without thresholds are more precise."""
 
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-"""A number as spreadsheets write it. Python would also read 1_000, NaN and infinities."""
+"""A number as spreadsheets write it. Python's `float` would also accept 1_000, NaN and infinity."""
 
 STATISTIC: Final = Key("statistic", {"enum": list(STATISTICS)}, "the estimated statistic; of an ordinal, only the mean")
 
@@ -148,7 +148,7 @@ class _Numeric(Grid):
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return in words that numbers beyond an end count as this end; empty if they do not."""
+        """Return a phrase saying that numbers are clipped, and where; empty if they are not."""
         if not self.clip:
             return ""
         low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
@@ -165,7 +165,8 @@ class _Numeric(Grid):
         """Return the fraction of the range that lies below an answer, clipped if `clip` is true.
 
         Raises:
-            DomainError: if the answer is not a number, or is outside the range and not clipped.
+            DomainError: if the answer is not a number, or is outside the range while `clip` is
+                false.
 
         """
         number, unit = ratio_of(answer)
@@ -181,10 +182,10 @@ class _Numeric(Grid):
     def parse(self, cell: str) -> object:
         """Return the number that a cell states.
 
-        The number is not clipped, so that the effect of clipping can be seen.
+        The number is returned unclipped, so that the effect of clipping can be seen.
 
         Raises:
-            DomainError: if the number is outside the range and not clipped.
+            DomainError: if the number is outside the range while `clip` is false.
 
         """
         number = decimal_in(cell)
@@ -244,7 +245,7 @@ class Number(_Numeric):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return the kind of a number; with thresholds, the kind of its place between them."""
+        """Return a `Thresholds` or `LogNumber` if its key is set, otherwise a `Number`."""
         range_and_statistic, clip = (values["low"], values["high"], values["statistic"]), values["clip"] is not False
         if values["thresholds"] is not None:
             return Thresholds(*range_and_statistic, clip=clip, thresholds=values["thresholds"])
@@ -263,7 +264,7 @@ class Number(_Numeric):
         return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped | scaled
 
     def samples(self) -> Iterable[object]:
-        """Return the middles of `SAMPLES` even parts of the range."""
+        """Return the midpoints of `SAMPLES` equal parts of the range."""
         cell = (self.high - self.low) / SAMPLES
         return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
 
@@ -275,8 +276,9 @@ class Number(_Numeric):
 def log_units(number: Fraction) -> int:
     """Return the base-2 logarithm of a number of at least 1, in steps of 2**-64.
 
-    Each squaring of the rest yields a digit: 1 if the square reaches 2 (Knuth, The Art of Computer
-    Programming 1, section 1.2.2, exercise 25).
+    The number is divided by the largest power of 2 below it. Each squaring of the quotient yields a
+    binary digit: 1 if the square is at least 2 (Knuth, The Art of Computer Programming 1, section
+    1.2.2, exercise 25).
 
     >>> log_units(Fraction(8)) == 3 * 2**64
     True
@@ -293,7 +295,7 @@ def log_units(number: Fraction) -> int:
 
 @lru_cache(maxsize=REMEMBERED)
 def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
-    """Return the logarithms of 1 + the ends of a range. An answer's logarithm is never cached."""
+    """Return `log_units` of 1 + low and of 1 + high. The logarithms of answers are never cached."""
     return log_units(1 + low), log_units(1 + high)
 
 
@@ -301,7 +303,7 @@ def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
 class LogNumber(Number):
     """A number of at least 0 whose geometric mean is estimated.
 
-    The grid is even in log(1 + x), so that the mean of log(1 + x) is estimated from the reports.
+    The grid's points are equidistant in log(1 + x), so reports estimate the mean of log(1 + x).
     """
 
     scale: ClassVar[str] = "log"
@@ -322,7 +324,7 @@ class LogNumber(Number):
         return min(max(number, self.low), self.high)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences that state the range, and that the order of magnitude is reported."""
+        """Yield sentences that state the range, and say that orders of magnitude are reported."""
         yield from Number.statement(self, asked, say)
         yield say("statement.log")
 
@@ -372,8 +374,8 @@ class _Whole(_Numeric):
         """Return the fraction of the range that lies below a count, clipped if `clip` is true.
 
         Raises:
-            DomainError: if the answer is neither an integer, such as an ``int``, nor infinite, or
-                is outside the range and not clipped.
+            DomainError: if the answer is neither an integer nor infinite, or if it is outside the
+                range while `clip` is false.
 
         """
         if not isinstance(answer, Integral) and abs(exact(answer)) < BEYOND:
@@ -381,13 +383,13 @@ class _Whole(_Numeric):
         return _Numeric.part(self, answer)
 
     def samples(self) -> Iterable[object]:
-        """Return every count; if there are too many, counts at even distances."""
+        """Return every count, or, if there are more than `SAMPLES`, counts at even distances."""
         return sorted({int(self.high * step / (SAMPLES - 1)) for step in range(SAMPLES)})
 
 
 @dataclass(frozen=True, slots=True)
 class Count(_Whole):
-    """A whole number from 0 to ``high``, whose key in the registry is ``max``.
+    """A whole number from 0 to ``high``; the registry calls this maximum ``max``.
 
     Attributes:
         high: the maximum count, at least 1.
@@ -426,9 +428,9 @@ class Count(_Whole):
 
 @dataclass(frozen=True, slots=True)
 class Activity(_Whole):
-    """The number of days of use among the last ``high`` days; the registry's key is ``days``.
+    """The number of days of use among ``high`` days; the registry calls ``high`` ``days``.
 
-    These days end with the last day of the report's window.
+    The last of these ``high`` days is the last day of the report's window.
 
     Attributes:
         high: the number of days, one of `PERIODS`.
@@ -463,11 +465,11 @@ class Activity(_Whole):
         return {"days": int(self.high), "statistic": self.statistic}
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of other kinds
-        """Return an empty text: there cannot be more days of use than days."""
+        """Return an empty text, because no number of days of use is outside the range."""
         return ""
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of other kinds
-        """Return a fill of 0 days, a placeholder: after the window, the device knows the number."""
+        """Return 0 days as a placeholder: the device counted the days, and reports their number."""
         return Fill(0)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
@@ -486,11 +488,11 @@ class Thresholds(Labels, Number):
 
     T thresholds divide the range into T + 1 cells, and the cells are the values of a category. The
     share of answers that reach a threshold is the sum of the shares of all cells above it. If all
-    cells are equally likely, a category channel with balanced pairs of values estimates the sum of
-    the a highest of k cells with variance V a (k - a) / (k - 1), where V is the variance of the
-    share of one cell. The channel that is best for single cells is therefore best for the shares
-    above every threshold. Asking about one randomly drawn threshold is never better. A tree of the
-    cells is at most 3% better, for up to `MOST_THRESHOLDS` thresholds.
+    cells are equally likely, a category channel with balanced pairs of values estimates the total
+    share of the highest a of k cells with variance V a (k - a) / (k - 1), where V is the variance
+    of the share of one cell. Therefore the best channel for the shares of single cells is also the
+    best one for the shares above thresholds. A report about one randomly drawn threshold is never
+    more precise. A tree of cells is at most 3% better, for up to `MOST_THRESHOLDS` thresholds.
 
     Attributes:
         thresholds: numbers in ascending order, above ``low`` and at most ``high``.
@@ -524,7 +526,7 @@ class Thresholds(Labels, Number):
         return {**Number.definition.__get__(self), "thresholds": list(map(str, self.thresholds))}
 
     def symbol(self, answer: object) -> int:
-        """Return the input of a number: the number of thresholds that it reaches."""
+        """Return the input of an answer: the number of thresholds that are at most the answer."""
         return bisect_right(self.thresholds, self.within(answer))
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:

@@ -37,7 +37,7 @@ class Ordinal(Category):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return the kind of the scale; if ``statistic`` is set, the kind for its mean alone."""
+        """Return an `OrdinalMean` if ``statistic`` is set, otherwise an `Ordinal`."""
         scale = cls(values["values"])
         return OrdinalMean(scale) if values["statistic"] else scale
 
@@ -82,7 +82,7 @@ class OrdinalMean(Grid):
         return self.scale.definition | {"statistic": self.statistic}
 
     def part(self, answer: object) -> Ratio:
-        """Return the number of values below an answer, and the number of steps of the scale."""
+        """Return the number of values below an answer, and below the highest value."""
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
@@ -90,7 +90,7 @@ class OrdinalMean(Grid):
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the value at a position on the scale, with itself as its name."""
+        """Return the value at a position on the scale, which is also its name."""
         value = self.scale.values[round(number) - 1]
         return NamedAnswer(value, value)
 

@@ -1,9 +1,9 @@
 """The kind of a question whose answer is a set of named values.
 
-A set is padded with dummies, so that each input of a channel consists of ``max_items`` members and
-dummies. The channel draws and reports one of them (`client_sdk.protocol.mechanisms.drawn_member`).
-If a channel has as many inputs as there are values, an input instead consists of a yes or no for
-each value, and the channel reports this answer for one value (`one_of`).
+A set is padded with dummies until it has ``max_items`` elements. The channel draws one element,
+member or dummy, and reports it (`client_sdk.protocol.mechanisms.drawn_member`). If the channel has
+no inputs for dummies, the set is encoded as a yes or no for each value instead, and the channel
+reports the yes or no of one value (`one_of`).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Subset(Kind):
     )
     refused: ClassVar[Mapping[str, str]] = refused(
         permanent_epsilon="does not apply to a set, because each report may reveal another member",
-        fill_in="does not apply to this set; record an answer in every window instead",
+        fill_in="does not apply to a set; record an answer in every window instead",
     )
     is_named: ClassVar[bool] = False
     shapes: ClassVar[tuple[str, ...]] = ("labels", "members")
@@ -81,7 +81,7 @@ class Subset(Kind):
 
     @property
     def drawn(self) -> int:  # type: ignore[override] # of other kinds a constant
-        """The size s of a padded set."""
+        """The number s of members and dummies in a padded set."""
         return self.max_items
 
     @property
@@ -113,8 +113,8 @@ class Subset(Kind):
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
         """Return the padded set: members in the registry's order, followed by dummies.
 
-        The inputs after the values are dummies; if there are enough, no dummy is used twice. If the
-        channel has no dummies, return 1 for each member and 0 for each other value.
+        Inputs from ``len(values)`` on are dummies. If the channel has enough of these inputs, no
+        dummy occurs twice. If it has none, return 1 for each member and 0 for each other value.
         """
         members = self.members(answer)
         if inputs == len(self.values):
@@ -151,7 +151,7 @@ class Subset(Kind):
         return members
 
     def parse(self, cell: str) -> object:
-        """Return the members that a cell states."""
+        """Return the members that a cell states, without spaces around them."""
         return [member.strip() for member in cell.split(MEMBERS_APART) if member.strip()]
 
     def truth(self, answer: object) -> object:

@@ -15,13 +15,13 @@ SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
 """Characters that Markdown interprets within a line. (``<``, ``>`` and ``&`` become entities.)"""
 
 MOST_LISTED: Final = 12
-"""The maximum number of answers that a page lists. The page also states the number of the rest."""
+"""The maximum number of answers that a page lists. If there are more, it states how many more."""
 
 DECIMALS: Final = 6
 """The maximum number of decimals printed for an end of a range."""
 
 SHOWN: Final = 3
-"""The maximum number of answers to name for one report, even if more answers fit it as well."""
+"""The maximum number of answers that are named as the likeliest ones for a report."""
 
 
 def escaped(text: str) -> str:
@@ -31,7 +31,7 @@ def escaped(text: str) -> str:
 
 
 def listed(answers: Sequence[str], say: Sentences) -> str:
-    """Return answers on one line: the first `MOST_LISTED`, and the number of the rest."""
+    """Return the first `MOST_LISTED` answers on one line, and the number of further answers."""
     line = ", ".join(map(escaped, answers[:MOST_LISTED]))
     others = len(answers) - MOST_LISTED
     return say("statement.others", answers=line, number=others) if others > 0 else line

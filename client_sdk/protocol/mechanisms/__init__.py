@@ -1,4 +1,4 @@
-"""The mechanisms. The module of each has its law, its perturbation and its source.
+"""The mechanisms. Each module defines a mechanism's law and perturbation, and names its source.
 
 This package imports kinds, channels and epsilon from `client_sdk.protocol`.
 """

@@ -40,10 +40,10 @@ MAX_SYMBOLS: Final = 2**16
 """The maximum number of symbols. A tally then takes at most half a megabyte."""
 
 TOLERANCE: Final = 4000
-"""A variance may exceed the minimum by 1/4000 of the minimum, which four digits do not show."""
+"""A variance may exceed the minimum by one part in 4,000, which is invisible in four digits."""
 
 PRIMES_TRIED: Final = 12
-"""The number of primes to try, from k on. With a larger prime, the variance is too large."""
+"""The number of primes, from k upward, to try. With larger primes, the variance is too large."""
 
 LEAST_POINTS: Final = 5
 LEAST_BLOCK: Final = 2
@@ -53,11 +53,11 @@ design already contains all blocks of 2."""
 
 ANY_DIVISORS_UP_TO: Final = 128
 MOST_DIVISORS: Final = 12
-"""A number of points above 128 may have at most 12 proper divisors. With more divisors, the search
-for starters is too slow, because their weights seldom fit 64 bits (168 points take seconds)."""
+"""The maximum number of proper divisors of a number of points above 128. With more divisors, the
+search for starters is slow, because their weights seldom fit 64 bits (168 points take seconds)."""
 
 UNIT: Final = 2**40
-"""Odds and variances are integers, in units of 2**-40, because fractions would take too long."""
+"""The unit of odds and variances, which are integers because fractions would be too slow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Block designs: a report names a block of d values, which is a shift of one of few base blocks.
+"""Block designs: a report names a block of d values, which is a shifted base block.
 
 A symbol represents a block: the values of a base block, each plus a shift, modulo v. With a known
 probability, the block contains the answer; otherwise it does not. In either case, a base block is
@@ -81,7 +81,7 @@ class BlockDesign(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """P(a given block that contains the answer) / P(a given block that does not)."""
+        """The ratio of a block's probabilities if it contains the answer, and if it does not."""
         outside = self.points - self.block_size
         return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
 

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.designs import Candidate
 
 Utility = Sequence[Sequence[Fraction]]
-"""A square table: the utility of reporting the value of a column if the value of the row is
+"""A square table. Each number is the utility of reporting the column's value if the row's value is
 true."""
 
 GOOD_ENOUGH = Fraction(1005, 1000)
-"""A variance within 0.5% of the minimum is good enough: 200 more devices in 40,000 offset it."""
+"""Variances up to 0.5% above the minimum are accepted: 200 more devices in 40,000 offset them."""
 
 FEW_COUNTS = 32
-"""The maximum number of possible counts for which each count is a category, with an unbiased share.
-If there are more, the mechanisms for ranges of numbers are used."""
+"""The maximum number of possible counts for which ``auto`` treats each count as a category, whose
+share is estimated without bias. For more counts, it selects a mechanism for ranges of numbers."""
 
 
 class ChannelRequest(NamedTuple):
@@ -56,7 +56,7 @@ class ChannelRequest(NamedTuple):
 
     @property
     def shapes(self) -> tuple[str, ...]:
-        """The forms of the inputs, which a mechanism must support."""
+        """The possible forms of the inputs; a mechanism must support one of them."""
         return ("labels",) if self.has_no_answer else self.kind.shapes
 
     @property
@@ -75,7 +75,7 @@ class ChannelRequest(NamedTuple):
         return size + self.has_no_answer
 
     def points(self, most: int) -> int:
-        """Return the number of points of a grid, at most ``most``."""
+        """Return the number of points of the channel's grid, at most ``most``."""
         return cast("Grid", self.kind).points(most)  # only mechanisms for grids call this
 
 
@@ -242,10 +242,10 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
 
 
 def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
-    """Refuse a request that does not suit a mechanism.
+    """Check that a mechanism supports a request.
 
     Raises:
-        ValueError: if the request does not suit; the message says what to change.
+        ValueError: if the mechanism does not support the request; the message says what to change.
 
     """
     kind, name = request.kind, mechanism.name
@@ -303,7 +303,7 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 def category_mechanism(inputs: int, odds: Fraction) -> str:
     """Return the name of the mechanism for ``inputs`` categories at e**epsilon = ``odds``.
 
-    It is used wherever shares are estimated: for categories, ordinals, crosses, small counts, sets.
+    It is used wherever shares are estimated: categories, ordinals, pairs, small counts and sets.
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
 

@@ -20,7 +20,7 @@ CYCLIC = "cyclic-design"
 PROJECTIVE = "projective-geometry"
 
 GOOD_ENOUGH = Fraction(102, 100)
-"""A variance within 2% of the minimum is good enough: the difference is invisible, and fewer
+"""The maximum of a variance divided by the minimum. A difference of 2% is invisible, and fewer
 symbols save time and memory everywhere."""
 
 MAX_DESIGN_SYMBOLS = 2**16
@@ -31,8 +31,8 @@ MAX_LEVEL_SYMBOLS = 2**9
 down every estimate."""
 
 MAX_BASE_BLOCKS = 128
-"""The maximum number of base blocks: the variance is 1 + 1/128 times the minimum. More base blocks
-would add symbols to gain less than one percent."""
+"""The maximum number of base blocks. With 128, the variance is 1 + 1/128 times the minimum, so more
+base blocks could reduce it by less than one percent."""
 
 MAX_GEOMETRY_SYMBOLS = 2**24
 """The maximum number of symbols of a geometry. A tally (64-bit counters) takes up to 128 MB."""
@@ -132,13 +132,13 @@ def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
 
 
 def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of a share near 0 that subset selection estimates."""
+    """Return n times the variance of a share near 0, as estimated by subset selection."""
     supported, unsupported = _support(inputs, size, odds)
     return unsupported * (1 - unsupported) / (supported - unsupported) ** 2
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the probabilities that a subset contains the answer, and a given other value."""
+    """Return the probability that a subset contains the answer, and that of any other value."""
     total = odds * size + inputs - size
     supported = odds * size / total
     return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)

@@ -33,25 +33,26 @@ UNIT_OF_WEIGHTS = 2**128
 """The unit of e**utility while a row is scaled. Only the final integers are part of the law."""
 
 NOTHING_FROM = -90
-"""At this exponent and below, e**exponent counts as 0. With a far lower exponent, the fraction for
-the power would fill the memory."""
+"""The exponent at and below which e**exponent counts as 0. The exact fraction for a far lower
+exponent would fill the memory."""
 
 DOUBLINGS = 64
-"""The maximum doublings of the textbook's scale. If epsilon allows more, symbols reveal nothing."""
+"""The maximum number of doublings of the textbook's scale. More are needed only if symbols reveal
+nothing."""
 
 LEAST_USE = Fraction(999, 1000)
-"""The minimum part of e**epsilon that a table must use. Using less would add needless noise."""
+"""The minimum of a table's worst ratio divided by e**epsilon. With less, the noise is needless."""
 
 RESOLVED_BITS = 44
-"""Probabilities below 2**-44 are refused: rounding to a whole weight would change them too much."""
+"""The minimum probability is 2**-44. Rounding weights to integers would change smaller ones."""
 
 HALVINGS = 16
-"""The number of bisections after the last doubling, which find the largest scale to within
+"""The number of bisections after the last doubling. They determine the largest scale to within
 2**-16."""
 
 RANK_PRIME = 2**61 - 1
-"""The prime modulo which the rank is computed. A table of full rank modulo a prime has full rank;
-one in 2**54 tables of full rank is refused by mistake."""
+"""The prime modulo which a table's rank is computed. Full rank modulo a prime implies full rank.
+One in 2**54 tables of full rank is refused by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +166,14 @@ def _refuse_many(values: int) -> None:
 
 
 def _gaps(utility: Utility) -> list[list[int]]:
-    """Return each value's utility minus the best utility in its row, as integers of at most 0."""
+    """Return each utility minus the largest utility in its row, as integers of at most 0."""
     unit = lcm(*(value.denominator for row in utility for value in row))
     whole = [[int(value * unit) for value in row] for row in utility]
     return [[value - max(row) for value in row] for row in whole]
 
 
 def _table(gaps: list[list[int]], scale: Fraction) -> tuple[tuple[int, ...], ...]:
-    """Return the weights at a scale; a row's most useful value gets the remainder of rounding."""
+    """Return the weights at a scale, rounded down; each row's most useful value gets the rest."""
     heights = {gap: _height(scale * gap) for gap in {gap for row in gaps for gap in row}}
     table = []
     for row in gaps:

@@ -3,8 +3,8 @@
 Sources: Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", section 2
 (the law); Balle & Wang 2018, "Improving the Gaussian mechanism for differential privacy: analytical
 calibration and optimal denoising", theorem 5 (delta is a hockey-stick divergence). In this module,
-the noise is cut off where it no longer matters, and its weights are integers. Sigma is the smallest
-one with which the table, after cutting and rounding, has at most the requested delta. (The
+the noise is cut off where its probability is negligible, and its weights are integers. Sigma is the
+smallest value for which the delta of the resulting table is at most the requested delta. (The
 textbook's sigma = sqrt(2 ln(1.25 / delta)) / epsilon is valid only up to epsilon 1.)
 
 Delta is not the probability that a report reveals more than epsilon. That probability is at least
@@ -30,7 +30,7 @@ POINTS = 33
 so that rounding a number to a point adds less than a thousandth to the variance."""
 
 STEPS_PER_CELL = 8
-"""Sigma is a multiple of 1/8 cell, so that noise is at most half a percent larger than needed."""
+"""The steps of sigma per cell. With 8, noise is at most half a percent larger than needed."""
 
 MAX_REACH = 2**15
 """The maximum number of cells that noise covers on either side of the range. The tally then takes
@@ -47,13 +47,13 @@ CENTER_BITS = 46
 """The weight of noise 0 is 2**46. With at most 2**16 symbols, the total stays below 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""Noise is cut off one range beyond the place after which the probability of all remaining noise is
-less than this share of delta."""
+"""The share of delta below which the probability of all larger noise is negligible. The noise is
+cut off one range beyond this place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(AdditiveNoise):
-    """Noise with a symbol for each place that it may reach: m = k + 2 * reach.
+    """Gaussian noise, with a symbol for each possible sum of input and noise: m = k + 2 * reach.
 
     Attributes:
         odds: e**epsilon, for the epsilon to which ``delta`` belongs.
@@ -66,7 +66,7 @@ class Gaussian(AdditiveNoise):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Gaussian:
-        """Return the channel of the registry's delta.
+        """Return the channel for a question's definition, which includes delta.
 
         Raises:
             ValueError: if the registry does not name a delta.
@@ -80,7 +80,7 @@ class Gaussian(AdditiveNoise):
 
     @staticmethod
     def within(epsilon: RequestedEpsilon, delta: Fraction, points: int = POINTS) -> Gaussian:
-        """Return the channel with the least noise whose exact delta is within the request.
+        """Return the channel with the least noise whose exact delta is at most the requested one.
 
         Raises:
             ValueError: if the noise would reach beyond `MAX_REACH`, or its weights cannot resolve
@@ -115,12 +115,12 @@ class Gaussian(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio to which ``delta`` belongs; the ratios of some symbols exceed it."""
+        """e**epsilon, to which ``delta`` belongs; the ratios of some symbols are larger."""
         return self.odds
 
     @property
     def delta(self) -> Fraction:
-        """The largest hockey-stick divergence of two inputs at ``odds``; exact."""
+        """The largest hockey-stick divergence of any two inputs at ``odds``, exactly."""
         return max(self.exceeding(distance) for distance in range(1, self.inputs))
 
     def exceeding(self, distance: int) -> Fraction:

@@ -2,8 +2,8 @@
 
 An input has a cell in every group, each from 0 to K - 1. The channel draws the group, by coins that
 do not depend on the input, and reports the cell by a projective geometry. The symbol shows the
-group in the clear. If the encoding of the answer chose the group, the group could reveal the
-answer, and ratios of probabilities would be infinite.
+group in the clear. If the group depended on the answer, the group could reveal the answer, and
+ratios of probabilities would be infinite.
 
 A group of a level receives the leading bits of a text; a confirming group receives all bits. The
 text's cell is the group's hash of these bits. Groups, weights and hashes are derived from the
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""A geometry has at least half and at most twice as many points as the desired number of cells."""
+"""The maximum factor by which a geometry's points may exceed or fall below the desired number."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
-"""In the choice, having twice or half the desired number of points counts like 2% more variance."""
+"""The penalty, as a share of the variance, for twice or half the desired number of points."""
 
 
 class Geometry(NamedTuple):
@@ -151,7 +151,7 @@ class GroupedGeometry(Channel):
 
 
 MOST_STEP_BITS: Final = 10
-"""The maximum bits that a level adds. A discovered prefix then has 1,024 continuations."""
+"""The maximum number of bits that a level adds. A discovered prefix has 2**10 continuations."""
 
 LEAST_STEP_BITS: Final = 4
 """The minimum number of bits that a level adds. With fewer, a long text needs too many levels."""
@@ -195,7 +195,7 @@ _SPARE_WORDS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The part of a text that one group of devices receives.
+    """A group of devices: the part of a text that its devices report, and its hash.
 
     Attributes:
         bits: the number of leading bits of a text that the group receives.
@@ -249,7 +249,7 @@ def letter_bits(letters: str) -> int:
 
 
 def _sizes(bits: int, of_letter: int, cells: int) -> list[tuple[int, int]]:
-    """Return each group's number of bits and weight. The first level has a cell for each prefix."""
+    """Return each group's number of bits and weight. On the first level, prefixes share no cell."""
     ends = [*range(cells.bit_length() - 1, bits, step_bits(cells)), bits]
     levels = [(end, EARLY_WEIGHT if end <= EARLY_LETTERS * of_letter else LATE_WEIGHT) for end in ends]
     return levels + [(bits, levels[-1][1] * CONFIRMING_QUARTERS // 4)] * CONFIRMING

@@ -1,4 +1,4 @@
-"""Hierarchical histogram: a report tells which half, quarter, … of a range contains the answer.
+"""Hierarchical histogram: a report says, with noise, which part of a range contains the answer.
 
 The inputs are points in order. A tree halves the points repeatedly: level 1 has two nodes, each
 further level has up to twice as many as the previous one, and on the last level each point is a
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 256
-"""The number of points, which gives eight levels and about as many points as a square wave has. A
-tree that divides nodes into four has half the symbols, but up to epsilon 1 its intervals were a
-tenth to a quarter wider."""
+"""The number of points. It gives eight levels, and is about the number of a square wave's points.
+Dividing nodes into four instead of two would halve the number of symbols, but intervals were a
+tenth to a quarter wider up to epsilon 1."""
 
 LevelChannel = KAryRandomizedResponse | CyclicDesign
 """The channel of a level. The inputs are the level's nodes, in order."""
@@ -122,7 +122,7 @@ class Hierarchical(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio of any level: the first and the last input differ on every level."""
+        """The largest ratio of any level, because two inputs can differ on every level."""
         return max(level.channel.worst_ratio for level in self.levels)
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -140,7 +140,7 @@ class Hierarchical(Channel):
 
 
 def _spans(points: int) -> list[int]:
-    """Return the number of points per node of each level, from the level of two nodes down."""
+    """Return the number of points per node for each level, starting with the level of two nodes."""
     return [2**doublings for doublings in reversed(range((points - 1).bit_length()))]
 
 

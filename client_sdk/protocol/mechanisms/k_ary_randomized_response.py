@@ -1,6 +1,6 @@
-"""k-ary (generalized) randomized response: a device reports the truth, or any other value.
+"""k-ary (generalized) randomized response: a device reports its answer, or a random other value.
 
-With a known probability the truth is reported; otherwise each other value is equally likely.
+The answer is reported with a known probability. All other values are equally likely.
 
 Source: Kairouz, Bonawitz & Ramage 2016, "Discrete distribution estimation under local privacy",
 section 3 (k-RR).
@@ -51,7 +51,7 @@ class KAryRandomizedResponse(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """P(keep) / P(any given lie)."""
+        """The probability of the truth, divided by that of one of the other values."""
         return Fraction(self.keep_numerator * (self.inputs - 1), COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -61,10 +61,10 @@ class KAryRandomizedResponse(Channel):
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * (self.inputs - 1))
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the value, or one of the k - 1 other values if the coin says lie.
+        """Return the value with the keep-probability, otherwise one of the k - 1 other values.
 
-        The lie is always drawn, even if it is not reported. Otherwise, the time of the draw would
-        reveal that the report is a lie.
+        The other value (the lie) is drawn even if it is not reported. Otherwise, the additional
+        time for the draw would reveal that the report is a lie.
         """
         keep = coins.bernoulli(self.keep_numerator)
         steps_to_lie = 1 + coins.below(self.inputs - 1)

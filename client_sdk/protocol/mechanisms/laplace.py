@@ -1,10 +1,10 @@
-"""Laplace noise on a grid, for numbers: discrete, and truncated without loss of information.
+"""Discrete Laplace noise on a grid, for numbers, truncated without loss of information.
 
 Sources: Dwork & Roth 2014, section 3.3; on integers Ghosh, Roughgarden & Sundararajan 2012,
 "Universally utility-maximizing privacy mechanisms", definition 2.2 (geometric mechanism) and its
-truncated form: any value beyond an end of the range is reported as that end. Beyond an end, all
-inputs' weights decrease by the same factor, so that the exact place contains no more information
-than the end.
+truncated form: any value beyond an end of the range is reported as that end. Beyond an end, the
+weights of all inputs decrease by the same factor, so the exact value would contain no more
+information than the end does.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WORKING_BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class Laplace(AdditiveNoise):
-    """Noise whose weights fall by a constant factor; the last weight covers all farther noise."""
+    """Noise whose weights fall by a constant factor; the last weight also covers larger noise."""
 
     name: ClassVar[str] = "laplace"
 
@@ -69,7 +69,7 @@ class Laplace(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The larger ratio of two symbols: an end of the range and the symbol next to it."""
+        """The larger of two ratios: that of an end of the range, and that of the next symbol."""
         last = self.inputs - 1
         inside = Fraction(self.weights[0], self.weights[last - 1]) if self.inputs > 2 else Fraction(1)  # noqa: PLR2004
         return max(inside, Fraction(self.weight(0, 0), self.weight(0, last)))

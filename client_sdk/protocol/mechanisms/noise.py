@@ -1,9 +1,9 @@
-"""Added noise: the common law of Laplace and Gaussian noise on an even grid.
+"""Added noise: the channel that Laplace and Gaussian noise on an even grid have in common.
 
-Inputs are the k points 0..k-1 of a grid. The symbol is the input plus an independent whole number,
-shifted up by ``reach`` and then clamped to 0..m-1, with m = k + 2 * reach. The noise is symmetric,
-so that a list of weights defines its law. The two mechanisms differ in their weights; their modules
-name the sources.
+Inputs are the k points 0..k-1 of a grid. The symbol is the sum of the input, of ``reach`` and of
+the noise, an independent integer. The sum is then clamped to 0..m-1, with m = k + 2 * reach. The
+noise is symmetric, so a list of weights for 0, 1, … defines its distribution. The modules of the
+two mechanisms define the weights and name the sources.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class AdditiveNoise(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols, one for each place that a report may name."""
+        """The number of symbols, m = k + 2 * reach."""
         return self.inputs + 2 * self.reach
 
     @property
     def total(self) -> int:
-        """The sum of a row's weights, the same for every input."""
+        """The sum of the weights of all symbols, which is the same for every input."""
         return 2 * self._sums[-1] - self.weights[0]
 
     @property
@@ -53,7 +53,7 @@ class AdditiveNoise(Channel):
         return {"inputs": self.inputs, "reach": self.reach, "weights": self.weights}
 
     def weight(self, symbol: int, given: int) -> int:
-        """Return ``total`` times P(symbol | given); an end collects all noise beyond it."""
+        """Return ``total`` times P(symbol | given); an end symbol includes all noise beyond it."""
         noise = symbol - self.reach - given
         if symbol == 0:
             return self._at_least(-noise)
@@ -66,7 +66,7 @@ class AdditiveNoise(Channel):
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the input nearest to a symbol; noise 0 turns this input into the symbol."""
+        """Return the input that is nearest to a symbol: the likeliest noise is 0."""
         return (min(max(symbol - self.reach, 0), self.inputs - 1),)
 
     def perturb(self, value: int, coins: Coins) -> int:
@@ -74,7 +74,7 @@ class AdditiveNoise(Channel):
         return self.shifted(value, self.noise(coins.below(self.total)))
 
     def noise(self, drawn: int) -> int:
-        """Return the noise for a number from 0 to total - 1: first 0, 1, 2, …, then -1, -2, …."""
+        """Return the noise that a drawn number, from 0 to total - 1, selects by the weights."""
         is_negative = drawn >= self._sums[-1]
         size = bisect_right(self._sums, drawn - is_negative * (self._sums[-1] - self.weights[0]))
         return size * (1 - 2 * is_negative)

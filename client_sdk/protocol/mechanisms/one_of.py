@@ -3,9 +3,9 @@
 An input answers m questions with yes or no, such as whether a value is a member of a set. A coin
 that does not depend on the answers draws one question. The answer to this question is kept with a
 known probability; otherwise, the opposite is reported. The symbol shows the question: 2 j + 1 is
-yes to question j, and 2 j is no. A mixture of channels with the same epsilon has that epsilon. This
-epsilon applies to whole inputs, no matter in how many answers they differ. It would not if the draw
-depended on the answers.
+yes to question j, and 2 j is no. A mixture of channels with the same epsilon has that epsilon. The
+epsilon applies to any two inputs, even if all their answers differ, because the draw of the
+question does not depend on the answers.
 
 n times the variance of a share is m e**epsilon / (e**epsilon - 1)**2, plus m times the sampling
 variance of one person. Answers that exclude each other are better reported as one category. For
@@ -67,7 +67,7 @@ class OneOf(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """P(keep) / P(lie)."""
+        """The probability of the true answer, divided by that of the opposite answer."""
         return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
@@ -77,7 +77,7 @@ class OneOf(Channel):
         return (keep if said == given[metric] else 1 - keep) / self.inputs
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the kept or opposite answer to a question, drawn before any answer is read."""
+        """Return the symbol of a random question, which is drawn before any answer is read."""
         metric = coins.below(self.inputs)
         keep = coins.bernoulli(self.keep_numerator)
         return 2 * metric + (value[metric] if keep else 1 - value[metric])

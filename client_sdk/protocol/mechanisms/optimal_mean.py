@@ -1,15 +1,15 @@
 """Optimal mean: a band of symbols that slides with the answer, by uneven steps.
 
-Source: derived here. Among all unbiased channels within epsilon, consider one whose largest
-variance is smallest: its variance is the same for every answer. The symbols of a band, which slides
-with the answer, are e**epsilon times as likely as the others. The scores of the symbols and the
-positions of the bands are uneven (``docs/research/mechanisms.md``). The N-output mechanism (arXiv
-2510.11116) and OGPM (arXiv 2505.15483) are related.
+Source: derived here. The best unbiased channel within epsilon is the one with the smallest variance
+for the worst answer. This channel has the same variance for every answer. The symbols in a band,
+which slides with the answer, are e**epsilon times as likely as the others. The scores of the
+symbols and the positions of the bands are uneven (``docs/research/mechanisms.md``). The N-output
+mechanism (arXiv 2510.11116) and OGPM (arXiv 2505.15483) are related.
 
 Band i begins at symbol i and belongs to a knot, a point of an even grid. `steps` contains the
-distances between successive knots, in grid points. An input between two knots gets one of their two
-bands at random, by a coin that resolves every step exactly. One score of the symbols is therefore
-exactly unbiased: it rises by step i from symbol i to symbol i + width.
+distances between successive knots, in grid points. An input between two knots gets the band of one
+of them at random, by a coin that resolves every step exactly. Symbols therefore have scores that
+are exactly unbiased: the score of symbol i + width is that of symbol i plus step i.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class OptimalMean(Channel):
         width: the number of symbols in a band.
         light: the weight of a symbol outside the band, at least 1.
         heavy: the weight of a symbol in the band.
-        knots: the input at which each band applies alone; derived.
+        knots: for each band, the input that always gets this band; derived.
         resolution: the least common multiple of the steps; derived.
 
     """
@@ -139,7 +139,7 @@ class OptimalMean(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """Heavy over light, because symbol 0 is only in the first band."""
+        """``heavy`` / ``light``: symbol 0 is in the first band and in no other."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
@@ -159,7 +159,7 @@ class OptimalMean(Channel):
         return band, self.resolution // self.steps[band] * (given - self.knots[band])
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs that always get a band with the symbol: a range of points."""
+        """Return the inputs, a range, that always get a band that contains the symbol."""
         first, last = (min(max(symbol + end, 0), len(self.steps)) for end in (1 - self.width, 0))
         return range(self.knots[first], self.knots[last] + 1)
 
@@ -180,7 +180,7 @@ class OptimalMean(Channel):
 
 
 def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int, ...]:
-    """Return steps between two tables: interpolated if the shapes match, else the upper table's.
+    """Return the steps at an epsilon between two tables: interpolated, or the upper table's steps.
 
     Args:
         below: the table with the lower epsilon; ``above`` itself if that is the first table.
@@ -223,8 +223,8 @@ FINEST: Final = 300
 """The largest step of a table, in points of the grid."""
 
 RESOLUTION: Final = 18235280659403808000
-"""The number up to 2**64, the largest bound of a coin, whose divisors from 90 to `FINEST` are
-closest together.
+"""The number whose divisors from 90 to `FINEST` are closest together, among all numbers up to
+2**64, the largest bound of a coin.
 """
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)
@@ -395,4 +395,4 @@ TABLES: Final = (
         290, 288, 288, 286, 285, 285, 285, 290, 297, 300, 300, 299, 294, 294, 290, 290, 290), 290),
 )
 # fmt: on
-"""The best bands, by ascending epsilon, written by ``python -m tools.optimal_mean``."""
+"""The best bands, in order of ascending epsilon. ``python -m tools.optimal_mean`` writes them."""

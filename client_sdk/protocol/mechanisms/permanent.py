@@ -1,4 +1,4 @@
-"""Permanent answers: each is drawn once and then randomized again for each report.
+"""Permanent answers: each answer is randomized once, and the result again for each report.
 
 Sources: Erlingsson, Pihur & Korolova 2014, "RAPPOR: randomized aggregatable privacy-preserving
 ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 2023, "Frequency
@@ -27,7 +27,7 @@ from client_sdk.protocol.channel import Channel, Coins, epsilon_nanos
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
 OFFSET, PERMANENT = "rounding offset", "permanent answer"
-"""The labels of the coins that round a number and of the coins that draw a permanent answer."""
+"""The labels of two kinds of coins: for rounding a number, and for drawing a permanent answer."""
 
 CoinsOf = Callable[..., Coins]
 """A function that returns a device's coins for some labels; equal labels always get equal coins."""
@@ -35,7 +35,7 @@ CoinsOf = Callable[..., Coins]
 
 @dataclass(frozen=True, slots=True)
 class Permanent(Channel):
-    """The composition of two channels: answer to permanent answer, permanent answer to report.
+    """Two channels in sequence: from answer to permanent answer, and from this answer to report.
 
     Attributes:
         permanent: the channel from an answer to its permanent answer.
@@ -48,7 +48,7 @@ class Permanent(Channel):
 
     @property
     def name(self) -> str:
-        """The name of the instantaneous step after the word "permanent"."""
+        """The instantaneous step's name, prefixed with "permanent"."""
         return f"permanent {self.instantaneous.name}"
 
     @property

@@ -1,11 +1,11 @@
 """Randomized response: a device reports the truth with a known probability, else the opposite.
 
 Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3, the mechanism is the
-protocol with two coins: keep with probability 3/4; P_A = 2 * P_B - 1/2.
+protocol with two coins: the device keeps its answer with probability 3/4, so P_A = 2 * P_B - 1/2.
 
-On the two ends of a range, the mechanism is the one-bit mean: Duchi, Jordan & Wainwright 2018,
-section 4.1; Ding, Kulkarni & Yekhanin 2017, "Collecting telemetry data privately", section 3
-(1BitMean). The kind of question rounds a number to an end at random, without bias.
+If the two inputs are the ends of a range, the mechanism is the one-bit mean: Duchi, Jordan &
+Wainwright 2018, section 4.1; Ding, Kulkarni & Yekhanin 2017, "Collecting telemetry data privately",
+section 3 (1BitMean). The kind first rounds a number at random, without bias, to one of the ends.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RandomizedResponse(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """P(keep) / P(lie)."""
+        """The probability of the truth, divided by that of a lie."""
         return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -59,7 +59,7 @@ class RandomizedResponse(Channel):
         return keep if symbol == given else 1 - keep
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the value, or its opposite if the coin says lie."""
+        """Return the value with the keep-probability, otherwise the opposite value."""
         return value if coins.bernoulli(self.keep_numerator) else 1 - value
 
 

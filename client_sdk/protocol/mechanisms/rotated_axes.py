@@ -1,12 +1,12 @@
-"""Rotated axes: a report names a signed axis of a random rotation, likely near the vector.
+"""Rotated axes: a report names a signed axis of a random rotation, probably one near the vector.
 
 One of B public rotations is drawn and applied to the vector. The s coordinates with the largest
 magnitudes then determine s favored axes among the 2 D signed axes. With a known probability, a
 favored axis is reported; otherwise, one of the 2 D - s other axes. Privacy depends only on the
 number of favored axes, and is therefore the same for every vector and rotation.
 
-Because the number of rotations is finite, estimates have a small bias. Each window has rotations of
-its own, so that the biases of several windows average out.
+Because the number of rotations is finite, estimates have a small bias. Each window has different
+rotations, so the biases of several windows average out.
 
 Sources: Isik, Chen, Ozgur, Weissman & No 2023, "Exact optimality of communication-privacy-utility
 tradeoffs in distributed mean estimation" (a rotated simplex in place of axes); Ailon & Chazelle
@@ -31,15 +31,16 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 AXES: Final = 2**19
-"""The axes of all rotations. A tally counts both directions of each: some megabytes in a store."""
+"""The number of axes of all rotations together. A tally counts both directions of each axis, and
+takes some megabytes."""
 
 _DIMENSIONS: Final = ((6, 128), (7, 512), (20, 1024))
-"""Pairs of an epsilon and the minimum dimension up to this epsilon. In lower dimensions, too few
-axes would be favored, and the mean would be less precise.
+"""Pairs of an epsilon and the minimum dimension D for requests up to this epsilon. In lower
+dimensions, too few axes would be favored, and the mean would be less precise.
 """
 
 DIGITS: Final = 9
-"""The digits to which an epsilon is rounded, so that a whole epsilon remains whole."""
+"""The number of digits to which an epsilon is rounded, so that integers remain integers."""
 
 _SHARES: Final = (
     (0, 500_000),
@@ -66,8 +67,8 @@ eighth of the usual size of a rotated coordinate, which is 2**20 times D.
 """
 
 ROUNDS = 3
-"""The number of rounds of a rotation. After fewer rounds, a vector with few coordinates other than
-0 would clearly differ from a random direction."""
+"""The number of rounds of a rotation. After fewer rounds, the direction of a vector with few
+nonzero coordinates would clearly not be random."""
 
 
 class Rotations(NamedTuple):
@@ -162,7 +163,7 @@ class RotatedAxes(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """P(a given favored axis) / P(a given other axis)."""
+        """The probability of each favored axis, divided by that of each other axis."""
         others = 2 * self.dimension - self.favoured
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.favoured)
 
@@ -205,9 +206,9 @@ class RotatedAxes(Channel):
 def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
     """Return a rotated vector of D integers, with a small offset on each coordinate, for ranking.
 
-    The rotation of a vector with few coordinates other than 0 has few different coordinates.
-    Without offsets, even the smallest addition to the vector would decide the order of equal
-    coordinates, and the mean would show this addition a hundred times too large.
+    The rotation of a vector with few nonzero coordinates has many equal coordinates. Without
+    offsets, even the smallest change of the vector would decide the order of equal coordinates, and
+    the effect of this change on the mean would be a hundred times too large.
     """
     return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
 

@@ -1,4 +1,4 @@
-"""Square wave: a report is likely within a band around the answer, of the best width.
+"""Square wave: a report is likelier within a band of the best width around the answer.
 
 Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under
 local differential privacy", section 5.1 to 5.3: as a fraction of the range, the half-width b =
@@ -90,7 +90,7 @@ class SquareWave(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """Heavy over light, because symbol 0 is only in the band of input 0."""
+        """``heavy`` / ``light``: symbol 0 is in the band of input 0 and in no other."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
@@ -110,7 +110,7 @@ class SquareWave(Channel):
         return self.pick(value, coins.below(self.total))
 
     def pick(self, value: int, drawn: int) -> int:
-        """Return the symbol for a drawn number, from 0 to total - 1: the band comes first.
+        """Return the symbol that a drawn number, from 0 to total - 1, selects by the weights.
 
         The computation takes the same steps for symbols in the band and outside it. Otherwise, its
         time would reveal which kind of symbol it is.

@@ -1,4 +1,4 @@
-"""The effects of a change to a registry: what is counted separately from now on, and its cost.
+"""The effects of a change to a registry: which reports are counted separately, and what they cost.
 
 The registry before the change is read from a file, or from a file in a git revision.
 """
@@ -64,7 +64,7 @@ def between(old: Registry, new: Registry) -> list[str]:
 
 
 def _shown_otherwise(old: Registry, new: Registry) -> Iterator[str]:
-    """Yield a sentence for each change that outsiders can see."""
+    """Yield a sentence for each change of titles or publication, which outsiders can see."""
     for name, metric in new.metrics.items():
         before = old.metrics.get(name)
         if before is None or before.edition != metric.edition:

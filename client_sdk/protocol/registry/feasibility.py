@@ -31,7 +31,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
 
 MOST_TERMS = 6
-"""The maximum number of terms that a sentence shows; the rest of the sum is a single term."""
+"""The maximum number of terms of a sum in a sentence; a last term combines all further ones."""
 
 
 class _Term(NamedTuple):
@@ -46,7 +46,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return the part of the cost that a ceiling alone would allow, at least for one answer."""
+        """Return the cost of as many answers as ``most`` would pay for, but at least of one."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 
@@ -88,7 +88,7 @@ def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[t
 
 
 def _for_life(ceiling: Ceiling) -> bool:
-    """Whether a ceiling is never renewed."""
+    """Whether a ceiling applies to a device's whole lifetime, and so is never renewed."""
     return ceiling in (Ceiling.LIFETIME, Ceiling.DELTA)
 
 

@@ -160,7 +160,7 @@ def written(releases: Sequence[Release]) -> str:
 
 
 def with_release(releases: Sequence[Release], release: Release) -> tuple[Release, ...]:
-    """Return the releases with another one inserted in the order of days, last on its day."""
+    """Return the releases, ordered by day, with a release added after those of the same day."""
     return tuple(sorted((*releases, release), key=lambda each: each.day))
 
 
@@ -174,7 +174,7 @@ def _editions(registry: Registry) -> set[tuple[str, str]]:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as a TOML string, if possible on several lines, for reviewers to read."""
+    """Return a text as a TOML string, on several lines if possible, so that it can be reviewed."""
     import json  # noqa: PLC0415 as in `Registry.parse`
 
     is_printable = all(char in "\n\t" or char.isprintable() for char in text)
@@ -184,7 +184,7 @@ def _quoted(text: str) -> str:
 
 
 def parsed(text: str, name: str) -> tuple[Release, ...]:
-    """Return the releases in the text of a history with this name, the oldest first.
+    """Return the releases in a history's text, the oldest first; ``name`` is the history's file.
 
     Raises:
         RegistryError: if there are mistakes. The error names them with their lines.

@@ -24,13 +24,13 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 
 REPORT_ODDS: Final = 9
-"""The maximum odds after one report, if they were even before."""
+"""The maximum odds, to 1, to which one report may raise even odds."""
 
 SENSITIVE_ODDS: Final = 3
-"""The maximum odds after one report on a question that is marked as sensitive."""
+"""The maximum odds, to 1, to which one report on a sensitive question may raise even odds."""
 
 YEAR_NANOS: Final = 5 * NANOS
-"""The maximum epsilon of a year, in billionths. Even odds can become 149 to one."""
+"""The maximum epsilon of a year, in billionths. It can raise even odds to 149 to 1."""
 
 
 class _StillAsked(NamedTuple):
@@ -41,7 +41,7 @@ class _StillAsked(NamedTuple):
 
 
 def excesses(registry: Asked, today: date) -> list[str]:
-    """Return a sentence for each limit that a registry exceeds, with or without a reason.
+    """Return a sentence for each limit that a registry exceeds, even if it gives a reason.
 
     Questions that have expired on the given day are left out. The limit for a year applies to any
     year, even for a device that has been reporting for a long time.
@@ -57,7 +57,7 @@ def _still_asked(registry: Asked, today: date) -> _StillAsked:
 
 
 def remarks(registry: Asked, today: date) -> list[str]:
-    """Return a sentence on the exceeded limits and their reason, and one on wiped browsers."""
+    """Return up to two sentences: why limits are exceeded, and what wiped browsers may reveal."""
     accept, web_year = registry.budget.accept, registry.budget.web_year_nanos
     sentences = []
     if accept:
@@ -74,12 +74,12 @@ def remarks(registry: Asked, today: date) -> list[str]:
 
 
 def too_revealing(registry: Asked) -> list[Metric]:
-    """Return the questions for which a single report exceeds the limit."""
+    """Return the questions of which a single report exceeds the limit on its epsilon."""
     return [metric for metric in registry.metrics.values() if metric.epsilon_nanos > nanos_ceiling(_odds(metric))]
 
 
 def reveals_too_much_a_year(registry: Asked) -> bool:
-    """Whether a year exceeds the limit, for a device that keeps its storage."""
+    """Whether a device that keeps its storage can exceed the limit on a year's epsilon."""
     return _kept_year(registry) > YEAR_NANOS
 
 

@@ -20,7 +20,7 @@ _MARKS = r"""(?sx)
     | '[^'\n]*'
     | [][{}\n]
     """
-"""Line breaks and brackets, and the tokens in which such characters do not count.
+"""Line breaks and brackets, and the tokens inside which line breaks and brackets are ignored.
 
 The pattern is compiled only after a mistake, because importing the SDK must stay quick.
 """

@@ -35,11 +35,11 @@ VALUE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 """A value of a public variable: a word or a version that needs no quoting anywhere."""
 
 MOST_STRATA: Final = 32
-"""The maximum number of a question's strata. With more, a device in a rare stratum would stand
-out."""
+"""The maximum number of a question's strata. With more, a stratum could have so few devices that
+each is recognizable."""
 
 MAX_UNIT: Final = 16
-"""The maximum length of a unit, such as "ms", "km/h" or "open windows". Units follow figures."""
+"""The maximum length of a unit, such as "ms", "km/h" or "open windows", in characters."""
 
 MAX_TITLE: Final = 60
 """The maximum length of a title, which is printed above a chart and in a line of a table."""
@@ -270,7 +270,7 @@ def _read_kind(table: TomlTable, others: Mapping[str, Kind | None]) -> Kind | No
 
 
 def _refuse(table: TomlTable, kind: Kind) -> None:
-    """Note a mistake for each key that does not suit a kind."""
+    """Note a mistake for each key in the table that a kind does not support."""
     for key, problem in kind.refused.items():
         if table.take(key) is not None:
             table.mistake(key, problem)

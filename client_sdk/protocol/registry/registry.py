@@ -53,11 +53,11 @@ MOST_ANSWERS = 1000
 """The maximum number of questions drawn per window: far more than a device should ever answer."""
 
 WHOLE = "registry"
-"""The place that an error names for a text that is not TOML. For the text of a file, the error
-names the file's path instead."""
+"""The place in errors about a text that is not TOML. If the text is from a file, errors name the
+file's path instead."""
 
 MOST_SHOWN: Final = 3
-"""The maximum number of missing sentences to name. A new language may lack hundreds."""
+"""The maximum number of missing sentences that an error lists. A language may lack hundreds."""
 
 
 class Former(NamedTuple):
@@ -139,7 +139,7 @@ class Registry:
         return self.metrics[name]
 
     def asked_as(self, name: str, edition: str) -> Metric | None:
-        """Return the present or former question with a name and an edition; None if unknown."""
+        """Return the present or former question of this name and edition; None if it is unknown."""
         metric = self.metrics.get(name)
         if metric is not None and edition in metric.editions:
             return metric
@@ -444,7 +444,7 @@ def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
 def _read_metrics(
     raw: object, owner: str, budget: Budget, strata: Variables, mistakes: list[tuple[str, str]]
 ) -> dict[str, Metric]:
-    """Return every metric in the file's order. Crosses are read last, after their parts."""
+    """Return every metric in the file's order. Pairs are read after the metrics that they cross."""
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not raw:
@@ -520,7 +520,7 @@ def _problems(own: Mapping[str, object], metrics: Collection[str]) -> list[tuple
 
 
 def _missing(language: str, own: Mapping[str, object]) -> list[str]:
-    """Return a mistake if a language that the SDK does not have lacks sentences."""
+    """Return a mistake if an app adds a language, but not all sentences of that language."""
     missing = [] if language in SHIPPED else [key for key in shipped().texts if key not in own]
     if not missing:
         return []

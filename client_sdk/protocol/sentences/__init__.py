@@ -66,7 +66,7 @@ class Sentences:
         return self("number.date", year=f"{day:%Y}", month=f"{day:%m}", day=f"{day:%d}")
 
     def code(self, kind: str, code: str) -> str:
-        """Return the words for a code; the code itself if there are no words for it."""
+        """Return the words for a code, such as a question's name, or else the code itself."""
         return self.texts.get(f"{kind}.{code}", code)
 
     def number(self, number: Fraction | int, decimals: int = 0) -> str:
@@ -108,7 +108,7 @@ def require_language(language: str, own: Collection[str]) -> None:
 
 
 def languages(own: Collection[str]) -> list[str]:
-    """Return the languages of the SDK, and those that an app adds."""
+    """Return the languages of the SDK and of an app, in alphabetical order."""
     return sorted({*SHIPPED, *own})
 
 

@@ -51,7 +51,7 @@ def is_readable_on_the_way(base_url: str) -> bool:
 
 
 def proxies_to(base_url: str) -> dict[str, str] | None:
-    """Return the proxies for a base URL, as requests expects them; None means the environment's.
+    """Return the proxies for a base URL, as `requests` expects them; None: as the environment says.
 
     For a URL on this machine, no proxy is used, because a proxy may be on another machine.
     """
@@ -59,7 +59,7 @@ def proxies_to(base_url: str) -> dict[str, str] | None:
 
 
 def check_address(collector: str, upload_key: str | None, *, allow_plain_http: bool) -> None:
-    """Refuse an address or an upload key that cannot be used or must not be used.
+    """Check that a collector's address and upload key are valid and safe to use.
 
     Raises:
         ValueError: if the address is not an http or https URL, or has a query, a fragment, blanks

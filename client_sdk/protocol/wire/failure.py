@@ -1,4 +1,4 @@
-"""The reasons why a server could not be used: a closed list of causes, each with advice.
+"""The reasons why a server cannot be used: a closed list of causes, each with advice.
 
 All code that connects to servers uses this list: the SDKs, the relay, the collector's store and the
 estimator. `tests/vectors/failures.json` contains the same list for other languages.
@@ -20,7 +20,7 @@ class Failure(Enum):
     """A cause of a failure. If an error has several causes, the one listed first here applies.
 
     Attributes:
-        what: the problem, as a clause after the name of the server and "cannot be used:".
+        what: the problem, as the clause that follows "SERVER cannot be used:".
         advice: what to do about the problem.
 
     """
@@ -56,7 +56,7 @@ class Failure(Enum):
         self.advice = advice
 
     def said_of(self, server: str, detail: str = "") -> str:
-        """Return the sentence for people: the server, what is wrong, and what to do.
+        """Return a message that names the server, the problem, and the advice.
 
         Args:
             server: a name for the server, such as ``the store``.
@@ -66,7 +66,7 @@ class Failure(Enum):
         return f"{server} cannot be used: {self.words(detail)}"
 
     def words(self, detail: str = "") -> str:
-        """Return the sentence without the server's name: the problem, and what to do."""
+        """Return the message without the server's name: the problem and the advice."""
         return f"{self.what}{f' ({detail})' if detail else ''}; {self.advice}"
 
 
@@ -96,7 +96,7 @@ _FULL_DISK_WORDS: Final = (
     "MISCONF",
     *(os.strerror(code) for code, cause in _BY_ERRNO.items() if cause is Failure.DISK),
 )
-"""The words of a Redis or Valkey server that cannot write; MISCONF is the server's code."""
+"""Texts in the errors of a Redis or Valkey server that cannot write to its disk."""
 
 _BY_STATUS: Final[Mapping[int, Failure]] = {
     **dict.fromkeys((301, 302, 303, 307, 308), Failure.REDIRECT),
@@ -121,7 +121,7 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def failure_of_status(status: int) -> Failure:
-    """Return the cause of an HTTP status that is not a success."""
+    """Return the cause that an HTTP status other than success indicates."""
     return _BY_STATUS.get(status, Failure.STATUS)
 
 

@@ -1,4 +1,4 @@
-"""The strict reader for the body of an upload, which another program sent.
+"""The strict reader for the body of an upload, which may come from any program.
 
 Bodies of version 1 are closed: an unknown field is an error, and a new field requires version 2. No
 error message repeats any part of a malformed body.
@@ -20,7 +20,7 @@ MAX_UPLOAD_BYTES = 65_536
 """The maximum size of an upload's body in bytes, enough for 256 reports with the longest names."""
 
 MAX_SYMBOL = 2**53 - 1
-"""The largest integer that every JSON reader stores exactly (RFC 8259, section 6)."""
+"""The largest symbol. JSON readers may store larger integers inexactly (RFC 8259, section 6)."""
 
 UPLOAD_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -76,4 +76,4 @@ def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN40
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
-"""The check with a cache of valid names. Devices send few different names, so most are cached."""
+"""`_check_names` with a cache of valid names. Uploads contain few different names."""

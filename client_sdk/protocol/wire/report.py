@@ -5,8 +5,8 @@ import re
 from typing import NamedTuple
 
 MAX_REPORTS = 256
-"""The maximum number of reports in one upload: enough for a device's backlog of months, and small
-enough for one atomic step of the store."""
+"""The maximum number of reports in one upload. It is enough for the reports of several months, and
+small enough for one atomic step of the store."""
 
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")
@@ -35,7 +35,7 @@ class Upload(NamedTuple):
     reports: tuple[Report, ...]
 
     def encode(self) -> bytes:
-        """Return the body of the request, which has the same bytes every time."""
+        """Return the body of the request. The bytes are the same for every attempt."""
         reports = [
             {"metric": report.metric, "edition": report.edition, "window": report.window, "symbol": report.symbol}
             for report in self.reports

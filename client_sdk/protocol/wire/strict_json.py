@@ -1,6 +1,6 @@
-"""A strict reader for JSON: UTF-8, nothing beyond RFC 8259, and no member of an object twice.
+"""A strict reader for JSON in UTF-8. It rejects extensions of RFC 8259 and repeated members.
 
-The possible mistakes in a body are a closed enumeration with stable codes.
+All possible mistakes in a body are members of `Malformed`, with stable codes.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa:
 def _members(document: Any) -> int:  # noqa: ANN401 what JSON holds
     """Return the number of members of an object and of the objects directly in its lists.
 
-    Every member has a colon. A text with as many colons as counted members therefore contains no
-    other members, neither deeper nor repeated members. Any other text is read again with a check of
-    each member, which takes twice as long. No valid body is read twice.
+    In the text, every member has a colon. If there are as many colons as counted members, the text
+    therefore has no deeper and no repeated members. Otherwise, `load` reads the text again and
+    checks each member, which takes twice as long. Valid bodies are never read twice.
     """
     if type(document) is not dict:
         return 0
@@ -90,7 +90,7 @@ class Malformed(StrEnum):
 
 
 MALFORMED_REPLIES = frozenset({Malformed.INVALID_VERDICT, Malformed.INVALID_ANSWERS})
-"""Codes that only readers of a reply raise; collectors never send them."""
+"""Codes for malformed replies of a server. Collectors never send these codes."""
 
 
 class MalformedError(HearsayError):
@@ -99,7 +99,7 @@ class MalformedError(HearsayError):
     Attributes:
         code: the kind of mistake, for programs.
         place: the place in the body, for example ``reports[3].symbol``, without the content.
-        problem: the requirement that the body violates in this place.
+        problem: the requirement that the body violates at this place.
 
     """
 

@@ -1,12 +1,12 @@
 """The collector's verdict on an upload: which reports it counted, and why it refused the others.
 
 Devices read the verdict after an upload. The verdict affects when a report is sent again, but never
-its content.
+the content of the report.
 
-A header of the same response tells every device which questions the collector has stopped. The body
-is closed, whereas devices ignore an unknown header. Each entry of the header names a metric and an
-edition, because two metrics with equal definitions have the same edition. A forged header could
-only silence questions, so malformed entries are ignored without an error.
+A header of the same response tells every device which questions the collector has stopped. This is
+a header because the body must not get new fields, whereas devices ignore unknown headers. Each
+entry names a metric and an edition, because two metrics with equal definitions have the same
+edition. A forged header could only stop questions, so malformed entries are ignored silently.
 """
 
 import json
@@ -19,8 +19,8 @@ from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from client_sdk.protocol.wire.strict_json import Malformed, check_fields, load, malformed
 
 CLOCK_SKEW_S = 600
-"""The seconds by which a device's clock may be ahead of the collector's. Without this tolerance, a
-window that has just begun by the device's clock would be in the future."""
+"""The number of seconds by which a device's clock may be ahead of the collector's. Without this
+tolerance, reports for a window that has just begun on the device would be refused."""
 
 
 class Refusal(StrEnum):
@@ -37,7 +37,7 @@ class Refusal(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """A sentence that states the problem and its solution."""
+        """An English sentence that states the problem and, if there is one, its solution."""
         return _SENTENCES[self]
 
     @property
@@ -92,8 +92,8 @@ class Verdict(NamedTuple):
         """Read the response to an upload of ``reports`` reports.
 
         Raises:
-            MalformedError: if the body is not a verdict on exactly that many reports. Another
-                program may have answered.
+            MalformedError: if the body is not a verdict on exactly ``reports`` reports, for example
+                because a program other than the collector responded.
 
         """
         document = load(body)
@@ -136,13 +136,13 @@ _ENTRY = re.compile(f"({METRIC_NAME.pattern}):({EDITION.pattern})")
 
 
 def stopped_metric(text: object) -> MetricEdition | None:
-    """Return the metric and edition that an entry names; None if the entry is malformed."""
+    """Return the metric and edition in an entry of `STOPPED`; None if the entry is malformed."""
     match = _ENTRY.fullmatch(text) if isinstance(text, str) else None
     return None if match is None else (match[1], match[2])
 
 
 def stopped_entry(metric: MetricEdition) -> str:
-    """Return the entry for a question, such as ``dark_mode:0123456789ab``."""
+    """Return the entry of `STOPPED` for a question, such as ``dark_mode:0123456789ab``."""
     return ":".join(metric)
 
 

@@ -1,9 +1,9 @@
 """Models that predict a label from features, learned from each tally by products or by crosses.
 
 Made-up reports move the mean of the vectors of products by at most a length r
-(`Vectors.length_moved`), and thereby the coefficients. The bounds below apply to every mean within
-a distance of r, and therefore also to the mean of the honest reports. The penalty lambda and the
-noise s do not change, because they depend only on the channel and the number of reports.
+(`Vectors.length_moved`). This also moves the coefficients. The bounds below apply to every mean
+within a distance of r, and therefore also to the mean of the honest reports. The penalty lambda and
+the noise s do not change, because they depend only on the channel and the number of reports.
 
 * A mean consists of parts p, S, z and y, each divided by its weight. These yield the covariances
   k = p - z y and C = S - z z'. By the Cauchy-Schwarz inequality over the four parts of r,
@@ -56,7 +56,7 @@ def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float
     Args:
         moments: the moments of the tally.
         ridge: the regression fitted to these moments.
-        noise: s, the noise for which the regression was corrected.
+        noise: s, the noise that the regression was corrected for.
         length: r, the distance by which the mean of the weighted vectors moves.
 
     """
@@ -86,7 +86,8 @@ def covariance_moves(moments: Moments, length: float) -> tuple[float, float]:
 
 
 LEAST_REPORTS: Final = EXACT_BELOW
-"""The minimum number of reports to learn a model. With fewer, errors are not normally distributed.
+"""The minimum number of reports to learn a model. With fewer reports, the errors are not normally
+distributed.
 """
 
 
@@ -194,14 +195,15 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The ends of a share."""
+        """The smallest and the largest possible share of a cell, 0 and 1."""
         return SHARES
 
     @property
     def mean_variance(self) -> float | None:
         """The variance of the share of a cell with a label, estimated from one report.
 
-        It is the largest over all cells. One report in ``channel.inputs`` is about a given feature.
+        This is the largest variance over all cells. On average, one of ``channel.inputs`` reports
+        is about a given feature.
         """
         of_features = (inverse_of(feature).squares(feature.inputs) for feature in self.channel.features)
         return self.channel.inputs * max(squares.worst for squares in of_features)

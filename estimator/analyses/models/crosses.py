@@ -34,13 +34,13 @@ MOST_LOG_ODDS: Final = math.log(1 / LEAST_SHARE - 1)
 """The value at which unbounded intervals of log-odds are cut off."""
 
 TREND: Final = 2.0
-"""The usual difference in weight between the last cell and the middle, because weights often rise
-or fall along a range, or along values in their listed order. docs/research/models.md lists the
-alternatives that were tried.
+"""The prior standard deviation of the difference in weight between the last cell and the middle.
+Weights often rise or fall along a range, or along values in their listed order.
+docs/research/models.md lists the alternatives that were tried.
 """
 
 APART: Final = 0.5
-"""The usual weight of a cell apart from the trend."""
+"""The prior standard deviation of a cell's weight around the trend."""
 
 MOST_WEIGHT: Final = 6.0
 """The maximum absolute weight of a cell. It limits a single cell to odds of 400 to 1."""
@@ -103,9 +103,9 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
 def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
     """Return how far made-up reports could at most have moved the share of a cell and label.
 
-    All made-up reports may concern one feature, and are then a larger fraction of its reports. If
-    all of its reports could be made up, the move has another bound: the estimate from honest
-    reports lies between the smallest and the largest score of a report.
+    All made-up reports may concern one feature. They are then a larger fraction of the reports on
+    this feature. If all reports on the feature could be made up, the move has another bound: the
+    estimate from honest reports lies between the smallest and the largest score of a report.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
@@ -175,8 +175,9 @@ def weights_of(cells: CellShares, share: float) -> Floats:
     Let w be the weights, p the rates of yes that follow from them, and t the shares of the cells.
     Then yes - p t has the expectation 0, the slope p (1 - p) t in w, and a known covariance. Each
     step solves a linear approximation for w (Gauss-Newton method). If nobody in a cell happens to
-    say yes, the cell seems to have no variance. Each variance is therefore at least that for n
-    people, t p (1 - p) / n. With few reports, the covariance is unknown, and all weights are 0.
+    say yes, the cell seems to have no variance. Each variance is therefore raised to at least
+    t p (1 - p) / n, the variance for n people without noise. With few reports, the covariance is
+    unknown, and all weights are 0.
     """
     if cells.sample.reports < EXACT_BELOW:
         return np.zeros(len(cells.yes))
@@ -205,8 +206,8 @@ def logit(share: float) -> float:
 def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) -> Figures:
     """Return the log-odds of yes in each cell of each feature.
 
-    The estimates are the model's, which are shrunk toward the log-odds of all people. If any
-    feature has no reports, there are no estimates, and all intervals are unbounded.
+    The estimates are shrunk toward the log-odds of all people, as in the model. If any feature has
+    no reports, there are no estimates, and all intervals are unbounded.
     """
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):

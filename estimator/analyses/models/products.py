@@ -2,12 +2,13 @@
 
 The vector's mean consists of E[y z], E[z z'], E[z] and E[y] for the label y and the features z.
 These moments yield the covariance of the features, and the covariance of each feature with the
-label. The noise in the covariance of the features is a symmetric matrix of known variance, whose
-largest eigenvalue is about two standard errors times the root of d (Wigner 1955). The penalty is a
-multiple of this eigenvalue, and depends only on the channel and the number of reports. The model
-therefore estimates a fixed property of the population: its ridge regression with this penalty.
+label. The noise in the covariance of the features is a symmetric matrix of known variance. For d
+features, its largest eigenvalue is about two standard errors times the square root of d (Wigner
+1955). The penalty is a multiple of this eigenvalue, and depends only on the channel and the number
+of reports. The model therefore estimates a fixed property of the population: the population's ridge
+regression with this penalty.
 
-The quality of the model is estimated from rotations to which it was not fitted. This is
+The quality of a model is estimated from rotations that the model was not fitted to. This is
 cross-validation with blocks of rotations in place of people.
 """
 
@@ -37,8 +38,8 @@ coefficients had too little coverage; see docs/research/models.md.
 """
 
 FOLDS: Final = 32
-"""The number of folds into which the blocks of rotations are divided. A model that was fitted to
-the other folds predicts each fold.
+"""The number of folds of cross-validation. Each fold contains some of the blocks of rotations, and
+is predicted by a model that was fitted to the other folds.
 """
 
 MOST_MEAN: Final = 0.98
@@ -50,7 +51,8 @@ scores are uninformative.
 """
 
 MOST_STEPS: Final = 1000.0
-"""The value at which unbounded intervals of coefficients are cut off, in half ranges of the label.
+"""The value at which unbounded intervals of coefficients are cut off, as a multiple of half the
+label's range.
 """
 
 
@@ -85,7 +87,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covariances:
-    """The covariances to which a linear model is fitted.
+    """The covariances that a linear model is fitted to.
 
     Attributes:
         with_label: the covariance of each feature with the label, shape (..., d).
@@ -169,7 +171,7 @@ class ProductsModel:
 
     @classmethod
     def from_mean(cls, kind: Model, mean: VectorMean) -> ProductsModel:
-        """Return the model of the mean of a tally's vectors."""
+        """Return the model that is learned from the mean of a tally's vectors."""
         inputs = len(kind.observation.coordinates)
         return cls(
             kind,
@@ -179,7 +181,7 @@ class ProductsModel:
         )
 
     def ridge(self) -> Ridge:
-        """Return the regression on all rotations."""
+        """Fit the ridge regression to the reports of all rotations."""
         return Ridge.from_covariances(Covariances.from_moments(self.moments), self.pair_noise)
 
     def coefficients(self, family: int = 1) -> Figures:
@@ -223,7 +225,7 @@ class ProductsModel:
         )
 
     def skill(self) -> Skill:
-        """Return how well scores predict yes or no, in rotations to which they were not fitted."""
+        """Return how well scores predict yes or no in rotations that they were not fitted to."""
         whole, deviating = (
             Covariances.from_moments(self.moments),
             Covariances.from_deviations(self.deviations, self.moments),
@@ -253,7 +255,7 @@ class ProductsModel:
 
     @property
     def norm(self) -> float:
-        """The maximum length of a device's scaled features. Longer vectors are scaled to it."""
+        """The maximum length of a device's scaled features. Longer vectors are shortened to it."""
         return self.kind.radius / UNIT
 
     @property

@@ -4,7 +4,8 @@ Scores are assumed to be normally distributed given the label, with the same var
 no, as in linear discriminant analysis (Fisher 1936). The log-odds of yes are then linear in the
 score, and AUC = Phi(distance / root 2).
 
-Noise may move a share to 0 or 1, or beyond. `possible_share` then replaces it by a possible share.
+Noise may move an estimated share to 0 or 1, or beyond. `possible_share` then replaces the estimate
+by a share above 0 and below 1.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ POINTS: Final = 2001
 """The number of points of the integral. With twice as many, it changes by less than 0.1%."""
 
 LEAST_SHARE: Final = 1e-6
-"""The smallest share, which limits odds to a million to one."""
+"""The smallest share that `possible_share` returns. It limits odds to a million to one."""
 
 
 def possible_share(estimate: float, error: float) -> float:
     """Return the mean of all shares from 0 to 1, weighted by the likelihood of the estimate.
 
-    The estimate is assumed to be normally distributed. Far from 0 and 1, the weighted mean is the
-    estimate itself. If the error is large, the weighted mean is near one half.
+    The estimate is assumed to be normally distributed. If the estimate is far from 0 and 1, the
+    weighted mean is the estimate itself. If the error is large, the weighted mean is near one half.
 
     Args:
         estimate: the unbiased estimate of the share.
@@ -69,7 +70,7 @@ MOST_CORRELATION: Final = 0.99
 
 
 class Skilled(NamedTuple):
-    """The figures of one fold: `along` and `spread` as in `Skill`, and the label's deviation."""
+    """The figures of one fold: `along` and `spread` as in `Skill`, and the deviation of `label`."""
 
     along: float
     spread: float
@@ -120,7 +121,7 @@ class Skill:
 
     @property
     def auc(self) -> Estimate:
-        """How often a yes has a higher score than a no, for normal scores with equal variances."""
+        """The probability that a random yes has a higher score than a random no."""
         correlation = self.correlation
         at = correlation.estimate
         if at is None:
@@ -131,11 +132,12 @@ class Skill:
 
     @property
     def log_odds(self) -> tuple[float, float]:
-        """The slope and intercept from a score to the log-odds of yes, corrected for noise.
+        """The slope and intercept of the log-odds of yes, as a linear function of the score.
 
-        The share of yes is estimated by `possible_share`. The covariance is shrunk by its error
-        (James & Stein 1961), and the variance is at least `SURE` standard errors. A score that
-        seems uninformative keeps a small slope, so that it still ranks people.
+        Three corrections account for noise. The share of yes is estimated by `possible_share`. The
+        covariance is shrunk by its error (James & Stein 1961). The variance is at least `SURE`
+        standard errors. If the score seems uninformative, a small slope remains, so that the score
+        still ranks people.
         """
         share = possible_share((1 + self.label) / 2, _error_of(self.deviations_label) / 2)
         label, variance = 2 * share - 1, 4 * share * (1 - share)

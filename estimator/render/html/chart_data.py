@@ -26,7 +26,7 @@ from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.statistic import STATISTICS, Chart
 from estimator.words import is_yes_or_no, short
 
-# The names of steps that state a range, such as "10 to 30%" of a model's probability.
+# Patterns for the names of steps that are ranges of a model's probability, such as "10 to 30%".
 NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"
 
 BELOW: Final = re.compile(rf"(?:below|under|less than|<) ?{NUMBER} ?%")
@@ -39,7 +39,10 @@ FINEST = 1e-12
 """The length below which an interval counts as a point, and does not affect the step."""
 
 ALONE: Final = frozenset({"bar", "mean"})
-"""The charts of a single figure. If collapsed, they are left out: they would repeat the table."""
+"""The charts of a single figure. They are shown only as the first chart of a question.
+
+Further charts are collapsed. A chart of a single figure would only repeat the table there.
+"""
 
 KEPT_DIGITS = 11
 """The maximum number of digits of a drawn number, fewer than the script keeps (``numbers.js``)."""
@@ -50,7 +53,7 @@ WithReports = Sequence[MetricEstimate | None]
 """The estimates of each window of the calendar. None for a window without reports."""
 
 Steps = list[list[int | None]]
-"""A row for each figure, with an entry for each window. None if there is no estimate."""
+"""Numbers in steps: a row for each figure, with an entry for each window. None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class ShownGroup:
     Attributes:
         group: all figures of the statistic.
         title: the title of the figures.
-        unit: the unit in which they are shown.
+        unit: the unit in which the figures are shown.
         labels: the labels of the shown figures, which are the same in every window of a question.
         figures: the shown figures.
 
@@ -79,7 +82,7 @@ class ShownGroup:
 
     @property
     def is_titled(self) -> bool:
-        """Whether the title differs from the label of the only figure."""
+        """Whether the title is shown. It is omitted if it equals the label of the only figure."""
         return [label.casefold() for label in self.labels] != [self.title.casefold()]
 
 
@@ -174,7 +177,7 @@ class BandTracks(Tracks, frozen=True, kw_only=True):
 
 
 class JointTracks(Tracks, frozen=True, kw_only=True):
-    """The shares of answers within groups. ``steps`` are the ranges of a model's probability."""
+    """The shares of answers within groups. A model's groups are probability ranges (``steps``)."""
 
     names: tuple[str, str] | None
     groups: Sequence[str]
@@ -187,7 +190,7 @@ class Drawing(NamedTuple):
 
     Attributes:
         chart: the name of the chart in the page's script.
-        group: the position of the group that the chart draws; 0 if it does not draw a group.
+        group: the position of the group that the chart draws; 0 if the chart draws no group.
 
     """
 
@@ -242,12 +245,12 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
     for all of them together.
 
     Args:
-        windows: the estimates, of which at least one has reports.
+        windows: the estimates by window. At least one window has reports.
         positions: the positions of the shown values.
         calendar: all windows of the same kind.
         shown: the window that is shown first.
         pooled: the figures of all windows together, or None.
-        followed: the figure that is drawn over time; None for the first figure.
+        followed: the figure that is drawn over time. None to draw the first figure.
 
     """
     by_window = {estimated.window: estimated for estimated in windows}
@@ -290,7 +293,7 @@ def _drawings(groups: Sequence[ShownGroup], joint: JointTracks | None, *, has_bi
 
 
 def _form(group: ShownGroup, chart: Chart) -> str:
-    """Return the name of the drawing that a chart uses for these figures."""
+    """Return the name that the page's script gives to the chart of a group of figures."""
     values = group.figures.labels
     if chart is Chart.SHARES:
         if is_yes_or_no(values):
@@ -335,7 +338,7 @@ def _figures(estimated: MetricEstimate | Pooled | None, like: FigureGroup, posit
 
 
 def _drawn(with_reports: WithReports, chart: Chart) -> tuple[FigureGroup, list[list[KnownEstimate]]] | None:
-    """Return the figures that a chart draws, and for each figure a row with an entry per window."""
+    """Return the figures that a chart draws, and a row with their estimates in each window."""
     groups = [None if each is None else _charted(each, chart) for each in with_reports]
     first = next((group for group in groups if group is not None), None)
     if first is None:
@@ -356,7 +359,7 @@ def _charted(estimated: MetricEstimate, chart: Chart) -> FigureGroup | None:
 def _distribution(with_reports: WithReports) -> tuple[HistogramTracks, BandTracks] | tuple[None, None]:
     """Return the histogram and the distribution function of each window.
 
-    None for a question without them.
+    Both are None for a question without a distribution.
     """
     bins, band = _drawn(with_reports, Chart.HISTOGRAM), _drawn(with_reports, Chart.BAND)
     if bins is None or band is None:

@@ -37,7 +37,7 @@ from estimator.words import in_unit, plural, short
 WIDTH, HEIGHT, MARGIN = 120, 28, 2
 
 Run = Sequence[tuple[int, Estimate]]
-"""Consecutive windows, each with its position and its estimate."""
+"""Consecutive windows with estimates. Each is a pair of its position and its estimate."""
 
 MOST_CHANGES = 20
 """The maximum number of changes in the table, the clearest first. JSON contains all changes."""
@@ -46,8 +46,8 @@ MOST_PLACES: Final = 50_000
 """The maximum number of windows on a page, over all questions: fifty questions with a thousand days
 each.
 
-A window of a category with six values takes 330 bytes, so 50,000 take 17 MB; with more values, a
-window takes more.
+A window of a category with six values takes 330 bytes, so 50,000 windows take 17 MB. A window of a
+category with more values takes more.
 """
 
 REPORTS: Final = "Reports"
@@ -66,8 +66,8 @@ class MetricView:
         verdict: the conclusion on whether the answers changed.
         facts: names of facts with their values, such as the epsilon of a report.
         window: the name of the window that is shown first. None if the question has no window.
-        preliminary: whether this window is still open.
-        reports: the number of reports in this window.
+        preliminary: whether the window that is shown first is still open.
+        reports: the number of reports in the window that is shown first.
         also: further headlines of this window, such as the median.
         warnings: sentences that warn readers against unjustified conclusions.
         groups: the figures of this window.
@@ -156,8 +156,8 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
         windows: the estimates of the question in chronological order, at least one.
         calendar: all windows of the same kind on the page.
         highlight: the results that are shown first.
-        effects: the differences between public strata, the clearest pairs first. Differences in
-            other windows are left out.
+        effects: the differences between public strata, the clearest pairs first. Only differences
+            in the shown window are used.
         titles: the titles of all questions by name. Two questions that are asked together are shown
             by their titles.
 
@@ -192,7 +192,7 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
 
 def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey | None:
-    """Return the figure to draw over time: a figure that changed, or otherwise the answer."""
+    """Return the figure to draw over time: one that changed or, if none did, the main figure."""
     changed = [each for each in (() if changes is None else changes.found) if each.verdict.is_change]
     if changed:
         return FigureKey(changed[0].statistic, changed[0].value)

@@ -132,7 +132,7 @@ class Page:
 
     @property
     def participation(self) -> str:
-        """A sentence on which devices the figures describe, and about how many participate."""
+        """Sentences on the devices that the figures describe, and on their approximate number."""
         return participation_of([highlight.shown for highlight in self.report.highlights])
 
     @property
@@ -142,7 +142,7 @@ class Page:
 
     @property
     def nothing(self) -> str | None:
-        """A sentence on why the page has no results. None if it has some."""
+        """A sentence that explains why the page has no results. None if the page has results."""
         if any(estimated.reports for estimated in self.report.metrics):
             return None
         if self.report.metrics:
@@ -240,7 +240,7 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 def _check_size(estimates: Sequence[MetricEstimate]) -> None:
     """Refuse a page that would be too large because of gaps between windows.
 
-    Each question takes room for each window of the calendar, even without a tally.
+    Each question takes room for each window of the calendar, even for windows without a tally.
 
     Raises:
         OutputError: if the page would be too large. The message says what would help.
@@ -370,7 +370,7 @@ def _embedded(data: PageData) -> Markup:
 
 
 def _template(name: str) -> str:
-    """Return the text of a template without indentation, which every question would repeat."""
+    """Return the text of a template without its indentation, which would make pages larger."""
     return "\n".join(map(str.lstrip, _text("templates", name).splitlines()))
 
 

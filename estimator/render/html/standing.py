@@ -29,7 +29,7 @@ With fifty questions, 90 windows take 1.5 MB.
 """
 
 OPEN_WINDOWS: Final = 7
-"""The number of newest windows whose details are expanded: seven, such as the days of a week."""
+"""The number of windows, the newest first, whose details are expanded. Seven days are a week."""
 
 
 class DevicesOverTime(NamedTuple):
@@ -119,7 +119,7 @@ def _standing(view: MetricView, first: str | None, known: Highlight | None, abse
 
 
 def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
-    """Return the approximate number of devices in each window, in chronological order."""
+    """Return the approximate number of participating devices by window, in chronological order."""
     most: dict[str, DevicesTakingPart] = {}
     for estimated in estimates:
         known = estimated.taking_part
@@ -132,12 +132,12 @@ def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
 
 
 def on_all_windows(page: Page, standing: Standing) -> dict[str, Any]:
-    """Return the contents of an archive's page other than its questions."""
+    """Return the values that the template of an archive's page needs besides the questions."""
     return {"standing": standing, "devices": _over_time(page, standing), "open_windows": OPEN_WINDOWS}
 
 
 def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[str, Any]:
-    """Return the contents of a public folder's page other than its questions.
+    """Return the values that the template of a public page needs besides the questions.
 
     Args:
         page: the page of the questions that may be published.
@@ -150,7 +150,7 @@ def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[s
 
 
 def without_sums(view: MetricView) -> MetricView:
-    """Return a view without the number of all reports, whose digits would reveal too much."""
+    """Return a view without the total number of reports, whose exact value reveals too much."""
     return replace(view, facts=tuple(fact for fact in view.facts if fact[0] != REPORTS))
 
 

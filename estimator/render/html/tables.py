@@ -1,4 +1,4 @@
-"""The tables of a question in addition to its figures. A table without rows is left out.
+"""The tables of a question besides the table of its figures. A table without rows is left out.
 
 For two questions asked together, tables show shares within groups, differences, and a test of
 independence. Other tables show texts, clusters, the possible effect of fabricated reports, and
@@ -46,7 +46,7 @@ On phones and paper, the cells of a wider table are stacked.
 """
 
 MOST_DIFFERENCES = 20
-"""The maximum number of differences in the table, the clearest first. JSON and CSV have all."""
+"""The maximum number of differences in the table, the clearest first. JSON and CSV list all."""
 
 MOST_TEXTS: Final = 200
 """The maximum number of texts in a list on the page."""
@@ -106,7 +106,7 @@ class JointView:
 
     @property
     def differences(self) -> Sequence[tuple[Figure, tuple[str, ...], str, str]]:
-        """The differences in the table, each with its subject, the conclusion and the CSS class."""
+        """The differences in the table, each with the compared names, conclusion and CSS class."""
         shown = self.clearest[:MOST_DIFFERENCES]
         return [
             (difference, compared(difference, self.names), conclusion(difference), CODES[conclusion(difference)])
@@ -151,7 +151,7 @@ def _rows(cells: FigureGroup) -> Iterator[GroupRow]:
 
 
 def axes_of(cells: FigureGroup) -> tuple[list[str], list[str]]:
-    """Return the names of the groups and the names of the answers, in the order of the figures."""
+    """Return the names of the groups, and the names of the answers, in the figures' order."""
     groups, outcomes = (dict.fromkeys(part) for part in zip(*cells.figures.labels, strict=True))
     return [label_of(group) for group in groups], [label_of(outcome) for outcome in outcomes]
 
@@ -278,7 +278,7 @@ def _among_all_table(among_all: AmongAll, positions: Sequence[int]) -> Extra:
     return Extra(
         title=f"Among all {among_all.installs:,} installations",
         note=f"{taking_part_words(among_all)}. {AMONG_ALL_NOTE}",
-        head=("What", "Bounds"),
+        head=("Figure", "Bounds"),
         rows=tuple(
             (group.label(bounds), unit_of(group).rounded(bounds).interval)
             for group in among_all.groups
@@ -294,7 +294,7 @@ def _clusters_table(clusters: Clusters) -> Extra:
     return Extra(
         title="Clusters of answers",
         note=f"{how_many}; {how_often} of resampled tallies gave the same number."
-        + (" Found again: how much of the cluster resampled tallies reproduce, on average." if number > 1 else ""),
+        + (" Found again: the part of a cluster that resampled tallies reproduce, on average." if number > 1 else ""),
         head=("Answers", "Share of devices", "Interval", "Found again"),
         rows=tuple(map(_cluster_row, clusters.clusters)) if number > 1 else (),
     )
@@ -327,8 +327,8 @@ def effects_table(effects: Sequence[Effect]) -> Extra:
     """Return the table of pairs of strata, each with the figure that differs most clearly.
 
     Args:
-        effects: the differences of a question in one window, at least one, in the order in which
-            pairs are shown.
+        effects: the differences of a question in one window, with one entry for each pair of
+            strata, in the order of the table's rows. There must be at least one.
 
     """
     return Extra(

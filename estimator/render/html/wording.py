@@ -46,7 +46,7 @@ LONGEST_PURPOSE = 400
 YES: Final = label_of(value=True)
 
 FAR_FIGURES: Final = 3
-"""The significant digits of an interval's half-width: enough to differ from a close target."""
+"""The number of significant digits of a half-width. With fewer, it could look like its target."""
 
 CODES: Final[dict[StrEnum, str]] = {
     **dict.fromkeys(ChangeVerdict, "changed"),
@@ -58,7 +58,7 @@ CODES: Final[dict[StrEnum, str]] = {
     ChangeVerdict.NO_CHANGE: "same",
     ChangeVerdict.TOO_FEW: "unknown",
 }
-"""The CSS class of each conclusion, by which conclusions are colored and sorted."""
+"""The CSS class of each conclusion. Conclusions are colored and sorted by this class."""
 
 PERMANENT_NOTE: Final = (
     " Answers are permanent: both windows may contain the same noise, so the real uncertainty is smaller than shown."
@@ -71,7 +71,7 @@ def estimate_text(estimate: Estimate, unit: Unit = PERCENT, unknown: str = "no e
 
 
 def shown_value(figure: Estimate) -> float:
-    """Return the number that the text of an estimate shows, within its interval."""
+    """Return an estimate as a number, moved into its interval if necessary; 0 if unknown."""
     return within(figure.estimate, figure.low, figure.high) or 0.0
 
 
@@ -129,7 +129,7 @@ class WordedConclusion:
         code: ``changed``, ``perhaps``, ``same`` or ``unknown``.
         brief: a few words for the overview; empty if nothing can be compared.
         words: one or two sentences with the evidence.
-        sentence: the first of these sentences, for the card; empty if nothing can be compared.
+        sentence: a shorter sentence for the card; empty if nothing can be compared.
 
     """
 
@@ -204,7 +204,7 @@ def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure
 
 
 def found_words(change: Change, changes: Changes) -> str:
-    """Return a label for a table that states how, and since when, a figure changed."""
+    """Return a label for a table that states how a figure changed, and since when."""
     words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
     since = change.since or changes.since
     return (
@@ -274,7 +274,7 @@ def headline_of(shown: MetricEstimate, joint: JointView | None) -> Headline:
 
 
 def also_of(shown: MetricEstimate) -> Iterator[Headline]:
-    """Yield the mean and the median of the answers as headlines, unless they are the headline."""
+    """Yield headlines for the mean, unless it is the main headline, and for the median."""
     if not shown.reports or shown.names is not None:
         return
     for group in shown.groups:
@@ -373,4 +373,4 @@ PHRASES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "mean_position": _of_position,
     "mean_size": _of_mean,
 }
-"""For each statistic, a function for the words that follow the leading figure and explain it."""
+"""For each statistic, a function that returns the words to explain the leading figure."""

@@ -1,4 +1,4 @@
-"""Reports, plans, rehearsals and audits as text of 80 columns.
+"""Reports, plans, rehearsals and audits as text, by default 80 characters wide.
 
-This package imports the results that it shows. The commands import it.
+This package imports the results that it shows. Commands import this package.
 """

@@ -20,7 +20,7 @@ from estimator.words import plural
 ALL: Final = "all metrics"
 
 HALF: Final = 12
-"""The width, in columns, of each of the two answers that an attack compares."""
+"""The width, in characters, of each of the two answers that an attack compares."""
 
 PAIR: Final = 2 * HALF + len(" | ")
 
@@ -34,14 +34,14 @@ windows contains as many reports as the lifetime ceiling pays for. For permanent
 answers that never change, the claim is their permanent epsilon.
 proved: a lower bound on the true epsilon. The probability that any row is wrong
 is at most {FALSE_ACCUSATION:.0e}. *: the bound is above the claim, which is refuted.
-used: the part of the claimed epsilon that is proved to be used. It may be more.
+used: a lower bound on the part of the claimed epsilon that is really used.
 excess: if the true epsilon exceeded the claim by this much, the audit would
 refute the claim about half the time. none: n is too small to refute the claim.
 The true epsilon may be larger than proved: an audit refutes, never confirms.
 """
 
 MOST_WRITTEN_OUT: Final = 10**7
-"""From this number of inputs on, the number is written with an exponent, as crosses may need."""
+"""The smallest number of inputs written with an exponent. Crosses can have more inputs."""
 
 PROOF_HEADING: Final = (
     f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>11} {'proved epsilon':>16}\n"
@@ -62,7 +62,7 @@ An audit without --exact also attacks these.
 
 
 def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
-    """Return an audit as text of 80 columns, with a block for each horizon."""
+    """Return an audit as text that is 80 characters wide, with a block for each horizon."""
     horizons: dict[str, list[Finding]] = {}
     for finding in audit.findings:
         horizons.setdefault(finding.horizon, []).append(finding)
@@ -71,7 +71,7 @@ def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
 
 
 def _ceiling(lifetime: float) -> str:
-    """Return a text on the total loss of a device, which an audit of reports cannot prove."""
+    """Return a text on the ceiling of a device's loss, which an audit of reports cannot prove."""
     return (
         f"All reports of a device: epsilon {lifetime:g} at most, by the ceiling of its ledger,\n"
         "which tests prove: see docs/privacy/proofs.md.\n"
@@ -79,7 +79,7 @@ def _ceiling(lifetime: float) -> str:
 
 
 def verdict_of(audit: Audit) -> str:
-    """Return the verdict of an audit as a text of 80 columns."""
+    """Return the verdict of an audit as a text that is 80 characters wide."""
     refuted = sum(finding.accused for finding in audit.findings)
     compared = plural(len(audit.findings), "comparison")
     sentences = [f"Verdict: REFUTED: {refuted} of {compared} proved more than is claimed (*)."]
@@ -100,16 +100,16 @@ def _weakness(findings: Sequence[Finding]) -> Iterator[str]:
     if powerless:
         most = max(powerless, key=lambda finding: finding.provable_epsilon)
         yield (
-            f"{len(powerless)} could not refute anything: {most.observations:,} observations prove at most epsilon "
-            f"{most.provable_epsilon:.2f}, even if the SDK reveals more."
+            f"Of these, {len(powerless)} could not refute anything: {most.observations:,} observations prove at most "
+            f"epsilon {most.provable_epsilon:.2f}, even if the SDK reveals more."
         )
     if len(able) > len(excesses):
         yield (
-            f"{len(able) - len(excesses)} could prove little: twice the claimed epsilon would most likely go "
+            f"Of these, {len(able) - len(excesses)} could prove little: twice the claimed epsilon would probably go "
             "unnoticed; use more --reports."
         )
     if excesses:
-        yield f"In {len(excesses)} an excess of {max(excesses):.2f} over the claim would most likely be noticed."
+        yield f"In {len(excesses)} of these, an excess of {max(excesses):.2f} over the claim would probably be noticed."
 
 
 AUDIT_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": audit_as_table, "json": as_json}
@@ -139,7 +139,7 @@ def _block(horizon: str, findings: list[Finding], style: Style) -> Iterator[str]
 
 
 def proofs_as_table(audit: ProvedAudit, style: Style = PLAIN) -> str:
-    """Return an exact audit as text of 80 columns, with two lines for each step."""
+    """Return an exact audit as text that is 80 characters wide, with two lines for each step."""
     rows = (line for proof in audit.proofs for line in _rows(proof, style))
     return style.shown("".join([PROOF_HEADING, *rows, "\n", _walked(audit), PROOF_FOOTNOTES, _ceiling(audit.lifetime)]))
 

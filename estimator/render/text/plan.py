@@ -52,7 +52,7 @@ again and again. Storage is the time from the day of the plan until deletion.
 
 
 def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
-    """Return a plan as text of 80 columns."""
+    """Return a plan as text that is 80 characters wide."""
     part = "" if plan.answering == 1 else f", of which {plan.answering:.1%} answer a question in a window"
     head = f"{plural(plan.population, 'device')}{part}\n"
     blocks = ["".join(f"{line.rstrip()}\n" for line in _metric_lines(metric)) for metric in plan.metrics]
@@ -80,7 +80,7 @@ def allocation_as_table(allocation: Allocation, style: Style = PLAIN) -> str:
     lines.append(f"largest error, in units of its target: {largest.before:.4g} before, {largest.after:.4g} after")
     if answers.after is not None:
         lines.append(f"answers in a window: {answers.before} before, {answers.after} after")
-    lines.append("(errors: of a share if all are equal, or of a mean in the worst population)")
+    lines.append("(error: of a share if all shares are equal, or of a mean in the worst case)")
     patch = allocation.diff or "nothing to change: no allocation is better\n"
     return "".join(f"{line}\n" for line in [*lines, ""]) + patch
 
@@ -145,7 +145,7 @@ def _change(plan: MetricPlan, seen: SeenChange) -> str:
 
 
 def _last_lines(plan: MetricPlan) -> Iterator[str]:
-    """Yield lines on the tally's privacy loss, the reports for a target, and the conclusion."""
+    """Yield lines on the tally's privacy loss, the reports that a target needs, and the result."""
     if plan.central is not None:
         label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
         yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
@@ -167,7 +167,7 @@ def _last_lines(plan: MetricPlan) -> Iterator[str]:
 
 
 def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
-    """Yield lines on possible ranges for a number, with their errors, and the best range."""
+    """Yield lines on the possible ranges of a number with their errors, and on the best range."""
     if not clips:
         return
     yield f"  {'counted up to':>17} {'bias':>10} {'noise':>10} {'error':>10} {'change seen':>13}"
@@ -196,7 +196,7 @@ def _text_lines(plan: TextPlan) -> Iterator[str]:
 
 
 def _judgement(plan: MetricPlan) -> str:
-    """Return a conclusion on the expected precision, or on whether a wanted error is reached."""
+    """Return the expected precision, or a conclusion on whether the wanted error is reached."""
     errors = plan.share or plan.mean
     if not plan.reports or errors is None:
         return "no report is expected"
@@ -240,12 +240,10 @@ def _device_lines(plan: Plan) -> Iterator[str]:
 
 
 def _own_deltas(plan: Plan) -> str:
-    """Return a text on the deltas at which sums of epsilons are valid; empty if these are 0."""
+    """Return a text on the sums of deltas for the sums of epsilons; empty if all deltas are 0."""
     if not any(exposure.delta_of_any_two_histories for exposure in plan.device):
         return ""
     deltas = ", ".join(
         f"{exposure.within} {short_loss(exposure.delta_of_any_two_histories)}" for exposure in plan.device
     )
-    return (
-        f"{fill(f'The epsilons for any two histories hold at these deltas, summed over reports: {deltas}.', WIDTH)}\n"
-    )
+    return f"{fill(f'The epsilons for any two histories are valid at these sums of deltas: {deltas}.', WIDTH)}\n"

@@ -1,4 +1,4 @@
-"""The output of a rehearsal: the formats of a report, with the truth beside each estimate."""
+"""The output of a rehearsal in a report's formats, with the true value beside each estimate."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
 
 
 def rehearsal_as_table(rehearsal: Rehearsal, style: Style = PLAIN) -> str:
-    """Return a rehearsal as text of 80 columns."""
+    """Return a rehearsal as text that is 80 characters wide."""
     seed = f"seed {rehearsal.seed}\n"
     return style.shown("\n".join([seed, *(_block(rehearsed, style) for rehearsed in rehearsal.metrics), FOOTNOTES]))
 
@@ -61,7 +61,7 @@ FORMATS: Final[dict[str, Callable[..., str]]] = {
 
 
 def model_as_table(rehearsed: RehearsedModel, style: Style = PLAIN) -> str:
-    """Return the quality of a model, with a line for each epsilon and number of devices."""
+    """Return the quality of a model as text, with a line for each epsilon and number of devices."""
     draws = f"{rehearsed.rounds} draws of {rehearsed.rows:,} rows, seed {rehearsed.seed}"
     lines = [
         f"{rehearsed.metric}: {rehearsed.mechanism}, mean AUC over {draws}",
@@ -118,7 +118,7 @@ def _figure_lines(rehearsed: Rehearsed, positions: Sequence[int], style: Style) 
 
 
 def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
-    """Yield lines on the numbers of texts that were found, falsely found, and missed."""
+    """Yield lines on the numbers of texts that were found, found falsely, or missed."""
     texts = rehearsed.texts
     if texts is None:
         return
@@ -136,7 +136,7 @@ def _heading(style: Style) -> str:
 
 
 def _band_line(rehearsed: Rehearsed) -> list[str]:
-    """Return a line on whether the band of a distribution function contains the true one.
+    """Return a line that states whether the band contains the true distribution function.
 
     The table does not show the points of the band.
     """

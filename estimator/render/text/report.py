@@ -1,4 +1,4 @@
-"""The verbose report as text: a block for each metric, a line for each value and window."""
+"""The verbose report as text, with a block for each metric and a line for each value and window."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ mechanism's noise.
 DIFFERENCES_FOOTNOTE = """\
 Groups differ: unlikely to be chance; p is at most 0.05 after correction for all
 group differences in this report. May differ: only the uncorrected p is at most
-0.05, or the interval excludes 0. By chance alone, a few of many intervals do.
+0.05, or the interval excludes 0. By chance alone, a few of many intervals
+exclude 0.
 """
 
 BAR_FOOTNOTE = """\
@@ -111,8 +112,8 @@ question in a window contain their true values.
 MADE_UP_FOOTNOTE = """\
 fabricated reports: down and up are the largest moves of each estimate that such
 reports could have caused. The test asks whether any population could have
-produced the tally. Passing proves nothing, because false answers that follow
-the protocol look like those of a population.
+produced the tally. A passed test proves nothing, because false answers that
+follow the protocol look like those of a population.
 """
 
 POOLED_FOOTNOTE = """\
@@ -276,7 +277,7 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
 
 
 def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = True) -> Iterator[ShownFigure]:
-    """Yield the lines of a statistic.
+    """Yield a line for each shown figure of a statistic.
 
     Args:
         group: the figures of the statistic.
@@ -290,7 +291,7 @@ def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = 
 
 
 def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield the lines of statistics with a heading of their own, and the conclusions from them."""
+    """Yield the lines and conclusions of the statistics that have separate headings."""
     names = [style.cut(name) for name in estimated.names or ()]
     for group in estimated.groups:
         heading = group.about.table_heading
@@ -344,7 +345,7 @@ def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
 
 
 def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Style) -> Iterator[str]:
-    """Yield how far fabricated reports could have moved each shown figure, and the test result.
+    """Yield lines on how far fabricated reports could have moved figures, and on the test.
 
     Args:
         estimated: the figures of one window.
@@ -363,7 +364,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
 
 
 def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
-    """Yield the number of comparisons with each conclusion, and the clearest comparisons."""
+    """Yield a line on the number of comparisons by conclusion, and lines on the clearest ones."""
     clearest = clearest_first(differences)
     counts = Counter(map(conclusion, clearest))
     counted = ", ".join(f"{counts[concluded]:,} {concluded}" for concluded in Conclusion if counts[concluded])

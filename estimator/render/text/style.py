@@ -35,7 +35,7 @@ LIKELIEST_WIDTH: Final = 11
 BAR_WIDTH: Final = 10
 WINDOW_WIDTH: Final = 11
 SHORTEST_BAR: Final = 5
-"""The minimum width of a bar. A bar is left out if long figures leave less room."""
+"""The minimum width of a bar. If long figures leave less room, the bar is left out."""
 
 WIDE: Final = ("W", "F")
 COMBINING: Final = ("Mn", "Me", "Cf")
@@ -122,7 +122,7 @@ class Style:
         return line
 
     def rows(self, lines: Sequence[tuple[str, ShownFigure]], unknown: str = "no reports") -> Iterator[str]:
-        """Yield lines as from `row`, with numbers of the same unit aligned at their points.
+        """Yield lines like those of `row`, with numbers of the same unit aligned at decimal points.
 
         Args:
             lines: the window and the figure of each line.
@@ -211,7 +211,7 @@ PLAIN: Final = Style()
 
 
 def aligned(texts: Sequence[str]) -> list[str]:
-    """Return numbers, with or without units, padded to one width and aligned at their points."""
+    """Return numbers, with or without units, padded to one width and aligned at decimal points."""
     parts = [(text[: (end := _end_of_whole(text))], text[end:]) for text in texts]
     before = max((len(whole) for whole, _ in parts), default=0)
     behind = max((len(rest) for _, rest in parts), default=0)

@@ -1,4 +1,4 @@
-"""The report as a summary: for each question, a sentence, and the figures of its last window."""
+"""The summary of a report: a sentence about each question, and the figures of its last window."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ COMPARED = 2
 """The number of windows that a comparison needs: the first and the last."""
 
 SHOWN_WINDOWS = 10
-"""The maximum number of other windows that are listed for a question."""
+"""The maximum number of windows that are listed for a question besides the shown one."""
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
 
@@ -179,7 +179,7 @@ def figure_lines(rows: Sequence[ShownFigure], style: Style) -> Iterator[str]:
 
 
 def _error(text: str) -> str:
-    """Return a margin of error after ±, or spaces of the same width if it is blank."""
+    """Return a standard error after ±, or spaces of the same width if the error is blank."""
     return f"± {text}" if text.strip() else " " * (len("± ") + len(text) if text else 0)
 
 
@@ -212,7 +212,11 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 
 
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
-    """Return the figure that leads in the shown window or else in the estimates, with its group."""
+    """Return a figure from the estimates, with its group.
+
+    It is the figure that leads in the shown window. If that figure is missing, it is the figure
+    that leads in the estimates.
+    """
     key = shown.headline
     if key is None or estimated.group(key.statistic) is None:
         key = estimated.headline
@@ -280,7 +284,7 @@ def _pooled_words(pooled: Pooled, shown: MetricEstimate) -> str:
 
 
 def _notes(report: EstimateReport, style: Style) -> Iterator[str]:
-    """Yield notes on the described devices, on open windows, and on intervals of a point."""
+    """Yield notes on participation, on open windows, and on intervals that are a single point."""
     yield from _wrapped(participation_of([highlight.shown for highlight in report.highlights]), style)
     if any(highlight.shown.among_all is not None for highlight in report.highlights):
         yield from _wrapped(AMONG_ALL_NOTE, style)

@@ -69,7 +69,7 @@ def test_each_step_is_told_on_standard_error_while_it_happens(capsys: pytest.Cap
     ("answer", "told"),
     [
         (refuse(Refusal.UNKNOWN_EDITION), "serve --trial"),
-        (lambda _: None, "no answer yet"),
+        (lambda _: None, "not acknowledged yet"),
     ],
 )
 def test_what_the_collector_answers_is_told(
@@ -81,6 +81,25 @@ def test_what_the_collector_answers_is_told(
     with trial(transport=transport) as telemetry:
         telemetry.record("dark_mode", value=True)
     assert told in capsys.readouterr().err
+
+
+@pytest.fixture(autouse=True)
+def _in_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No device of this process has waited for a collector yet."""
+    monkeypatch.setattr("client_sdk.trial.Trial._gave_up", False)
+
+
+def test_a_collector_that_never_starts_is_waited_for_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("client_sdk.trial.START_S", 0.5)
+    attempts = []
+    for _ in range(3):
+        transport = ScriptedTransport()
+        transport.answer(*[lambda _: None] * 100)
+        with trial(transport=transport) as telemetry:
+            telemetry.record("dark_mode", value=True)
+        attempts.append(len(transport.bodies))
+    assert attempts[0] > 1
+    assert attempts[1:] == [1, 1]
 
 
 def test_a_collector_that_is_starting_is_waited_for() -> None:

@@ -50,7 +50,7 @@ def test_pieces_of_any_size_make_up_the_same_lines(text: bytes) -> None:
 
 @pytest.mark.parametrize("pieces", [[b"abc\n", b"de", b"f", b"g"], [b"abc\ndefg\nh"], [b"abc", b"\ndefg"]])
 def test_a_line_that_is_too_long_is_refused_before_it_ends(pieces: list[bytes]) -> None:
-    with pytest.raises(TalliesError, match="line 2 is longer than any tally, 3 bytes"):
+    with pytest.raises(TalliesError, match="line 2 is longer than the limit of 3 bytes"):
         list(Bounds(line_bytes=3).lines(iter([*pieces, *[b"x"] * 9])))
 
 

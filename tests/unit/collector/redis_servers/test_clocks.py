@@ -20,7 +20,7 @@ from collector.redis_servers.clocks import LOOK_INTERVAL_S, ClockWatch, describe
     ],
 )
 def test_a_difference_is_said_in_a_unit_of_its_size(ahead_s: float, said: str) -> None:
-    assert f"is {said} this machine's. Synchronize both" in describe(ahead_s)
+    assert f"is {said} this machine's. Synchronize both clocks" in describe(ahead_s)
 
 
 def test_the_farthest_clock_is_logged_once_until_all_agree(caplog: pytest.LogCaptureFixture) -> None:

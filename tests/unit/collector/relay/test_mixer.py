@@ -173,7 +173,7 @@ def test_the_collectors_failing_is_logged_once_a_row_for_a_line_each_would_tell_
 
     caplog.set_level("INFO", "collector")
     asyncio.run(deliver_often())
-    failing = "the collector does not accept uploads: it cannot be reached; devices will send theirs again"
+    failing = "the collector does not accept uploads: it cannot be reached; devices will send their uploads again"
     assert caplog.messages == [failing, "the collector accepts uploads again", failing]
 
 

@@ -129,7 +129,7 @@ def test_the_index_says_what_a_report_of_all_windows_says(out: Path) -> None:
     (changes,) = report.changes
     assert changes.found[0].since == "2026-10-09"
     said = change_words(changes.found[0], changes)
-    assert "points lower since 2026-10-09 (" in said
+    assert "points lower than before 2026-10-09 (" in said
     (metric, *_) = json.loads((out / "index.json").read_text())["metrics"]
     assert (metric["metric"], metric["code"], metric["last"]) == ("dark_mode", "changed", "2026-10-14")
     assert metric["change"].startswith(said)
@@ -252,7 +252,7 @@ def test_a_lost_or_broken_index_is_rebuilt(out: Path, spoil: str) -> None:
 def test_a_window_without_a_fitting_tally_is_tried_again(out: Path) -> None:
     partly = _keep(out, FIRST + UNFIT)
     assert partly.exit_code == PARTLY
-    assert "failed 2026-11-18: no tally of it can be estimated: os 000000000000: the registry defines" in partly.stderr
+    assert "failed 2026-11-18: none of its tallies can be estimated: os 000000000000: the registry" in partly.stderr
     assert folders(out) == {"2026-11-19"}
     assert _keep(out, FIRST + UNFIT).exit_code == FAILED
     assert _keep(out, FIRST + line("os", "2026-11-18")).exit_code == NEW

@@ -72,14 +72,14 @@ def test_the_table_has_a_block_a_horizon_within_80_columns(registry: Path) -> No
 @pytest.mark.usefixtures("right")
 def test_the_verdict_says_what_so_many_reports_could_at_best_have_proved(registry: Path) -> None:
     few = " ".join(_run("--registry", registry, "--reports", LEAST_REPORTS, "--metric", "dark_mode").stdout.split())
-    assert "Verdict: no claim was refuted in 3 comparisons. 2 could not refute anything: " in few
+    assert "Verdict: no claim was refuted in 3 comparisons. Of these, 2 could not refute anything: " in few
     assert "observations prove at most epsilon 0.00, even if the SDK reveals more." in few
     assert few.endswith(
-        "1 could prove little: twice the claimed epsilon would most likely go unnoticed; use more --reports."
+        "Of these, 1 could prove little: twice the claimed epsilon would probably go unnoticed; use more --reports."
     )
     many = " ".join(_run("--registry", registry, "--reports", 900, "--metric", "dark_mode").stdout.split())
     assert "2 could not refute anything: 30 observations prove at most epsilon 0.00" in many
-    assert re.search(r"In 1 an excess of 0\.\d\d over the claim would most likely be noticed\.$", many)
+    assert re.search(r"In 1 of these, an excess of 0\.\d\d over the claim would probably be noticed\.$", many)
 
 
 @pytest.mark.slow

@@ -348,9 +348,9 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
         (("--tallies", "a", "--with", "central=1"), "'1' must be a number above 0 and below 1"),
         (
             ("--tallies", "a", "--with", "central=1e-6", "--format", "csv"),
-            "the format csv cannot show this; choose another --format: table, html, json",
+            "the format csv cannot show these figures; choose another --format: table, html, json",
         ),
-        (("--tallies", "a", "--with", "pooled", "--format", "model"), "the format model cannot show this"),
+        (("--tallies", "a", "--with", "pooled", "--format", "model"), "the format model cannot show these figures"),
         (("--tallies", "a", "--with", "centrum"), "there is no extra 'centrum'; choose from: simultaneous, pooled,"),
         (("--tallies", "a", "--with", ""), "there is no extra ''; choose from: "),
         (("--tallies", "a", "--with", "clusters,"), "there is no extra ''; choose from: "),

@@ -34,7 +34,8 @@ COUNTS = [400, 600]
 DESCRIBED = "Figures describe the participating devices. Devices of users who decline are in no tally."
 BY_REPORTS = "devices participate: 1,000 reports of one in 2026-11-20, one per device"
 UNKNOWN = (
-    "How many participate is unknown: the schedule does not determine the share of devices that answer in a window."
+    "The number of participating devices is unknown: the schedule does not determine the share of devices that answer "
+    "in a window."
 )
 
 

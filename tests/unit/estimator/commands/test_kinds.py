@@ -161,7 +161,7 @@ def test_of_many_values_a_table_shows_fifty_and_the_covariance_is_left_out(tmp_p
     assert sum(line.startswith("  v") for line in table.splitlines()) == 50
     assert "… and 250 more values" in table
     without = run(tmp_path, content, "--with", "covariance", "--format", "json", registry=text)
-    assert "no covariance of more than 256 shares" in without.stderr
+    assert "no covariance for more than 256 shares" in without.stderr
     (metric_of_json,) = json.loads(without.stdout)["metrics"]
     assert len(listed(metric_of_json, "share")) == 300
     assert "covariance" not in metric_of_json

@@ -73,8 +73,8 @@ def test_a_table_lists_what_was_found_and_what_the_list_lacks(folder: Path) -> N
         "congratulati…",
     ]
     said = " ".join(table.split())
-    assert "The list lacks rare texts. A text is found 9 times in 10 from" in said
-    assert "if it has 12 letters. With 95% confidence, every text on it occurs." in said
+    assert "The list lacks rare texts. A text is found 9 times in 10 if at least" in said
+    assert "and it has 12 letters. With 95% confidence, every text on the list occurs." in said
     assert "An ellipsis marks a text that is longer than 12 letters" in said
 
 

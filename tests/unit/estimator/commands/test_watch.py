@@ -18,6 +18,8 @@ from threading import Thread
 import pytest
 from click.testing import CliRunner, Result
 
+from client_sdk.protocol import Registry
+from client_sdk.protocol.registry.registry import in_trial
 from estimator.commands.cli import command
 from estimator.commands.watch import Watch
 from estimator.errors import CollectorDownError, TalliesError
@@ -89,11 +91,12 @@ class _Collector(BaseHTTPRequestHandler):
     """Answers once with an open window, and then not at all for a while."""
 
     paths: list[str]
+    tally = line("dark_mode", [400, 600], closed=False)
 
     def do_GET(self) -> None:
         self.paths.append(self.path)
         known = self.headers["Authorization"] == f"Bearer {TOKEN}"
-        body = line("dark_mode", [400, 600], closed=False) if known else b""
+        body = self.tally if known else b""
         self.send_response(200 if known else 401)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -157,6 +160,17 @@ def _watch(registry: Path, *more: str, token: str = TOKEN) -> Result:
     return CliRunner(env={"HEARSAY_READ_TOKEN": token}).invoke(command, words)
 
 
+def test_a_trial_is_watched_with_the_apps_own_registry(
+    collector: str, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edition = in_trial(Registry.load(registry)).metric("dark_mode").edition
+    monkeypatch.setattr(_Collector, "tally", line("dark_mode", [400, 600], closed=False, edition=edition))
+    monkeypatch.setattr(Watch, "run", lambda self: self.show(self.look()))
+    shown = _watch(registry, "--collector", collector).stdout
+    assert "1,000 reports" in shown
+    assert "skipped" not in shown
+
+
 def test_a_wrong_token_is_a_plain_error(collector: str, registry: Path) -> None:
     result = _watch(registry, "--collector", collector, token="mellon")  # noqa: S106 a test's token
     assert result.exit_code == 1
@@ -169,7 +183,7 @@ def test_a_wrong_token_is_a_plain_error(collector: str, registry: Path) -> None:
     [
         ((), "Missing option '--collector'"),
         (("--tallies", "x"), "No such option '--tallies'"),
-        (("--collector", "https://a", "--with", "covariance"), "the format table cannot show this"),
+        (("--collector", "https://a", "--with", "covariance"), "the format table cannot show these figures"),
         (("--collector", "http://a"), "--collector must be an https:// URL"),
         (("--collector", "https://a", "--every", "1"), "'1' must be a whole number from 10 to 86,400"),
     ],

@@ -142,11 +142,11 @@ def test_what_is_best_already_is_said(tmp_path: Path) -> None:
 YEAR = "Within a year, all answers of a device reveal at most epsilon {}: even odds can become {}.\n"
 
 LASTS = (
-    "note: after 23 windows (day) with answers to everything, from 2026-12-14 on, the lifetime ceiling may be reached:"
-    " a device then answers fewer questions, and finally none\n"
+    "note: after 23 windows (day) with answers to all questions, at the earliest on 2026-12-14, the lifetime "
+    "ceiling may be reached: a device then answers fewer questions, and finally none\n"
 )
 
-UNCHECKED = "note: [app] states no population, so it was not checked whether each question will show anything\n"
+UNCHECKED = "note: [app] states no population, so there was no check for questions that would show nothing\n"
 ACCEPTED = "note: above the limits: budget; accepted because: It exists in tests only.\n"
 
 
@@ -175,7 +175,7 @@ def test_the_gate_says_the_year_and_passes_or_warns_a_line_each_and_fails(regist
     page = _run(registry, "--statement", "--against", old).stdout
     assert "(at most 122)" in page
     assert (failed.exit_code, failed.stdout) == (1, year.replace(" 60:", " 61:") + page)
-    assert failed.stderr == "budget.lifetime: was raised to 61 from 60\n"
+    assert failed.stderr == "budget.lifetime: was raised to 61 (previously 60)\n"
     registry.write_text(REGISTRY_TEXT)
     assert len(_run(registry, "--check").stderr.splitlines()) == 3
 
@@ -306,7 +306,7 @@ def test_the_statement_needs_no_population(registry: Path) -> None:
         (("--population", 10, "--allocate", 0), "'0' must be a number"),
         (("--population", 10, "--delta", 0), "'0' must be a number"),
         (("--check", "--statement"), "use only one of --allocate"),
-        (("--check", "--pilot", "tallies"), "--shares, --pilot and --windows require a plan"),
+        (("--check", "--pilot", "tallies"), "--shares, --pilot and --windows cannot be"),
         (("--check", "--record"), "use only one of --allocate"),
         (("--population", 10, "--shares", "nowhere"), "cannot be read"),
         (("--population", 10, "--against", "old.toml"), "--against requires --check or --statement"),

@@ -47,11 +47,11 @@ def test_expired_metrics_and_those_without_an_owner_are_named() -> None:
 @pytest.mark.parametrize(
     ("budget", "warning"),
     [
-        (OLD_BUDGET.replace("window = 10", "window = 11"), "budget.per_window: was raised to 11 from 10"),
-        (OLD_BUDGET.replace("month = 60", "month = 61"), "budget.per_month: was raised to 61 from 60"),
-        (OLD_BUDGET.replace("per_month = 60\n", ""), "budget.per_month: was removed from 60"),
-        (OLD_BUDGET.replace("400", "401"), "budget.lifetime: was raised to 401 from 400"),
-        (OLD_BUDGET.replace("1e-6", "2e-6"), "budget.delta: was raised to 2e-06 from 1e-06"),
+        (OLD_BUDGET.replace("window = 10", "window = 11"), "budget.per_window: was raised to 11 (previously 10)"),
+        (OLD_BUDGET.replace("month = 60", "month = 61"), "budget.per_month: was raised to 61 (previously 60)"),
+        (OLD_BUDGET.replace("per_month = 60\n", ""), "budget.per_month: was removed (previously 60)"),
+        (OLD_BUDGET.replace("400", "401"), "budget.lifetime: was raised to 401 (previously 400)"),
+        (OLD_BUDGET.replace("1e-6", "2e-6"), "budget.delta: was raised to 2e-06 (previously 1e-06)"),
     ],
 )
 def test_every_ceiling_that_was_raised_is_named_and_one_that_was_lowered_is_not(budget: str, warning: str) -> None:
@@ -87,7 +87,7 @@ def test_another_period_of_the_ceiling_is_named_and_what_it_loosens(before: str,
     assert (remarks(old, new) == []) is (loosened is not None)
     (line,) = said
     assert line.startswith(f"budget.window: changed from {before} to {after}: {loosened or 'per_window now'}")
-    assert line.endswith("earlier charges keep their dates, and also count towards the new period")
+    assert line.endswith("earlier charges keep their dates, and also count toward the new period")
 
 
 def test_a_shorter_window_and_more_metrics_a_window_are_named() -> None:
@@ -98,7 +98,7 @@ def test_a_shorter_window_and_more_metrics_a_window_are_named() -> None:
         "budget.window: changed from week to day: each day may now cost as much as each week could"
     )
     few, more = (_registry(f'{OLD_BUDGET}strategy = "sample"\nanswers = {n}\n', a=BOOLEAN, b=BOOLEAN) for n in (1, 2))
-    assert regressions(few, more) == ["budget.answers: was raised to 2 from 1"]
+    assert regressions(few, more) == ["budget.answers: was raised to 2 (previously 1)"]
     (split,) = regressions(few, _registry(a=BOOLEAN, b=BOOLEAN))
     assert split.startswith('budget.strategy: was "sample"')
 
@@ -111,7 +111,7 @@ GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1
 @pytest.mark.parametrize(
     ("before", "after", "starts"),
     [
-        (BOOLEAN, BOOLEAN | {"epsilon": 2}, ["epsilon was raised to 2 from 1", NEW_METRIC]),
+        (BOOLEAN, BOOLEAN | {"epsilon": 2}, ["epsilon was raised to 2 (previously 1)", NEW_METRIC]),
         (BOOLEAN | {"epsilon": 2}, BOOLEAN, [NEW_METRIC]),
         (BOOLEAN, BOOLEAN | {"purpose": "Because.", "owner": "me"}, []),
         (CATEGORY, CATEGORY | {"values": ["a", "b", "d"]}, [NEW_METRIC]),
@@ -124,7 +124,7 @@ GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1
         (
             PERMANENT,
             PERMANENT | {"permanent_epsilon": 2},
-            ["permanent_epsilon was raised to 2 from 1", NEW_METRIC, "its permanent answers are drawn"],
+            ["permanent_epsilon was raised to 2 (previously 1)", NEW_METRIC, "its permanent answers are drawn"],
         ),
     ],
 )
@@ -141,19 +141,20 @@ def test_every_change_of_a_metric_that_costs_is_named(
 def test_a_new_metric_says_what_it_costs_and_one_that_is_gone_costs_nothing() -> None:
     old, new = _registry(a=BOOLEAN), _registry(a=BOOLEAN, b=BOOLEAN | {"window": "week"}, c=PERMANENT)
     weekly, daily = regressions(old, new)
-    assert weekly == "metric.b: is new; a report of a week costs 1, a year up to 54, as far as the ceilings allow"
-    assert daily == "metric.c: is new; a report of a day costs 0.5, a year up to 183, as far as the ceilings allow"
+    costs = "is new; a report of one {} costs epsilon {}, and all reports of a year cost up to {}, within the ceilings"
+    assert weekly == f"metric.b: {costs.format('week', 1, 54)}"
+    assert daily == f"metric.c: {costs.format('day', 0.5, 183)}"
     assert regressions(new, old) == []
 
 
 @pytest.mark.parametrize(
     ("before", "after", "warning"),
     [
-        ({"expires": Toml("2027-01-01")}, {}, "metric.a: it never ends; it was to end on 2027-01-01"),
+        ({"expires": Toml("2027-01-01")}, {}, "metric.a: it no longer expires; previously, it expired on 2027-01-01"),
         (
             {"expires": Toml("2027-01-01")},
             {"expires": Toml("2028-01-01")},
-            "metric.a: it ends on 2028-01-01; it was to end on 2027-01-01",
+            "metric.a: it now expires on 2028-01-01; previously, it expired on 2027-01-01",
         ),
     ],
 )

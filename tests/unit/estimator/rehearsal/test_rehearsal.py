@@ -140,7 +140,7 @@ def test_a_metric_without_a_column_is_named_and_skipped(registry: Path, answers:
     answers.write_text("os,color,os2\na,red,\n")
     result = _run("--registry", registry, "--csv", answers, "--format", "json")
     assert "ignored columns, which are not metrics: 'color', 'os2'" in result.stderr
-    assert "skipped dark_mode, startup_ms: no column has its name" in result.stderr
+    assert "skipped dark_mode, startup_ms: there is no column with this name" in result.stderr
     document = json.loads(result.stdout)
     assert [entry["metric"] for entry in document["metrics"]] == ["os"]
     assert [(entry["metric"], entry["window"]) for entry in document["skipped"]] == [

@@ -185,5 +185,5 @@ def test_why_a_metric_is_not_rehearsed_is_said(tmp_path: Path) -> None:
     assert "skipped limitation: a model is rehearsed by rehearse-model" in drawn
     table = {"answers": "flag,limitation\nyes,no\n"}
     read = run(tmp_path, "--csv", str(tmp_path / "answers"), registry=registry, **table).stderr
-    assert "skipped place: no column has its name" in read
+    assert "skipped place: there is no column with this name" in read
     assert "skipped limitation: a model is rehearsed by rehearse-model" in read

@@ -60,9 +60,9 @@ def test_a_table_says_it_in_words_and_that_a_pass_proves_nothing() -> None:
     text = as_table(_report())
     assert "if 2% of the reports were fabricated, 2026-11-20: down, up\n" in text
     assert ["yes", "2.5", "points", "1.7", "points"] in [row.split() for row in text.splitlines()]
-    assert "hardly any population produces such a tally (p = 0.001): do not trust it\n" in text
+    assert "such a tally is very unlikely for any population (p = 0.001): do not trust it\n" in text
     assert "no sign of fabrication (p = 1), which does not rule it out\n" in text
-    assert "Passing proves nothing" in text
+    assert "A passed test proves nothing" in text
     assert max(len(row) for row in text.splitlines()) <= 80
 
 
@@ -87,7 +87,7 @@ def test_a_spreadsheet_has_no_place_for_it(tmp_path: Path) -> None:
         ],
     )
     assert run.exit_code == 2
-    assert "the format csv cannot show this; choose another --format: table, html, json" in run.output
+    assert "the format csv cannot show these figures; choose another --format: table, html, json" in run.output
 
 
 @pytest.mark.parametrize("fraction", ["0", "1", "-0.1", "nan", "much"])

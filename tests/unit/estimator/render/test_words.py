@@ -60,13 +60,13 @@ def changes(verdict: ChangeVerdict, estimate: float, since: str | None = None, a
 @pytest.mark.parametrize(
     ("verdict", "estimate", "since", "asked", "said"),
     [
-        (ChangeVerdict.LOWER_SINCE, -0.06, "2026-W05", None, "“a” is 6 points lower since 2026-W05 (2 to 10)"),
+        (ChangeVerdict.LOWER_SINCE, -0.06, "2026-W05", None, "“a” is 6 points lower than before 2026-W05 (2 to 10)"),
         (
             ChangeVerdict.HIGHER_SINCE,
             0.06,
             "2026-W05",
             "2026-W05",
-            "“a” is 6 points higher since 2026-W05 (2 to 10)",
+            "“a” is 6 points higher than before 2026-W05 (2 to 10)",
         ),
         (
             ChangeVerdict.FALLING,
@@ -81,7 +81,7 @@ def changes(verdict: ChangeVerdict, estimate: float, since: str | None = None, a
             0.06,
             None,
             "2026-W05",
-            "“a” is perhaps 6 points higher since 2026-W05 (2 to 10)",
+            "“a” is perhaps 6 points higher than before 2026-W05 (2 to 10)",
         ),
     ],
 )
@@ -97,4 +97,4 @@ def test_a_change_is_told_by_its_size_its_direction_and_its_time(
 def test_a_comparison_since_a_window_has_one_wording() -> None:
     told = changes(ChangeVerdict.HIGHER_SINCE, 0.06, "2026-W05", "2026-W05")
     assert compared_words(told) == "since 2026-W05, compared with before"
-    assert "since 2026-W05" in outcome_words(told)
+    assert "than before 2026-W05" in outcome_words(told)

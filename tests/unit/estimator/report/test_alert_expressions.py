@@ -132,7 +132,7 @@ def test_what_is_no_expression_is_refused_with_the_grammar(text: str) -> None:
         ("crashes.p50 > 5", "names p50, which crashes does not have; write one of: mean, sum, share[VALUE]"),
         ("startup_ms.p90 > 5", "names p90, which startup_ms does not have; write one of: mean, sum, p5, p25, p50, p75"),
         ("startup_ms.p95[x] > 5", "names p95[x], which startup_ms does not have"),
-        ("dark_mode.share > 0.5", "names the share of no value; write one of: share[VALUE]"),
+        ("dark_mode.share > 0.5", "names a share without its value; write one of: share[VALUE]"),
         ("os.share[d] > 0.5", "names no value of os; its values are: a, b, c"),
         ("os.share[ a] > 0.5", "names no value of os"),
         ("os.share[] > 0.5", "names no value of os"),

@@ -71,13 +71,13 @@ def test_every_form_says_how_a_former_metric_relates_to_the_one_of_today() -> No
     report = reported(BOTH, *OF_BOTH)
     relations = {each.metric: each.relation for each in report.metrics if each.relation}
     assert relations == {
-        THEME: 'Asked by apps released from 2026-11-01 on and before 2026-11-09; then "auto" was added to values.',
-        RULER: "Asked by apps released from 2026-11-01 on and before 2026-11-09; no longer asked since then.",
+        THEME: 'Asked by apps released on or after 2026-11-01 and before 2026-11-09; then "auto" was added to values.',
+        RULER: "Asked by apps released on or after 2026-11-01 and before 2026-11-09; no longer asked since then.",
     }
     for text in (as_summary(report), as_table(report)):
         assert all(relation in " ".join(text.split()) for relation in relations.values())
     page = as_html(report, BOTH)
-    assert "asked by apps released from 2026-11-01 on and before 2026-11-09; no longer asked since then" in page
+    assert "asked by apps released on or after 2026-11-01 and before 2026-11-09; no longer asked since then" in page
     assert {row.metric for row in rows_of(report)} == {"theme", THEME, "dark", RULER}
     assert read_report(io.StringIO(as_json(report))).metrics == report.metrics
 

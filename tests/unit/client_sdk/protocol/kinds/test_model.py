@@ -171,7 +171,7 @@ def test_the_most_features_fill_the_longest_vector() -> None:
         ({"features": Toml('[{ name = "a", values = ["x", "x"] }]')}, "features", "must list features"),
         ({"norm": 0}, "norm", "must be from 1e-06 to 1e+06"),
         ({"permanent_epsilon": 5}, "permanent_epsilon", "does not apply to a model"),
-        ({"fill_in": True}, "fill_in", "does not apply to this model"),
+        ({"fill_in": True}, "fill_in", "does not apply to a model"),
         ({"unit": "ms"}, "unit", "is only for a number or a count"),
     ],
 )

@@ -48,7 +48,7 @@ def test_a_tally_has_about_as_many_cells_a_group_as_the_registry_says(cells: int
         ({"discover": 1}, "discover", "must be true or false"),
         ({"cells": 5000}, "cells", "must be a power of two from 4096 to 131072"),
         ({"permanent_epsilon": 5}, "permanent_epsilon", "does not apply to a text"),
-        ({"fill_in": True}, "fill_in", "does not apply to this text; record an answer in every window instead"),
+        ({"fill_in": True}, "fill_in", "does not apply to a text; record an answer in every window instead"),
         (
             {"mechanism": "projective-geometry"},
             "mechanism",
