@@ -2,19 +2,19 @@
 
 An input is a tuple with one cell for each feature. A coin that does not depend on the cells draws a
 feature. The cell of this feature is reported by k-ary randomized response or a cyclic design, and
-the symbol shows the feature. A mixture of channels with the same epsilon has that epsilon. This
-epsilon applies to whole inputs, no matter in how many features they differ. It would not if the
-feature were drawn outside the channel or depended on the cells.
+the symbol shows the feature. A mixture of channels with the same epsilon has that epsilon. The
+epsilon applies to any two inputs, even if they differ in all features, because the feature is drawn
+within the channel and does not depend on the cells.
 
 Source: Hierarchical histograms draw a level in the same way (Cormode, Kulkarni & Srivastava 2019,
 "Answering range queries under local differential privacy", section 4).
 
-The alternative is a vector of the products of all features: about d**2 numbers for d coordinates,
-all with the vector's noise. Reports by crosses describe only the d features, which are assumed to
-be independent given the label. A vector learns more, but the more features there are, the more
-devices it needs. Similarly, cells of a third of a range get more reports than cells of a sixth, but
-tell less about each value. The numbers of devices at which one choice becomes better than the other
-were measured on real data (docs/research/models.md).
+The alternative is a vector of the products of all features. For d coordinates, the vector has about
+d**2 numbers, and each has the vector's noise. Crosses estimate only the relation of each feature to
+the label, and assume that features are independent given the label. A vector learns more, but the
+more features there are, the more devices it needs. Similarly, cells of a third of a range get more
+reports than cells of a sixth, but say less about each value. The numbers of devices at which one
+choice becomes better than the other were measured on real data (docs/research/models.md).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Crosses(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, cells: Sequence[int]) -> Crosses:
-        """Return the channel of features with these numbers of cells, within an epsilon."""
+        """Return the channel within an epsilon, for features with these numbers of cells."""
         chosen = [designs.design_of_few_symbols(each, epsilon.odds) for each in cells]
         keeps = (
             CyclicDesign.within(epsilon, each, *design).keep_numerator
@@ -134,13 +134,13 @@ BINS: Final = 6
 """The number of equal parts into which a number's range is cut to cross it with the label."""
 
 FEW_BINS: Final = 3
-"""The number of parts if few reports are expected: smaller parts would get too few reports."""
+"""The number of parts if few reports are expected, because smaller parts would get too few."""
 
 FEW_FEATURES: Final = 10
 """The maximum number of features for crosses. With more, each feature is drawn too rarely."""
 
 DEVICES: Final = 1300
-"""With DEVICES * coordinates**3 / epsilon**2 devices or more, a vector learns more than crosses."""
+"""A vector predicts better from DEVICES * coordinates**3 / epsilon**2 reporting devices on."""
 
 FEW_REPORTS: Final = 4000
 """With fewer than FEW_REPORTS * features / epsilon**2 devices, 3 cells usually beat 6."""

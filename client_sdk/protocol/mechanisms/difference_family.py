@@ -28,10 +28,10 @@ Row = list[int]
 
 
 def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] | None:
-    """Return weights of columns whose weighted sum is a multiple of the totals.
+    """Return weights of columns, by index, such that their weighted sum is a multiple of totals.
 
-    Return at most as many weights as there are equations, by the index of the column. All weights
-    are positive, without a common divisor. Return None if there are no such weights.
+    There are at most as many weights as equations. All weights are positive integers without a
+    common divisor. Return None if there are no such weights.
 
     This is the simplex method in exact integers: each division by a pivot is exact (Edmonds 1967,
     "Systems of distinct representatives and linear algebra"; Bareiss 1968). The column with the
@@ -122,7 +122,7 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
 
 @lru_cache(maxsize=REMEMBERED)
 def balanced_starters(points: int, block_size: int) -> dict[int, int]:
-    """Return weights, by starter number, so that any two values share equally many blocks."""
+    """Return weights by starter number, with which any two values share equally many blocks."""
     divisors = proper_divisors(points)
     if not divisors:
         return {0: 1}

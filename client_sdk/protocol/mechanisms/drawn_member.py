@@ -1,16 +1,16 @@
-"""One member of a set is drawn and reported, and the draw itself adds to the set's privacy.
+"""One member of a set is drawn and reported. The draw itself makes the set more private.
 
 An input is a padded set of m elements, which are inputs of a channel with K inputs. One element is
 drawn uniformly and sent through this channel. A set's law is the mean of its elements' laws.
 
 With k-ary randomized response, a symbol favors a single input, and therefore at most one of m
 different elements. If the channel's worst ratio is r, the worst ratio of sets is 1 + (r - 1) / m.
-Thus r may be 1 + m (e**epsilon - 1): the symbols of all m elements are then e**epsilon times as
-likely as others. Dummies must also differ: there are m dummies, and K is k + m.
+Thus r may be 1 + m (e**epsilon - 1). The symbols of all m elements are then e**epsilon times as
+likely as other symbols. Dummies must also differ, so there are m dummies, and K is k + m.
 
 With a design, a symbol favors many inputs, possibly all elements of a set. The worst ratio of sets
-is then r, and a single dummy is sufficient. K is k + 1, and the empty set contains the dummy m
-times.
+is then r, and a single dummy is sufficient. In this case K is k + 1, and the empty set contains the
+dummy m times.
 
 Sources: Wang, Huang, Nie, Wang, Xu & Yang 2018, "PrivSet: set-valued data analyses with locale
 differential privacy" (all members favored alike); Qin, Yang, Yu, Khalil, Xiao & Ren
@@ -51,7 +51,7 @@ class DrawnMember(Channel):
 
     @classmethod
     def build(cls, mechanism: Mechanism, request: ChannelRequest) -> DrawnMember:
-        """Return the channel of sets that uses a mechanism for labels."""
+        """Return the channel of sets whose drawn member is reported by a mechanism for labels."""
         if mechanism.name != K_ARY:
             return cls(mechanism.build(request), request.kind.drawn, request.kind.drawn)
         return cls.favoring_all(request.epsilon, request.size - 1, request.kind.drawn)

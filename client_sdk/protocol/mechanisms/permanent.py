@@ -12,9 +12,9 @@ answer. The limit applies within one edition: the labels of the coins name the e
 new edition draws new permanent answers.
 
 The declared epsilon belongs to the instantaneous step, and limits how much one more report reveals
-after any earlier reports. (The epsilon of both steps together is smaller, but cannot be
-added up over reports. After many reports the permanent answer may be known, and then only one step
-protects the next report.)
+after any earlier reports. (The epsilon of both steps together is smaller, but epsilons of both
+steps cannot be added up over reports. After many reports, the permanent answer may be known. Then
+only the instantaneous step protects the next report.)
 """
 
 from __future__ import annotations
@@ -109,5 +109,5 @@ class Permanent(Channel):
         return self.instantaneous.likeliest(symbol)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the first report of a device; later reports use the same permanent answer."""
+        """Return a report of a new permanent answer. Later reports would use the same answer."""
         return self.instantaneous.perturb(self.permanent.perturb(value, coins), coins)

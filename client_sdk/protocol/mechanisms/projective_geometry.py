@@ -1,17 +1,17 @@
 """Projective geometry response: a reported point of PG(t-1, q) supports all orthogonal points.
 
 Inputs and symbols are points. With a known probability, the reported point is orthogonal to the
-answer's point; otherwise it is not. Within each case, all points are equally likely. Any two
-hyperplanes share the same number of points, so that the channel is balanced with only as many
-symbols as there are points.
+answer's point; otherwise it is not. In each of the two cases, all points are equally likely. Any
+two hyperplanes share the same number of points. The channel is therefore balanced, although it has
+only as many symbols as points.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
 geometry", section 3. (This module samples exactly from the complement of the hyperplane. A sampler
 whose samples may lie on the hyperplane adds ln(q/(q-1)) to epsilon.)
 
-A point is represented by its canonical vector over Z_q, in which the first coordinate other than 0
-is 1. Points are numbered in the order of these vectors, read as integers in base q. The first
-vector with m digits after the leading 1 has the number (q**m - 1) / (q - 1).
+A point is represented by its canonical vector over Z_q, in which the first nonzero coordinate is 1.
+Points are numbered in the order of these vectors, read as integers in base q. The first vector with
+m digits after the leading 1 has the number (q**m - 1) / (q - 1).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ProjectiveGeometry(Channel):
     _firsts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tabulate q**m and the first point with m digits after the 1, for m from 0 to t."""
+        """Tabulate q**m and the number of the first point with m digits after the 1, for m up to t."""
         powers = tuple(self.prime**digits for digits in range(self.dimension + 1))
         object.__setattr__(self, "_powers", powers)
         object.__setattr__(self, "_firsts", tuple((power - 1) // (self.prime - 1) for power in powers))
@@ -99,7 +99,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """P(a given point orthogonal to the answer's) / P(another given point)."""
+        """The probability of each point orthogonal to the answer's, divided by that of the others."""
         others = self.symbols - self.orthogonal
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.orthogonal)
 
@@ -124,7 +124,7 @@ class ProjectiveGeometry(Channel):
         )
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a random point orthogonal to the value's, or another point if the coin says lie.
+        """Return a random point: orthogonal to the value's point if the answer is kept, or else not.
 
         Both points are always drawn. If only the needed one were drawn, the time of the draw would
         reveal which one it was. All coordinates are free, except the one at the pivot of the value,
@@ -157,7 +157,7 @@ class ProjectiveGeometry(Channel):
         return self._powers[digits] + point - self._firsts[digits]
 
     def _product(self, left: int, right: int) -> int:
-        """Return the inner product of two vectors of t - 1 coordinates, in constant time."""
+        """Return the inner product of two vectors of t - 1 coordinates in time independent of them."""
         prime, product = self.prime, 0
         for _ in range(self.dimension - 1):
             left, left_digit = divmod(left, prime)
@@ -166,7 +166,7 @@ class ProjectiveGeometry(Channel):
         return product
 
     def _point(self, number: int) -> int:
-        """Return the point of a vector, whose first coordinate other than 0 need not be 1."""
+        """Return the point of any nonzero vector, canonical or not."""
         digits = bisect_right(self._powers, number) - 1
         leading, rest = divmod(number, self._powers[digits])
         prime, scaled = self.prime, 0

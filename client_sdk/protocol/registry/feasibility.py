@@ -3,13 +3,13 @@
 A registry without mistakes may still not work. For example, if a device's first day costs more than
 `per_window`, no device answers the last question, and nobody can see why.
 
-Charges are computed as in the ledger, and `Budget.exceeded` decides here as it does there. Each sum
+Charges are computed as in the ledger, and `Budget.exceeded` decides in both places. Each sum
 assumes the worst order of answers. In this order, before the first answer to a question, a device
 has answered all other questions in every window that overlaps the question's first window, as far
 as a ceiling alone would allow. Without a shortage, a device can therefore pay for the answer to any
-question in the question's first window on that device. For a question that is first answered later,
-other questions may have spent the budget. A sum that includes questions with shorter windows is an
-upper bound, because some sums cannot be spent in that order.
+question in the question's first window on that device. If a question is first answered later, other
+questions may have spent the budget. If a sum includes questions with shorter windows, it is an
+upper bound, because charges cannot always occur in the worst order.
 
 A count is paid for after its window has ended, and after the charges at the beginning of the next
 window (see `client_sdk.answers.schedule`). The questions that are charged at the beginning of a
@@ -35,7 +35,7 @@ MOST_TERMS = 6
 
 
 class _Term(NamedTuple):
-    """The total cost of a question's answers before every question has been answered once."""
+    """The cost of a question's answers up to the time when every question was answered once."""
 
     name: str
     times: int
@@ -97,7 +97,7 @@ def _term(metric: Metric, ceiling: Ceiling, times: int) -> _Term:
 
 
 def _times(budget: Budget, ceiling: Ceiling, kind: WindowKind, metric: Metric, counts: bool) -> int:  # noqa: FBT001 a fact
-    """Return how often a metric may charge a ceiling before the first answers in a kind of window.
+    """Return how often a metric may charge a ceiling before the first answers are all charged.
 
     Args:
         budget: the ceilings.

@@ -432,8 +432,8 @@ def _read_budget(table: TomlTable) -> Budget:
 def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
     """Return a metric that requires consent to all purposes of the metrics that it crosses.
 
-    A metric without purposes requires consent to everything. If a crossed metric has none, the pair
-    has none either, because an answer to the pair contains one to the crossed metric.
+    A metric without purposes requires consent to everything. If a crossed metric has no purposes,
+    the pair requires consent to everything, because its answers contain those to that metric.
     """
     if not metric.kind.crossed:
         return metric
