@@ -1,8 +1,8 @@
 """The interface of every kind of question: its keys, its encoding and its wording.
 
-A kind defines the possible answers, and how an answer is encoded as an input of a channel. The
-channel, which then perturbs this input, is chosen independently of the kind. To add a kind, write a
-class and add it to `client_sdk.protocol.kinds.KINDS`.
+A kind defines the possible answers, and how an answer is encoded as an input of a channel. It does
+not define how the channel perturbs this input (see `client_sdk.protocol.mechanisms`). To add a
+kind, write a class and add it to `client_sdk.protocol.kinds.KINDS`.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def word(value: Label) -> str:
 
 
 Input = Any
-"""An input of a channel: a symbol, a vector of integers, or one cell for each of several tables."""
+"""An input of a channel: an integer, or a tuple of integers, as the mechanism requires."""
 
 Law = Mapping[Input, Fraction]
-"""The exact probability of each input as which an answer may be encoded."""
+"""The exact probability of each input that encoding an answer may return."""
 
 REFUSED: Final[Mapping[str, str]] = {
     "unit": "is only for a number or a count; remove it",

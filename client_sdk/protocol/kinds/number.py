@@ -30,7 +30,7 @@ STATISTICS: Final = ("mean", "distribution", "quantiles")
 """The possible statistics of a number."""
 
 MAX_COUNT: Final = 10**15
-"""The largest ``max`` of a count. Floats, which print estimates, are exact up to this integer."""
+"""The largest ``max`` of a count. Estimates are floats, which represent such integers exactly."""
 
 PERIODS: Final = (7, 28)
 """The numbers of days that an activity may cover. Whole weeks give every weekday equal weight."""

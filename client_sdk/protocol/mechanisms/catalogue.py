@@ -89,7 +89,7 @@ class Mechanism(NamedTuple):
         shape: the form of inputs that it supports, one of the `Kind.shapes`.
         statistics: the statistics of numbers that can be estimated; empty if inputs are not
             numbers.
-        options: the keys of a question that only this mechanism uses.
+        options: the keys of a question's table that only this mechanism uses.
         is_permanent: whether it can report permanent answers. If so, its inputs are answers, or the
             two ends of a range; each number is always rounded to the same end.
 
@@ -103,7 +103,7 @@ class Mechanism(NamedTuple):
     is_permanent: bool = False
 
     def takes(self, request: ChannelRequest) -> bool:
-        """Whether the mechanism suits the kind of a request, for at least one statistic."""
+        """Whether the mechanism supports the inputs of a request, and a statistic of its kind."""
         return self.shape in request.shapes and self.is_open_to(request.kind)
 
     def is_open_to(self, kind: Kind) -> bool:

@@ -28,7 +28,7 @@ Row = list[int]
 
 
 def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] | None:
-    """Return weights of columns, by index, such that their weighted sum is a multiple of totals.
+    """Return weights, by column index, for which the weighted sum is a multiple of the totals.
 
     There are at most as many weights as equations. All weights are positive integers without a
     common divisor. Return None if there are no such weights.

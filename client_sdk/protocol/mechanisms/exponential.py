@@ -44,7 +44,7 @@ LEAST_USE = Fraction(999, 1000)
 """The minimum of a table's worst ratio divided by e**epsilon. With less, the noise is needless."""
 
 RESOLVED_BITS = 44
-"""The minimum probability is 2**-44. Rounding weights to integers would change smaller ones."""
+"""The minimum probability is 2**-44. Smaller ones would change too much by integer rounding."""
 
 HALVINGS = 16
 """The number of bisections after the last doubling. They determine the largest scale to within

@@ -395,4 +395,4 @@ TABLES: Final = (
         290, 288, 288, 286, 285, 285, 285, 290, 297, 300, 300, 299, 294, 294, 290, 290, 290), 290),
 )
 # fmt: on
-"""The best bands, in order of ascending epsilon. ``python -m tools.optimal_mean`` writes them."""
+"""The best bands, in ascending order of epsilon, as written by ``python -m tools.optimal_mean``."""

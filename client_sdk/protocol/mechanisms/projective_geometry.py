@@ -54,7 +54,7 @@ class ProjectiveGeometry(Channel):
     _firsts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tabulate q**m and the number of the first point with m digits after the 1, for m up to t."""
+        """Tabulate q**m, and the first point with m digits after its leading 1, for m up to t."""
         powers = tuple(self.prime**digits for digits in range(self.dimension + 1))
         object.__setattr__(self, "_powers", powers)
         object.__setattr__(self, "_firsts", tuple((power - 1) // (self.prime - 1) for power in powers))
@@ -99,7 +99,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of each point orthogonal to the answer's, divided by that of the others."""
+        """The ratio of a point's probabilities if it is orthogonal to the answer's, and if not."""
         others = self.symbols - self.orthogonal
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.orthogonal)
 
@@ -124,7 +124,7 @@ class ProjectiveGeometry(Channel):
         )
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a random point: orthogonal to the value's point if the answer is kept, or else not.
+        """Return a random point that is orthogonal to the value's point, or, for a lie, is not.
 
         Both points are always drawn. If only the needed one were drawn, the time of the draw would
         reveal which one it was. All coordinates are free, except the one at the pivot of the value,
@@ -157,7 +157,7 @@ class ProjectiveGeometry(Channel):
         return self._powers[digits] + point - self._firsts[digits]
 
     def _product(self, left: int, right: int) -> int:
-        """Return the inner product of two vectors of t - 1 coordinates in time independent of them."""
+        """Return the inner product of two vectors of t - 1 coordinates, in constant time."""
         prime, product = self.prime, 0
         for _ in range(self.dimension - 1):
             left, left_digit = divmod(left, prime)

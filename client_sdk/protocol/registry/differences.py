@@ -146,7 +146,7 @@ def _named(values: Sequence[object]) -> str:
 
 
 HELP = "FILE, or with REVISION:FILE in git, such as origin/main:metrics.toml"
-"""The ways to name a registry, as the help of a command describes them."""
+"""The part of a command's help that describes how to name a registry."""
 
 
 def nothing_at(place: Path) -> str:
@@ -190,7 +190,7 @@ def read(place: Path) -> Registry | None:
 def _require_new(place: Path) -> None:
     """Refuse a path that exists neither in the revision nor in the working directory.
 
-    A CI gate without an old registry accepts every change, which must not happen for a wrong path.
+    Without an old registry, a CI check accepts every change. A mistyped path must not cause this.
 
     Raises:
         RegistryError: if the file does not exist in the working directory.

@@ -1,4 +1,4 @@
-"""Whether a device can pay for the first answer to every question.
+"""A check that a device's budget can pay for the first answer to every question.
 
 A registry without mistakes may still not work. For example, if a device's first day costs more than
 `per_window`, no device answers the last question, and nobody can see why.

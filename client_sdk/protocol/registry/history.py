@@ -35,7 +35,7 @@ class Release(NamedTuple):
     Attributes:
         day: the day of the release.
         registry: the registry that was released.
-        line: the line of the history where the release begins; 0 if it is not in the history yet.
+        line: the line at which the release begins in the history; 0 if it is not there yet.
 
     """
 
@@ -90,7 +90,7 @@ def with_releases(registry: Registry, releases: Sequence[Release], history: Path
 
 
 def require_same_app(registry: Registry, releases: Sequence[Release], history: Path) -> None:
-    """Refuse the history of another app, because this app never asked its questions.
+    """Check that every release in a history belongs to the same app as the registry.
 
     Raises:
         RegistryError: if a release belongs to another app. The error names the first such release.

@@ -297,7 +297,7 @@ def registry_of(given: Registry | str | Path) -> Registry:
 
 @lru_cache(maxsize=1)
 def _parsed_once(text: str, name: str) -> Registry:
-    """Parse a file once, although commands that ask for consent and then record read it twice."""
+    """Return the registry in a file's text, cached because some commands read a file twice."""
     return Registry.parse_file(text, name)
 
 
@@ -307,7 +307,7 @@ def _log_once(sentence: str) -> None:
 
 
 def _located(error: RegistryError, path: str, text: str) -> RegistryError:
-    """Return the same mistakes with the name of the file and the line of each mistake."""
+    """Return an error with the same mistakes, each with its line in the file."""
     ((place, problem), *_) = error.mistakes
     if place == WHOLE:
         return RegistryError(path, problem)
