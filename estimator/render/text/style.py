@@ -259,9 +259,15 @@ def wrapped(text: str, columns: int, first: str = "", others: str = "") -> list[
         others: the prefix of the other lines.
 
     """
-    counted = "".join(character + FILLER * (_columns_of_character(character) - 1) for character in text)
+    counted = "".join(character + FILLER * (_most_columns(character) - 1) for character in text)
     lines = textwrap.wrap(counted, columns, initial_indent=first, subsequent_indent=others)
     return [line.replace(FILLER, "") for line in lines]
+
+
+def _most_columns(character: str) -> int:
+    """Return the width of a character or, if that is larger, of its replacement in ASCII."""
+    replacement = IN_ASCII.get(ord(character), "")
+    return max(_columns_of_character(character), len(replacement))
 
 
 def _columns_of_character(character: str) -> int:
