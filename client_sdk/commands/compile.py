@@ -1,11 +1,12 @@
 """``hearsay-client compile``: the questions as a module for the SDK of browsers and Node.
 
-The SDK in a browser neither reads TOML nor computes a mechanism's probabilities, so the module
-contains them as integers. A registry whose promises the target cannot keep is refused here.
+The SDK in a browser neither reads TOML nor computes probabilities. The module therefore contains
+the questions, and each mechanism's probabilities as exact integers. A registry whose promises the
+target cannot keep is refused here.
 
-The module is JavaScript with types. Probabilities and charges are strings, because their integers
-may exceed 2**53. The module imports only the mechanisms that its questions need, so that a bundler
-leaves out all others.
+The module is JavaScript with types. These integers and the charges are written as decimal strings,
+because they may exceed 2**53. The module imports only the mechanisms that its questions need, so
+that a bundler leaves out all others.
 """
 
 from __future__ import annotations

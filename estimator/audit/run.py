@@ -70,7 +70,7 @@ class Game:
 
     Attributes:
         metric: the metric whose answers differ. None if the answers to all metrics differ.
-        horizon: the observed part of a life and the part that differs, in words.
+        horizon: in words, what is observed and where the two lives differ, such as ``one report``.
         names: the names of the two answers.
         lives: the lives of the two devices.
         claim: the SDK's claim about the two lives.

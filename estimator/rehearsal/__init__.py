@@ -1,4 +1,5 @@
 """Rehearsals, which run known answers through the real mechanisms before any release.
 
-This package imports reports and estimates. Commands and text output import it.
+This package uses the analyses and the results of the estimator. Only `estimator.commands` and
+`estimator.render` import it.
 """

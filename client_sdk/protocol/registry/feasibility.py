@@ -35,7 +35,7 @@ MOST_TERMS = 6
 
 
 class _Term(NamedTuple):
-    """The cost of a question's answers up to the time when every question was answered once."""
+    """What a question may cost until every question has been answered once."""
 
     name: str
     times: int
