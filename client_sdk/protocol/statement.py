@@ -18,7 +18,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
-from math import floor
+from math import ceil, floor
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
@@ -351,7 +351,7 @@ def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str],
 def truth_in_words(metric: Metric, say: Sentences) -> str | None:
     """Return the share of true reports, as "73 of 100"; None if reports name no single answer."""
     chance = truth(metric)
-    return None if chance is None else _share(chance, REPORTS, "share.reports", say)
+    return None if chance is None else _share(chance, REPORTS, "share.reports", say, _nearest)
 
 
 def truth(metric: Metric) -> Fraction | None:
@@ -366,8 +366,11 @@ def truth(metric: Metric) -> Fraction | None:
 
 
 def bet_in_words(ratio: Fraction, say: Sentences) -> str:
-    """Return in words the probability that odds of ``ratio`` to 1 mean, such as "7 in 10"."""
-    return _share(ratio / (1 + ratio), BETS, "share.bets", say)
+    """Return in words the probability that odds of ``ratio`` to 1 mean, such as "7 in 10".
+
+    The probability is rounded up, because it limits what a report reveals.
+    """
+    return _share(ratio / (1 + ratio), BETS, "share.bets", say, ceil)
 
 
 def but_rarely(chance: Fraction, say: Sentences) -> str:
@@ -375,11 +378,15 @@ def but_rarely(chance: Fraction, say: Sentences) -> str:
     return say("statement.but", often=floor(1 / chance)) if chance else ""
 
 
-def _share(chance: Fraction, least: int, key: str, say: Sentences) -> str:
+def _nearest(number: Fraction) -> int:
+    return floor(number + Fraction(1, 2))
+
+
+def _share(chance: Fraction, least: int, key: str, say: Sentences, rounded: Callable[[Fraction], int]) -> str:
     """Return a probability as a rounded share of a power of ten, never as 0 or as the whole."""
     whole = least
     while True:
-        part = floor(chance * whole + Fraction(1, 2))
+        part = rounded(chance * whole)
         is_close = whole > BETS or abs(Fraction(part, whole) - chance) <= ROUNDED_AWAY
         if 0 < part < whole and is_close:
             return say(key, part=part, all=whole)

@@ -385,7 +385,7 @@ const registry = {
    "history.forgotten": "Gelöscht. Es wird nichts mehr aufgezeichnet.",
    "history.failed": "Das konnte nicht gelöscht werden. Hier wird nichts mehr aufgezeichnet; bitte versuchen Sie es noch einmal.",
    "statement.how": "Bevor eine Antwort Ihr Gerät verlässt, entscheidet dort der Zufall, ob die Meldung Ihre Antwort nennt oder etwas anderes.",
-   "evidence": "Eine einzelne Meldung ist ein starker Hinweis. Am meisten verrät die Frage panel: Wer vorher zwei Antworten für gleich wahrscheinlich hielt, schätzt nach einer Meldung die Chance für eine davon auf höchstens etwa 95 von 100.",
+   "evidence": "Eine einzelne Meldung ist ein starker Hinweis. Am meisten verrät die Frage panel: Wer vorher zwei Antworten für gleich wahrscheinlich hielt, schätzt nach einer Meldung die Chance für eine davon auf höchstens etwa 96 von 100.",
    "evidence.unknown": "Wie viel eine Meldung über Ihre Antwort sagt, hängt von der Frage ab, und die Definition mindestens einer Frage ist auf diesem Gerät nicht mehr vorhanden."
   },
   "en": {
@@ -460,7 +460,7 @@ const registry = {
    "history.forgotten": "Erased. Nothing more is recorded.",
    "history.failed": "This could not be erased. Nothing more is recorded here; please try again.",
    "statement.how": "Your device randomizes every answer before it leaves: chance decides whether the report contains your answer or another one.",
-   "evidence": "One report is strong evidence. The most revealing question is panel: if two answers seemed equally likely before, one report raises the chance of one of them to at most about 95 in 100.",
+   "evidence": "One report is strong evidence. The most revealing question is panel: if two answers seemed equally likely before, one report raises the chance of one of them to at most about 96 in 100.",
    "evidence.unknown": "How much one report reveals depends on its question, and the definition of at least one question is no longer on this device."
   }
  }

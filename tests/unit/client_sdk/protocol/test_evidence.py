@@ -112,7 +112,7 @@ def test_odds_after_a_report_are_as_is_said_at_most_and_reached(name: str) -> No
     }
     said, error = _exact(bet_in_words(channel.worst_ratio, shipped()))
     exact = channel.worst_ratio / (1 + channel.worst_ratio)
-    assert abs(said - exact) <= error
+    assert 0 <= said - exact <= 2 * error, "a bound is rounded up"
     if METRICS[name].delta:
         assert max(sure) > exact, "which is why the sentence says how often"
         assert "except with a chance of 1 in " in evidence([METRICS[name]], shipped())
@@ -147,7 +147,7 @@ def test_the_page_to_sign_says_the_same_figures() -> None:
     assert said in page
 
 
-@pytest.mark.parametrize(("epsilon", "share"), [(0.75, "7 in 10"), (1, "7 in 10"), ("ln 3", "75 in 100")])
+@pytest.mark.parametrize(("epsilon", "share"), [(0.75, "7 in 10"), (1, "74 in 100"), ("ln 3", "75 in 100")])
 def test_odds_are_said_in_tenths_where_that_is_close(epsilon: float | str, share: str) -> None:
     assert f"the chance of one of them to at most about {share}." in evidence(
         [metric_of(NUMBER, epsilon=epsilon)], shipped()
@@ -170,7 +170,7 @@ def test_every_sentence_is_whole_in_every_language(name: str, language: str) -> 
 
 def test_a_share_is_never_none_or_all() -> None:
     say: Sentences = shipped()
-    assert bet_in_words(Fraction(10**7), say) == "9,999,999 in 10,000,000"
+    assert bet_in_words(Fraction(10**7), say) == "99,999,991 in 100,000,000"
     assert truth_in_words(metric_of(TEN | K_ARY | {"epsilon": Toml("0.000001")}), say) == "10 of 100"
     thousand = CATEGORY | {"values": [f"v{number}" for number in range(1000)], "epsilon": 0.5}
     assert truth_in_words(metric_of(thousand | K_ARY), say) == "2 of 1,000"

@@ -104,7 +104,7 @@ def test_every_metric_says_what_why_who_until_when_and_how_often() -> None:
     assert "once a week, without an end" in theme
     monthly = _page(registry_text(m=BOOLEAN | {"window": "month", "expires": Toml("2026-11-01")}))
     assert "once a month, until the end of the month that contains 2026-11-01" in monthly
-    assert "at most 2.8 to 1 (about 7 in 10), except with a chance of 1 in " in start
+    assert "at most 2.8 to 1 (about 74 in 100), except with a chance of 1 in " in start
     assert "A year of answers (at most 366)" in lasting
 
 
