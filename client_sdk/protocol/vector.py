@@ -18,7 +18,7 @@ from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.key import Key, whole
 from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedMetric, Kind, Label, Law, NamedAnswer, refused
-from client_sdk.protocol.kinds.nearest import MOST_COORDINATE, sizes_of
+from client_sdk.protocol.kinds.nearest import MOST_COORDINATE, NUMBERS, sizes_of
 from client_sdk.protocol.kinds.number import decimal_in
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable
@@ -134,7 +134,7 @@ class Vector(Ball):
     @property
     def expected(self) -> str:
         """The valid answers, described for error messages."""
-        return f"a list of {self.length} numbers from -{MOST_COORDINATE:,} to {MOST_COORDINATE:,}"
+        return f"a list of {self.length} {NUMBERS}"
 
     @property
     def definition(self) -> dict[str, object]:

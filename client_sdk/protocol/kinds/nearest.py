@@ -66,10 +66,7 @@ def _problem(points: Mapping[str, Point | None]) -> str:
         return f"must have labels of 1 to {MAX_TEXT} printable characters"
     if 0 in lengths:
         label = next(label for label, point in points.items() if point is None)
-        return (
-            f"{label!r} must be a text of numbers from -{MOST_COORDINATE:,} to {MOST_COORDINATE:,}, "
-            'such as "0.12 -3 7.5"'
-        )
+        return f'{label!r} must be a text of {NUMBERS}, such as "0.12 -3 7.5"'
     if len(lengths) > 1:
         return f"must have the same length; there are vectors of {' and '.join(map(str, sorted(lengths)[:2]))} numbers"
     numbers = len(points) * lengths.pop()
@@ -139,8 +136,7 @@ class Nearest(Category):
     def expected(self) -> str:
         """The valid answers, described for error messages."""
         label = Category.expected.__get__(self)
-        numbers = f"{self.dimensions} numbers from -{MOST_COORDINATE:,} to {MOST_COORDINATE:,}"
-        return f"a list of {numbers}, or a label: {label}"
+        return f"a list of {self.dimensions} {NUMBERS}, or a label: {label}"
 
     @property
     def definition(self) -> dict[str, object]:
@@ -209,6 +205,9 @@ def point_of(numbers: object) -> Point:
 
 MOST_COORDINATE: Final = 10**6
 """The largest absolute value of a number: sums of squares then fit into two machine words."""
+
+NUMBERS: Final = f"numbers from -{MOST_COORDINATE:,} to {MOST_COORDINATE:,}"
+"""The valid coordinates, as messages describe them."""
 
 
 def sizes_of(numbers: object) -> Iterator[float]:
