@@ -230,6 +230,8 @@ def _read_shares(path: Path) -> Mapping[str, Any]:
         raise AnswersError(f"{path} is not {form} in UTF-8; name a .toml or .json file of shares") from None
     if type(document) is not dict:
         raise AnswersError(f"{path}: must be an object that maps each metric to an object of answers and their shares")
+    if not document:
+        raise AnswersError(f"{path} contains no metric; add a table of shares for a metric, or omit --shares")
     return document
 
 

@@ -62,7 +62,10 @@ def digest_of(standing: Standing) -> Digest:
 def _summary(metrics: list[StandingMetric]) -> str:
     changed, perhaps = (sum(metric.code == code for metric in metrics) for code in WITH_CHANGE)
     doubt = f", {perhaps:,} perhaps" if perhaps else ""
-    return f"{changed:,} of {plural(len(metrics), 'question')} changed{doubt}."
+    questions = plural(len(metrics), "question")
+    return (
+        f"{changed:,} of {questions} changed{doubt}." if changed or perhaps else f"No change detected in {questions}."
+    )
 
 
 def _target(metric: StandingMetric) -> str:

@@ -17,7 +17,7 @@ SHOWN_VALUES: Final = 50
 """The maximum number of values of a category that are shown: those with the largest shares."""
 
 TOO_FAR: Final = 0.1
-"""The largest half-width of an interval that allows conclusions, as a fraction of the range.
+"""The half-width, as a fraction of the range, above which the page warns of wide intervals.
 
 A wider interval hardly distinguishes one half from one third.
 """
@@ -234,7 +234,7 @@ class Effect(Tested, frozen=True, kw_only=True):
 
 
 class Precision(Record, frozen=True):
-    """The width of the intervals in a window, compared with a width that allows conclusions."""
+    """The width of a window's intervals, compared with the width above which the page warns."""
 
     reach: Annotated[float, says("the largest distance from an interval's middle to its end.")]
     range: Annotated[float, says("the length of the range of possible figures; 1 for shares.")]

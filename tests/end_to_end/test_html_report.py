@@ -621,7 +621,7 @@ def test_a_page_without_much_says_so(browser: Browser, tmp_path: Path, lines: by
         b"": (b"", "no closed window has a tally", 3),
         b"one report": (
             json.dumps(line | {"counts": [0, 1]}).encode(),
-            "Too few reports for conclusions: with 1 report",
+            "Wide intervals: with 1 report",
             0,
         ),
         b"none that fits": (

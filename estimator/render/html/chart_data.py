@@ -47,6 +47,9 @@ Further charts are collapsed. A chart of a single figure would only repeat the t
 KEPT_DIGITS = 11
 """The maximum number of digits of a drawn number, fewer than the script keeps (``numbers.js``)."""
 
+BIN_DIGITS: Final = 4
+"""The maximum number of digits of a histogram's numbers. Further digits are too small to see."""
+
 KnownEstimate = Estimate | None
 
 WithReports = Sequence[MetricEstimate | None]
@@ -364,7 +367,7 @@ def _distribution(with_reports: WithReports) -> tuple[HistogramTracks, BandTrack
     bins, band = _drawn(with_reports, Chart.HISTOGRAM), _drawn(with_reports, Chart.BAND)
     if bins is None or band is None:
         return None, None
-    histogram = HistogramTracks(edges=bins[0].figures.labels, **asdict(tracks(bins[1], PERCENT)))
+    histogram = HistogramTracks(edges=bins[0].figures.labels, **asdict(tracks(bins[1], PERCENT, BIN_DIGITS)))
     if not any(share.low for row in bins[1] for share in row if share is not None):
         histogram = replace(histogram, down=None)
     return histogram, BandTracks(at=band[0].figures.labels, **asdict(tracks(band[1], PERCENT)))
@@ -412,27 +415,28 @@ def _range(step: str) -> tuple[float, float] | None:
     return None
 
 
-def exponent_of(estimates: Iterable[KnownEstimate]) -> int:
+def exponent_of(estimates: Iterable[KnownEstimate], digits: int = KEPT_DIGITS) -> int:
     """Return the exponent of the largest power of ten up to a hundredth of the narrowest interval.
 
-    The exponent is larger if a number would otherwise have more digits than the script keeps.
+    The exponent is larger if a number would otherwise have more than the given digits.
     """
     known = [estimate for estimate in estimates if estimate is not None and estimate.estimate is not None]
     lengths = (estimate.high - estimate.low for estimate in known)
     narrowest = min((length for length in lengths if length > FINEST), default=1.0)
     largest = max((max(-estimate.low, estimate.high) for estimate in known), default=1.0)
-    return max(math.floor(math.log10(narrowest)) - 2, math.floor(math.log10(max(largest, FINEST))) - KEPT_DIGITS + 1)
+    return max(math.floor(math.log10(narrowest)) - 2, math.floor(math.log10(max(largest, FINEST))) - digits + 1)
 
 
-def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> Tracks:
+def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit, digits: int = KEPT_DIGITS) -> Tracks:
     """Return rows of estimates in the form that the page's script reads.
 
     Args:
         rows: a row for each figure, with the estimate in each window.
         unit: the unit of the texts.
+        digits: the maximum number of digits of a drawn number.
 
     """
-    exponent = exponent_of(estimate for row in rows for estimate in row)
+    exponent = exponent_of((estimate for row in rows for estimate in row), digits)
     coded = [[_coded(estimate, exponent) for estimate in row] for row in rows]
     estimates, down, up, likeliest = (
         [[None if steps is None else steps[column] for steps in row] for row in coded] for column in range(4)

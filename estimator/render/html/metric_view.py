@@ -20,8 +20,8 @@ from estimator.render.html.wording import (
     also_of,
     headline_of,
     labeled_changes,
-    too_few,
     verdict_of,
+    wide_intervals,
 )
 from estimator.render.rounding import Unit, within
 from estimator.render.words import HARDLY_POSSIBLE, central_words, exact_loss, short_loss, with_titles
@@ -117,7 +117,11 @@ class MetricView:
     @property
     def flags(self) -> tuple[str, ...]:
         """Short cautions about the answer, for the overview."""
-        flags = {"too uncertain to conclude": bool(self.warnings), "preliminary": self.preliminary}
+        flags = {
+            "very unlikely": HARDLY_POSSIBLE in self.warnings,
+            "wide intervals": any(warning != HARDLY_POSSIBLE for warning in self.warnings),
+            "preliminary": self.preliminary,
+        }
         return tuple(flag for flag, applies in flags.items() if applies)
 
     @property
@@ -207,9 +211,9 @@ def _warnings(shown: MetricEstimate, highlight: Highlight) -> Iterator[str]:
         return
     if leading is not None and leading.figures[leading.lead].is_a_point:
         yield HARDLY_POSSIBLE
-    uncertain = too_few(shown, highlight.precision)
-    if uncertain is not None:
-        yield uncertain
+    wide = wide_intervals(shown, highlight.precision)
+    if wide is not None:
+        yield wide
 
 
 def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequence[Window]) -> list[Figure | None]:

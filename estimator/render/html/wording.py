@@ -214,8 +214,8 @@ def found_words(change: Change, changes: Changes) -> str:
     )
 
 
-def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
-    """Return a sentence if there are too few reports for a conclusion, otherwise None."""
+def wide_intervals(estimated: MetricEstimate, precision: Precision) -> str | None:
+    """Return a caution if an interval extends farther than `TOO_FAR` allows, otherwise None."""
     needed = precision.reports_needed
     if needed is None:
         return None
@@ -226,13 +226,11 @@ def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
         far, target = map(relative_size, reaches)
     else:
         far, target = unit.size(reaches[0], FAR_FIGURES), unit.size(reaches[1], direction=ROUND_HALF_EVEN)
-    have = plural(estimated.reports, "report")
+    caution = f"Wide intervals: with {plural(estimated.reports, 'report')}, an interval extends {far} to each side."
     if needed <= estimated.reports:
-        return f"Too uncertain for conclusions from {have}: an interval extends {far} to each side."
-    return (
-        f"Too few reports for conclusions: with {have}, an interval extends {far} to each side. For at most {target} "
-        f"to each side, a window needs about {needed:,} reports, whatever the answers are."
-    )
+        return caution
+    reports = f"about {needed:,} reports, whatever the answers are"
+    return f"{caution} For at most {target} to each side, a window needs {reports}."
 
 
 @dataclass(frozen=True, slots=True)

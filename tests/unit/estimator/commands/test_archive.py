@@ -204,10 +204,15 @@ def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) 
 
 
 def test_the_digest_has_twenty_lines_at_most_and_changes_first(out: Path) -> None:
-    _keep(out, RISING + "".join(line("os", day) for day in DAYS))
+    reports = REGISTRY.metric("os").channel.symbols * 1000
+    moved = [json.loads(line("os", day)) for day in DAYS]
+    for at, tally in enumerate(moved):
+        counts = [1000 + 90 * at, 1000 - 90 * at, *[1000] * (len(tally["counts"]) - 2)]
+        tally |= {"counts": counts, "reports": reports}
+    _keep(out, RISING + "".join(json.dumps(tally) + "\n" for tally in moved))
     lines = (out / "digest.txt").read_text().splitlines()
     assert lines[0] == "acme: telemetry digest, 2026-11-19"
-    assert lines[4].startswith("dark_mode: ")
+    assert [each.split(": ")[0] for each in lines[4:6]] == ["os", "dark_mode"]
     assert lines[-1].startswith("Figures describe the participating devices.")
     names = {f"metric_{number}": BOOLEAN for number in range(50)}
     text = (
@@ -218,6 +223,8 @@ def test_the_digest_has_twenty_lines_at_most_and_changes_first(out: Path) -> Non
     many = standing_of(page_of(over_windows([], Registry.parse(text)), Registry.parse(text)))
     assert len(digest_text(many).splitlines()) == MOST_LINES
     assert "… and 37 more questions: see index.html" in digest_text(many)
+    assert lines[2] == "1 of 4 questions changed."
+    assert "\nNo change detected in 50 questions.\n" in digest_text(many)
 
 
 def test_a_second_run_has_nothing_to_do_and_touches_nothing(out: Path) -> None:

@@ -277,6 +277,7 @@ def test_a_population_has_the_given_shares_and_is_uniform_where_none_are_given(
         ("s.toml", "[os\n", "is not TOML"),
         ("s.json", "{", "is not JSON"),
         ("s.json", "[]", "must be an object"),
+        ("s.toml", "", "contains no metric; add a table of shares"),
         ("s.json", '{"os": {"a": NaN}}', "os, entry 1: a share must be a number from 0 to 1"),
     ],
 )

@@ -29,8 +29,8 @@ from estimator.render.html.wording import (
     difference_text,
     estimate_text,
     interval_text,
-    too_few,
     verdict_of,
+    wide_intervals,
 )
 from estimator.render.rounding import NO_UNIT, PERCENT
 from estimator.render.words import HARDLY_POSSIBLE, NEAREST, NO_REPORTS, about_figure, answer_of, p_equals
@@ -171,7 +171,7 @@ def test_a_warning_says_how_many_reports_are_enough() -> None:
 
     def warning(estimated: MetricEstimate) -> str | None:
         (highlight,) = highlights_of([estimated], registry.metrics, ())
-        return too_few(estimated, highlight.precision)
+        return wide_intervals(estimated, highlight.precision)
 
     words = warning(estimate_of(registry, "yes", (60, 40)))
     assert words is not None
