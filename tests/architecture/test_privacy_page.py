@@ -1,4 +1,4 @@
-"""The appendix of the page to sign names a setting and a test for every row. These exist, and a
+"""The appendix of the privacy page names a setting and a test for every row. These exist, and a
 wrong product fails each test.
 """
 

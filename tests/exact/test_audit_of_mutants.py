@@ -65,7 +65,7 @@ NOT_PLAYED = {
     "amplification",  # wrong bounds
     "estimators",  # wrong estimates
     "leaks",  # wrong SDKs whose reports are right
-    "promises",  # wrong products, one for each row of the page to sign
+    "promises",  # wrong products, one for each row of the privacy page
 }
 """The modules with other wrong things."""
 

@@ -1,4 +1,4 @@
-"""The page to sign names no test that a wrong product passes."""
+"""The privacy page names no test that a wrong product passes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """True answers on a device's disk, and nowhere else: the declared exceptions.
 
-The page to sign shows this table, and `tests/exact/test_answers_leave_no_trace.py` compares
+The privacy page shows this table, and `tests/exact/test_answers_leave_no_trace.py` compares
 everything else.
 """
 

@@ -1,4 +1,4 @@
-"""The evidence for the rows of the page to sign: wrong products, each refused by a row's tests.
+"""The evidence for the rows of the privacy page: wrong products, each refused by a row's tests.
 
 A wrong product is the right one with a few words of one file replaced. It is a tree of links to
 everything else, so that all processes of a test run it: devices, collectors and relays.
@@ -167,11 +167,11 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "no ceiling is enforced": (
-        "the same, over a device's life",
+        "the collector, over a device's life",
         WrongProduct(CHARGES, "    if allowed:\n", "    if allowed := True:\n", (CEILINGS,)),
     ),
     "a permanent answer is drawn anew for each report": (
-        "the same, over an answer that never changes",
+        "the collector, if an answer never changes",
         WrongProduct(
             "client_sdk/answers/randomized.py",
             "coins_for = partial(prf_coins.PrfCoins, secret.key)",
@@ -180,7 +180,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "a permanent answer is the true one too often": (
-        "the same, over an answer that never changes",
+        "the collector, if an answer never changes",
         WrongProduct(
             "client_sdk/protocol/mechanisms/permanent.py",
             "return value, self.permanent.perturb(value, coins_of(PERMANENT, *labels, str(value)))",
@@ -272,7 +272,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "opting out keeps the secret": (
-        "the same, with permanent answers",
+        "someone who reads the disk, with permanent answers",
         WrongProduct("client_sdk/ledger/erase.py", "SET secret = NULL, agrees = 0", "SET agrees = 0", (WIPING,)),
     ),
     "busy answers are not counted": (
