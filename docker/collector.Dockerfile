@@ -3,7 +3,7 @@
 FROM python:3.11.14-slim-bookworm AS build
 WORKDIR /src
 COPY . .
-# pip itself stays out of the image. The secret is the pip configuration of the machine that builds, if pip needs one.
+# pip itself stays out of the image. If pip needs a configuration to build the image, pass it as a build secret.
 # Whatever index serves the wheels, each wheel must have the hash in docker/requirements (see `make requirements`).
 RUN ["python", "-m", "venv", "/opt/hearsay-pip"]
 RUN ["python", "-m", "venv", "--without-pip", "/opt/hearsay"]

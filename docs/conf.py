@@ -1,7 +1,7 @@
-"""The site of these pages, which ``make docs`` builds into build/docs.
+"""The Sphinx configuration of the site that ``make docs`` builds into build/docs.
 
-What the code says takes the place of a comment such as ``<!-- make docs: commands -->``. All other
-pages stay readable without the site.
+A comment such as ``<!-- make docs: commands -->`` is replaced by text that is generated from the
+code. Pages without such comments are also complete when they are read in the repository.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sphinx.application import Sphinx
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parent
 sys.path.insert(0, str(ROOT))
-os.environ |= {"COLUMNS": "80", "NO_COLOR": "1"}  # of what commands print
+os.environ |= {"COLUMNS": "80", "NO_COLOR": "1"}  # for the output of commands
 
-from tools.reference import repository_files  # noqa: E402 it is in the root
+from tools.reference import repository_files  # noqa: E402 found only after the root is on the path
 from tools.reference.parts import PARTS  # noqa: E402 as above
 
 project = "Hearsay"
@@ -33,7 +33,7 @@ release = tomllib.loads((ROOT / "client_sdk" / "pyproject.toml").read_text("utf-
 extensions = ["myst_parser", "notfound.extension", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["systemd"]
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", ".*")]  # names of types and errors in docstrings are words
+nitpick_ignore_regex = [("py:.*", ".*")]  # docstrings name types and errors without links
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -55,7 +55,7 @@ copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_remove_prompts = True
-notfound_urls_prefix = "/"  # a host's root: a page that is not found may be at any depth
+notfound_urls_prefix = "/"  # absolute links: a missing page may be at any depth
 notfound_context = {
     "title": "Page not found",
     "body": "<h1>Page not found</h1><p>No page has this address. Search the site, or start with the "
@@ -69,24 +69,24 @@ PART: Final = re.compile(r"<!-- make docs: (.+) -->\n")
 
 
 def fill_in(_: Sphinx, __: str, source: list[str]) -> None:
-    """Write what the code says into a page of reference."""
+    """Replace the comments ``<!-- make docs: … -->`` of a page by text from the code."""
     source[0] = PART.sub(lambda match: PARTS[match[1]](), source[0])
 
 
 def pages_from_code(*_: object) -> list[str]:
-    """Return the pages that a change of the code may change."""
+    """Return the pages with text from the code, which are rebuilt in every build."""
     pages = [page for page in HERE.rglob("*.md") if PART.search(page.read_text("utf-8"))]
     return [page.relative_to(HERE).with_suffix("").as_posix() for page in pages]
 
 
 def leave_out_of_a_module(_: Sphinx, what: str, *rest: list[str]) -> None:
-    """Leave out what a module says of itself: its page says it, in Markdown."""
+    """Remove the docstring of a module from its page, because the page has its own introduction."""
     if what == "module":
         rest[-1].clear()
 
 
 def link_files_of_the_repository(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Let a link to a file outside of docs lead to the file's page on the site."""
+    """Replace a link to a file outside of docs by a link to the file's page on the site."""
     folder = (HERE / docname).parent
 
     def link(match: re.Match[str]) -> str:
@@ -106,7 +106,7 @@ def pages_of_files(_: Sphinx) -> Iterator[tuple[str, dict[str, str], str]]:
 
 
 def fold_the_sidebar(_: Sphinx, __: str, ___: str, context: dict[str, Any], ____: nodes.document | None) -> None:
-    """Make each caption of the sidebar a group that opens, and open that of the page."""
+    """Turn each caption of the sidebar into a folded group, and unfold the group of this page."""
     before, *groups = CAPTION.split(context["furo_navigation_tree"])
     for caption, pages in zip(groups[::2], groups[1::2], strict=True):
         opened = " open" if 'class="current' in pages else ""
@@ -115,7 +115,7 @@ def fold_the_sidebar(_: Sphinx, __: str, ___: str, context: dict[str, Any], ____
 
 
 def list_pages_for_models(app: Sphinx, exception: Exception | None) -> None:
-    """Write llms.txt: each page with its first sentence."""
+    """Write llms.txt, which lists each page with its first sentence."""
     if exception is not None:
         return
     lines = [f"# {project} {release}", "", f"> {first_sentence(app, 'index')}"]
@@ -135,12 +135,12 @@ def first_sentence(app: Sphinx, page: str) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    """Change pages before they are parsed, and add what is no page of Markdown."""
+    """Register the functions of this file with Sphinx."""
     app.connect("source-read", fill_in)
     app.connect("source-read", link_files_of_the_repository)
     app.connect("autodoc-process-docstring", leave_out_of_a_module)
     app.connect("env-get-outdated", pages_from_code)
     app.connect("html-collect-pages", pages_of_files)
-    app.connect("html-page-context", fold_the_sidebar, priority=900)  # after the theme has made it
+    app.connect("html-page-context", fold_the_sidebar, priority=900)  # after the theme has built the sidebar
     app.connect("build-finished", list_pages_for_models)
     app.add_lexer("csv", TextLexer)
