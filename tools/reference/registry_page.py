@@ -52,7 +52,7 @@ BUDGET: Final[Mapping[str, Key]] = {
     "window": Key('window = "day"', 'window = "week"', _CEILINGS),
     "delta": Key("delta = 0", "delta = 1e-6", _CEILINGS),
     "strategy": Key('strategy = "split"', 'strategy = "pace"', _CEILINGS),
-    "accept": Key("(none: the limits hold)", 'accept = "A study with written consent."', _CEILINGS),
+    "accept": Key("(none: the limits apply)", 'accept = "A study with written consent."', _CEILINGS),
     "answers": Key('(required by `strategy = "sample"`)', "answers = 1", f'{_CEILINGS}\nstrategy = "sample"'),
 }
 
@@ -82,7 +82,7 @@ METRIC: Final[Mapping[str, Key]] = {
         "thresholds = [200, 500, 1000]",
         'kind = "number"\nlow = 0\nhigh = 5000\nstatistic = "quantiles"',
     ),
-    "scale": Key("(an even one)", 'scale = "log"', _NUMBER),
+    "scale": Key("(an even scale)", 'scale = "log"', _NUMBER),
     "days": Key("(required by activity)", "days = 28", 'kind = "activity"\nstatistic = "distribution"'),
     "statistic": Key(
         "(required by number, count, activity)", 'statistic = "quantiles"', 'kind = "number"\nlow = 0\nhigh = 10'
@@ -112,10 +112,13 @@ METRIC: Final[Mapping[str, Key]] = {
         f'{_TEXT}\nletters = "abcdefghijklmnopqrstuvwxyz"\npublic = true',
     ),
     "cells": Key("cells = 131072", "cells = 16384", f'{_TEXT}\npreset = "domain"'),
-    "title": Key("(its name)", 'title = "Dark mode"'),
+    "title": Key("(the name of the question)", 'title = "Dark mode"'),
     "unit": Key(NONE, 'unit = "ms"', _NUMBER),
     "mechanism": Key(
-        'mechanism = "auto"', 'mechanism = "laplace"', _NUMBER, "`auto`, or [one by name](expert.md#mechanisms)"
+        'mechanism = "auto"',
+        'mechanism = "laplace"',
+        _NUMBER,
+        "`auto`, or the name of [a mechanism](expert.md#mechanisms)",
     ),
     "delta": Key("(required by `gaussian`)", "delta = 1e-6", f'{_NUMBER}\nmechanism = "gaussian"'),
     "utility": Key(
@@ -123,14 +126,14 @@ METRIC: Final[Mapping[str, Key]] = {
         "utility = [[1, 0], [0, 1]]",
         f'{_CATEGORY}\nmechanism = "exponential"',
     ),
-    "window": Key("(the budget's)", 'window = "week"'),
+    "window": Key("(the window of the budget)", 'window = "week"'),
     "strata": Key("(none: all are counted together)", 'strata = ["platform"]'),
-    "owner": Key("(the app's)", 'owner = "notes@example.com"'),
-    "consent": Key("(an agreement to everything)", 'consent = "usage"'),
+    "owner": Key("(the owner of the app)", 'owner = "notes@example.com"'),
+    "consent": Key("(consent to everything)", 'consent = "usage"'),
     "sensitive": Key("sensitive = false", "sensitive = true"),
     "public": Key("public = false", "public = true"),
     "expires": Key('(none; required by `strategy = "pace"`)', "expires = 2027-12-31"),
-    "retention": Key("(for good)", "retention = 365"),
+    "retention": Key("(kept forever)", "retention = 365"),
     "permanent_epsilon": Key(NONE, "permanent_epsilon = 2.0", 'kind = "boolean"'),
     "fill_in": Key("fill_in = false", "fill_in = true"),
     "fill_value": Key("(required by `fill_in` of a mean or count)", "fill_value = 0", f"{_NUMBER}\nfill_in = true"),
@@ -140,21 +143,21 @@ METRIC: Final[Mapping[str, Key]] = {
 
 MECHANISM_WORDS: Final[Mapping[str, str]] = {
     "randomized-response": "the answer, or its opposite",
-    "k-ary-randomized-response": "the answer, or another one, all equally likely",
-    "cyclic-design": "a block of answers that probably contains the true one; few blocks",
-    "projective-geometry": "a block of answers that probably contains the true one; few blocks, for many values",
-    "balanced-design": "a block of answers that probably contains the true one, with the least variance",
-    "one-of": "yes or no to one value, drawn before the answer is read",
-    "exponential": "a value, the likelier the more useful it is: by default the nearer to the answer",
-    "optimal-mean": "a point of the range, with the least worst-case variance of the mean",
-    "one-bit": "an end of the range, the likelier the nearer",
-    "square-wave": "a place near the answer, or any place",
-    "hierarchical": "a part of the range, at a scale drawn by chance",
+    "k-ary-randomized-response": "the answer, or another value; all other values are equally likely",
+    "cyclic-design": "a block of values that probably contains the answer; few blocks",
+    "projective-geometry": "a block of values that probably contains the answer; few blocks, even for many values",
+    "balanced-design": "a block of values that probably contains the answer; the smallest variance",
+    "one-of": "yes or no for one value, which is drawn before the answer is read",
+    "exponential": "a value; useful values are likelier, by default those near the answer",
+    "optimal-mean": "a point of the range; the smallest worst-case variance of the mean",
+    "one-bit": "an end of the range; the end nearer to the answer is likelier",
+    "square-wave": "a point of the range; points near the answer are likelier",
+    "hierarchical": "a part of the range that probably contains the answer; the size of the parts is drawn at random",
     "laplace": "the answer with Laplace noise",
     "gaussian": "the answer with Gaussian noise; needs a [delta](#delta)",
-    "rotated-axes": "a direction that the vector points along rather than not",
-    "crosses": "one feature, drawn by chance, with the label",
-    "grouped-geometry": "a cell of the text's hash in the device's group",
+    "rotated-axes": "an axis of a random rotation; axes that the vector points along are likelier",
+    "crosses": "one feature, drawn at random, together with the label",
+    "grouped-geometry": "a block of cells that probably contains the hash of the text, in a randomly drawn group",
 }
 """The content of a report under each mechanism."""
 
