@@ -1,7 +1,8 @@
-"""The analysis of a question's reports: estimates, plans, made-up reports and rehearsals.
+"""The analysis of a question's reports: estimates, plans, fabricated reports and rehearsals.
 
-Each shape of answers has its own subclass of `Analysis`. Only this subclass knows the kinds and
-channels of the shape, so no other code needs to check the kind of a question.
+Each shape of answers has its own subclass of `Analysis`. For instance, all questions answered by
+one of several labels share one shape. Only the subclass contains code for its kinds and channels,
+so no other code needs to test the kind of a question.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Analysis(ABC, Generic[K]):
         mean_name: the name of the mean in reports. In the name of the mean's statistic, underscores
             replace the spaces.
         compares_groups: whether the means of groups are compared.
-        takes_candidates: whether an analyst may name texts, whose shares are then estimated.
+        takes_candidates: whether an analyst may name texts to have their shares estimated.
         observation: the features and label of a model; None for other kinds.
 
     """
@@ -92,7 +93,7 @@ class Analysis(ABC, Generic[K]):
     takes_candidates: ClassVar[bool] = False
 
     def __init__(self, metric: Metric) -> None:
-        """Prepare the analysis of a question whose shape of answers matches the class."""
+        """Prepare the analysis of a question. Its kind must be one that the class analyzes."""
         self.metric = metric
         self.kind = cast("K", metric.kind)
 
@@ -100,14 +101,14 @@ class Analysis(ABC, Generic[K]):
 
     @abstractmethod
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally, in order. Tallies must be of the metric's edition."""
+        """Yield the estimates of each tally in order. All must be of the metric's edition."""
 
     def check(self, tally: Tally) -> None:
         """Refuse a tally that cannot be estimated.
 
         Raises:
-            UnfitTallyError: if the tally does not have the channel's alphabet, or if floats cannot
-                distinguish the numbers that people may answer.
+            UnfitTallyError: if the tally does not have the channel's alphabet, or if the range is
+                so narrow that two possible answers are equal as floats.
 
         """
         tally.check(self.metric.channel.symbols)
@@ -139,7 +140,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that an alert may name, by their notation such as ``share[VALUE]``."""
+        """The figures that an alert may name, keyed by their notation, such as ``share[VALUE]``."""
         return {}
 
     @property
@@ -163,14 +164,14 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def scale(self) -> Floats:
-        """The position of each answer on a scale from 0 to 1, if each answer is an input."""
+        """The position of each answer on a scale from 0 to 1, if each answer is a channel input."""
         return np.array([0.0, 1.0])
 
     # plans
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of a report, for each share; None if there are no shares."""
+        """The mean squared score of a report, for each share; None if no shares are reported."""
         return None
 
     @property
@@ -180,15 +181,16 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def factor(self) -> float:
-        """The factor that converts the share of an input to the share of an answer."""
+        """The factor by which a share of an input is multiplied to get the share of an answer."""
         return 1.0
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of the mean from one report, in the worst population, per squared range.
+        """The largest possible variance of a mean estimated from one report, in squared ranges.
 
-        For vectors, this is the variance of a coordinate; for crosses, of the share of a cell. None
-        if there is no mean.
+        For example, 0.25 means a quarter of the squared length of the range. For vectors, this is
+        the variance of a coordinate. For a model by crosses, it is the variance of the share of a
+        cell. None if there is no mean.
         """
         return None
 
@@ -223,7 +225,7 @@ class Analysis(ABC, Generic[K]):
     def rotation_error(self) -> float | None:
         """The error that the finite number of rotations causes if all vectors are identical.
 
-        This is the error in a single window, as a fraction of the vectors' length. Each window has
+        This is the error in a single window, divided by the length of the vectors. Each window has
         different rotations. If vectors differ, the error is smaller. None unless answers are
         vectors.
         """
@@ -238,7 +240,7 @@ class Analysis(ABC, Generic[K]):
         return 0.0
 
     def noise_within(self, shares: Floats, means: Floats) -> Floats:  # noqa: ARG002 used for groups
-        """Return the minimum variance per report that fresh noise adds to each group's mean.
+        """Return the minimum variance that fresh noise adds to each group's mean, for one report.
 
         Args:
             shares: the share of each group, above 0.
@@ -253,18 +255,18 @@ class Analysis(ABC, Generic[K]):
         return None
 
     def pilot(self, tally: Tally) -> Numbers | None:  # noqa: ARG002 used for distributions
-        """Return a tally's estimated distribution of answers; None if it cannot be estimated."""
+        """Return the estimated distribution of a tally's answers, or None if there is none."""
         return None
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
-        """Return clips including the best; () if none is clearly better than the full range."""
+        """Return candidate clips including the best; () if the full range is about as good."""
         return ()
 
-    # made-up reports
+    # fabricated reports
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of a report, for each share and then for the mean."""
+        """The smallest and the largest score of a report: for each share, then for the mean."""
         return np.zeros(0), np.zeros(0)
 
     # rehearsals
@@ -282,7 +284,7 @@ class Analysis(ABC, Generic[K]):
 
     @abstractmethod
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. All preparation is done once, before any draw.
+        """Return a function that draws tallies. Repeated calls share the preparation.
 
         Args:
             laws: for each distinct answer of the devices, its possible encodings.
@@ -290,7 +292,7 @@ class Analysis(ABC, Generic[K]):
         """
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
-        """Return the values whose reported shares include a device with this answer."""
+        """Return the values whose reported shares count a device with this answer."""
         return (value,)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401, ARG002 an answer

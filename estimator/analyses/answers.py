@@ -46,10 +46,10 @@ K = TypeVar("K", bound=Kind)
 
 
 class OneSymbol(Analysis[K]):
-    """Questions estimated from the count of each symbol: all except texts, vectors and models."""
+    """Questions that are estimated from symbol counts: all except texts, vectors and models."""
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally. Tallies are processed in batches."""
+        """Yield the estimates of each tally. Many tallies are processed at once."""
         symbols, family = self.metric.channel.symbols, self.family(request) if request.simultaneous else 1
         at_once = max(1, AT_ONCE // symbols)
         for first in range(0, len(tallies), at_once):
@@ -80,10 +80,10 @@ class OneSymbol(Analysis[K]):
 
     @abstractmethod
     def family(self, request: Request) -> int:
-        """Return the number of intervals that are reported for one tally."""
+        """Return the number of confidence intervals that are reported for one tally."""
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:  # noqa: ARG002
-        """Return the estimates, completed with figures that need the count of each symbol."""
+        """Add the figures that are computed from the symbol counts to the estimates."""
         return estimated
 
     def _with_more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
@@ -96,7 +96,7 @@ class OneSymbol(Analysis[K]):
         return replace(estimated, groups=in_order(estimated.groups))
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 used for sets
-        """Return the smallest and largest scores, which bound the effect of made-up reports."""
+        """Return the smallest and largest scores, which bound the effect of fabricated reports."""
         return self.extremes
 
     def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
@@ -107,7 +107,7 @@ class OneSymbol(Analysis[K]):
 
     @property
     def adds_up(self) -> bool:
-        """Whether answers can be added. Numbers and counts can; steps of a scale cannot."""
+        """Whether answers can be added. Numbers and counts can be; steps of a scale cannot."""
         return False
 
     @property
@@ -178,7 +178,7 @@ class OneOfLabels(OneSymbol[K]):
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 
     def of_answers(self, shares: Figures) -> Figures:
-        """Convert the shares of inputs to the shares of answers."""
+        """Convert the shares of channel inputs to the shares of answers."""
         return shares
 
     def _means(self, shares: Sequence[Figures], counts: Counts, reports: Counts, family: int) -> Iterator[Estimate]:
@@ -226,7 +226,7 @@ class OneOfLabels(OneSymbol[K]):
         return sample.covariance(self.inverse)
 
     def is_joint(self, request: Request) -> bool:  # noqa: ARG002 used for pairs
-        """Return whether answers are pairs and shares within groups are requested."""
+        """Return whether answers are pairs for which shares within groups are requested."""
         return False
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:  # noqa: ARG002
@@ -249,7 +249,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of the mean position from one report, in the worst population."""
+        """The largest possible variance of a mean position that is estimated from one report."""
         if self.positions is None:
             return None
         places = self.scale
@@ -276,7 +276,7 @@ class StepOfScale(OneOfLabels[Ordinal]):
 
     @property
     def positions(self) -> Floats | None:
-        """The number of each step, 1, 2, …; None if devices without an answer report too."""
+        """The number of each step, 1, 2, …; None if the question reports "no answer" too."""
         return None if self.metric.has_no_answer else np.arange(1.0, self.metric.channel.inputs + 1)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a step
@@ -285,7 +285,7 @@ class StepOfScale(OneOfLabels[Ordinal]):
 
 
 class MembersOfSet(OneOfLabels[Subset]):
-    """Sets, which a device pads with dummies to a fixed size before it draws one element."""
+    """Sets. A device pads its set with dummies to a fixed size, and reports one random element."""
 
     mean_name = "mean size"
 
@@ -296,7 +296,7 @@ class MembersOfSet(OneOfLabels[Subset]):
         return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the set's members and dummies, each with the probability that it is drawn."""
+        """Return the set's members and dummies, each with its probability of being drawn."""
         (padded,) = super().law(answer)
         return {each: Fraction(places, self.kind.max_items) for each, places in Counter(padded).items()}
 
@@ -306,11 +306,11 @@ class MembersOfSet(OneOfLabels[Subset]):
 
     @property
     def factor(self) -> float:
-        """The number of places in the padded set. A device draws one of them."""
+        """The number of elements in the padded set, of which a device draws one."""
         return float(self.kind.max_items)
 
     def of_answers(self, shares: Figures) -> Figures:
-        """Convert the shares of drawn elements to the shares of sets that contain each member."""
+        """Convert the shares of drawn elements to the shares of sets that contain each element."""
         return shares.of_members(self.kind.labels, round(self.factor))
 
     @property
@@ -331,7 +331,7 @@ class MembersOfSet(OneOfLabels[Subset]):
 class MembersAsked(MembersOfSet):
     """Sets. A device draws one of all values, and reports whether its set contains this value.
 
-    Each share is estimated only from the reports about its value, so the estimates are independent.
+    Each share is estimated only from reports about that value, so the estimates are independent.
     """
 
     @property
@@ -346,17 +346,17 @@ class MembersAsked(MembersOfSet):
 
     @property
     def scale(self) -> Floats:
-        """The contribution of each value's share to the size, as a fraction of the largest size."""
+        """The contribution of each value's share to the mean size, divided by the largest size."""
         return np.full(len(self.kind.values), 1 / self.kind.max_items)
 
     @property
     def mean_variance(self) -> float:
-        """The variance of the mean size from one report, per square of the largest size."""
+        """The largest variance of a mean size from one report, per square of the largest size."""
         low, high = (float(end[0]) for end in self.inverse.extremes())
         return (high - low) ** 2 / 4 / self.kind.max_items**2
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:
-        """Return the extremes of scores if all made-up reports concern the same value."""
+        """Return the extremes of scores if all fabricated reports concern the same value."""
         values = len(self.kind.values)
         beside = np.where(np.arange(len(unbiased)) < values, (values - 1) * unbiased, 0.0)
         least, most = self.extremes

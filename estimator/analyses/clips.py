@@ -24,33 +24,33 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import Z_OF_POWER, Z, bisected
 
 STEP: Final = 1.1
-"""The ratio of each candidate to the previous one, before candidates are rounded to two digits."""
+"""The ratio between successive candidates, before candidates are rounded to two digits."""
 
 LEAST_SHARE: Final = 0.5
-"""The quantile of the smallest candidate. If more than half of the answers were clipped, the mean
-would say little about the numbers.
+"""The quantile of the smallest candidate: the median. If more than half of the answers were
+clipped, the mean would say little about the numbers.
 """
 
 SHOWN_SHARES: Final = (0.9, 0.95, 0.98, 0.99)
 """Quantiles near which a table shows further candidates, in addition to the best clip."""
 
 MOST_CHANGE: Final = 10.0
-"""The largest relative change that is tried. A change of 10 multiplies numbers by eleven."""
+"""The largest relative change that is tried. A change of 10 multiplies each number by 11."""
 
 WORTH: Final = 0.9
 """A clip is suggested if its error is at most this fraction of the requested range's error."""
 
 BODY, TAIL = 0.5, 0.97
 """Two quantiles of a pilot window, which determine how fast the tail of the distribution falls.
-Beyond the second quantile, the estimated tail is usually noise, which would suggest a range that is
-far too wide.
+Beyond the second quantile, the estimate is usually noise. A range chosen to include this noise
+would be far too wide.
 """
 
 ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
 
 
 class Clip(Record, frozen=True):
-    """A range for a number, and the error of its mean as an estimate of the mean of all numbers."""
+    """A narrower range for a number, and the error of the clipped mean."""
 
     high: Annotated[float, says("the largest answer; larger numbers are counted as this number.")]
     bias: Annotated[float, says("the mean of the numbers clipped at high, minus the mean of all numbers.")]
@@ -80,7 +80,7 @@ class Numbers(NamedTuple):
 
 
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
-    """Return clips including the best, in rising order; () if the full range is about as good.
+    """Return candidate ranges that include the best; () if the full range is about as good.
 
     Args:
         ends: the ends of the range in the question.
@@ -100,7 +100,7 @@ def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, repor
 
 
 def quantile(people: Numbers, share: float) -> float:
-    """Return the smallest value that the given share of people do not exceed."""
+    """Return the smallest value for which at least the given share of people lie at or below it."""
     reached = int(np.searchsorted(np.cumsum(people.weights), share))
     return float(people.values[min(people.values.size - 1, reached)])
 
@@ -117,7 +117,7 @@ def with_exponential_tail(people: Numbers) -> Numbers:
 
 
 def _ladder(low: float, least: float, most: float) -> Iterator[float]:
-    """Yield rising round numbers above ``low``, from ``least`` to the first one past ``most``."""
+    """Yield rising round numbers above ``low``, from ``least`` to the first beyond ``most``."""
     length = max(least - low, (most - low) / 1e6)
     last = -math.inf
     while length > 0 and last < most:
@@ -128,7 +128,7 @@ def _ladder(low: float, least: float, most: float) -> Iterator[float]:
 
 
 def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports: int) -> Clip:
-    """Return the clip at ``high`` with its bias, noise and error, for people sampled at random."""
+    """Return the range that ends at ``high``, with its bias, noise and total error."""
     numbers, weights = people
     clipped = np.clip(numbers, low, high)
     places = (clipped - low) / (high - low)
@@ -144,5 +144,5 @@ def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports:
 
 
 def _least(rise: Callable[[float], float], wanted: float) -> float | None:
-    """Return the smallest change that raises the mean by ``wanted``; None if no change does."""
+    """Return the smallest change that raises the mean by ``wanted``, or None if there is none."""
     return None if rise(MOST_CHANGE) < wanted else bisected(lambda part: rise(part) >= wanted, 0.0, MOST_CHANGE)

@@ -1,25 +1,26 @@
 """Clusters of answers: how many there are, and the answers, share and stability of each cluster.
 
-Weighted k-means of an estimated histogram finds the clusters. This uses only the tally, so clusters
-cost no privacy budget. The points are the bins of a number, the positions of a scale or a count, or
-the pairs of two questions. The weights of the points are the maximum-likelihood shares. For the
-bins of a number, these shares are smoothed, as in the report's histogram.
+The clusters are found by weighted k-means on an estimated histogram. Only the tally is used, so
+clusters cost no privacy budget. The points are the bins of a number, the positions of a scale or a
+count, or the pairs of two questions. The weights of the points are the maximum-likelihood shares.
+For the bins of a number, these shares are smoothed, as in the report's histogram.
 
 * k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn with
   probabilities that depend on distances (Arthur & Vassilvitskii 2007, "k-means++: the advantages of
   careful seeding"). The seed is fixed. The best of the results is used.
 * The number of clusters is chosen to maximize the average silhouette width, weighted by shares
   (Rousseeuw 1987, "Silhouettes: a graphical aid to the interpretation and validation of cluster
-  analysis"). If this width is below .7, all answers form one cluster. Kaufman & Rousseeuw 1990,
-  "Finding groups in data", table 4 of chapter 2, call the structure strong from .7 on. (Evenly
-  spread answers have .55, and answers in one bell curve have less.) The distance between two people
-  with the same answer is assumed to be a third of the smallest distance between answers, which is
-  the mean distance for rounded numbers. If it were 0, each answer would be a cluster.
-* Tallies are drawn from the fitted law and clustered in the same way. They show how often each
-  number of clusters is found, and the stability of each cluster. The stability is the mean Jaccard
-  index, weighted by shares, of the cluster and the most similar cluster of each resampled tally
-  (Hennig 2007, "Cluster-wise assessment of cluster stability"). If it is below .6, the cluster is
-  probably not real.
+  analysis"). If this width is below .7, all answers are put in one cluster. Kaufman & Rousseeuw
+  1990, "Finding groups in data", table 4 of chapter 2, call the structure strong from .7 on. For
+  comparison, evenly spread answers have a width of .55, and normally distributed answers have less.
+  Two people with the same answer are assumed to be a third of the smallest distance between answers
+  apart. This is their mean distance if true values were rounded to the answers. With a distance of
+  0, each answer would be a cluster.
+* Simulated tallies are drawn from the fitted distribution and clustered in the same way. They show
+  how often each number of clusters is found, and how stable each cluster is. The stability is the
+  mean Jaccard index, weighted by shares, between the cluster and the most similar cluster in each
+  simulated tally (Hennig 2007, "Cluster-wise assessment of cluster stability"). If it is below .6,
+  the cluster is probably not real.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clu
     """Return the clusters of a number's answers.
 
     Args:
-        histogram: the number's bins, and the law of the mechanism given each bin.
+        histogram: the number's bins, and the probability of each symbol for a value in each bin.
         counts: the count of each symbol, shape (symbols,).
         fit: the histograms fitted to the tally.
 
@@ -98,7 +99,7 @@ def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clu
     tally = TallyRanges.from_counts(histogram, counts, fit.smoothed)
     clusters = []
     for members, stability in zip(groups.clusters, groups.stabilities, strict=True):
-        first, last = int(members[0]), int(members[-1]) + (not histogram.is_of_points)  # a line has no gaps
+        first, last = int(members[0]), int(members[-1]) + (not histogram.is_of_points)  # a cluster has no gaps
         low, high = shares_of_ranges(tally, np.array([first]), np.array([last]))
         share, mean = _of_members(fit.smoothed, middles, members)
         clusters.append(
@@ -154,7 +155,7 @@ def clusters_of_values(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """Limits for the total share, and for the mean position, of some of a question's values.
+    """Bounds on the total share and on the mean position of a subset of a question's values.
 
     Attributes:
         inverse: the inverse of the channel.
@@ -168,7 +169,7 @@ class Values:
     counts: Counts
 
     def share(self, members: Members) -> tuple[float, float]:
-        """Return the limits of the total share of some values, within 0..1."""
+        """Return bounds on the total share of some values, within 0..1."""
         score = self.inverse.contrast(_indicator(members, self.size))
         low, high = (
             float(np.clip(end[0], 0.0, 1.0)) for end in limits_of(self.inverse, self.counts, score[:, np.newaxis])
@@ -176,7 +177,7 @@ class Values:
         return low, high
 
     def mean(self, members: Members, line: Floats) -> tuple[float, float]:
-        """Return the limits of the mean position of some values.
+        """Return bounds on the mean position of some values.
 
         The mean is the position c from which the signed distances of the answers add up to 0.
 
@@ -202,7 +203,7 @@ def _indicator(members: Members, size: int) -> Floats:
 
 
 def _drawn(law: Floats, counts: Counts) -> Counts:
-    """Draw tallies from a law, with as many reports as ``counts``; shape (RESAMPLES, symbols)."""
+    """Draw tallies, each with as many reports as ``counts``; shape (RESAMPLES, symbols)."""
     return np.random.default_rng(SEED_OF_RESAMPLES).multinomial(int(counts.sum()), law / law.sum(), size=RESAMPLES)
 
 
@@ -257,7 +258,7 @@ def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
 
 
 def _apart(points: Floats) -> Floats:
-    """Return the mean distance between two people with given answers, shape (points, points)."""
+    """Return the mean distance between two people, for each pair of answers."""
     apart: Floats = np.sqrt(_distances(points, points))
     np.fill_diagonal(apart, np.inf)
     np.fill_diagonal(apart, apart.min() / 3)
@@ -265,7 +266,7 @@ def _apart(points: Floats) -> Floats:
 
 
 def _in_order(members: Members) -> list[int]:
-    """Return the clusters that have points, ordered by their first point."""
+    """Return the clusters that contain points, ordered by their first point."""
     _, firsts = np.unique(members, return_index=True)
     return [int(members[first]) for first in sorted(firsts.tolist())]
 
@@ -336,7 +337,7 @@ def _start(points: Floats, weights: Floats, number: int, generator: np.random.Ge
 
 
 def _distances(points: Floats, centers: Floats) -> Floats:
-    """Return the squared distances of points from centers, shape (..., points, k).
+    """Return the squared distance of each point from each center, shape (..., points, k).
 
     Points have shape (points, d), and centers have shape (..., k, d).
     """
@@ -353,12 +354,12 @@ def _centers(points: Floats, weights: Floats, nearest: Members, before: Floats) 
 
 
 def _stability(held: NDArray[np.bool_], resampled_shares: Floats, fitting: Sequence[Members]) -> float:
-    """Return a cluster's mean Jaccard index with the most similar cluster of each resample."""
+    """Return the mean Jaccard index of a cluster and the most similar cluster in each resample."""
     return float(np.mean([_in_common(held, *resampled) for resampled in zip(resampled_shares, fitting, strict=True)]))
 
 
 def _in_common(held: NDArray[np.bool_], shares: Floats, members: Members) -> float:
-    """Return a cluster's Jaccard index with the most similar cluster of one resampled tally."""
+    """Return the Jaccard index of a cluster and the most similar cluster in one resampled tally."""
     most = 0.0
     for cluster in np.unique(members):
         similar = members == cluster

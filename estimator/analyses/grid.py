@@ -59,11 +59,11 @@ W = TypeVar("W", Count, Activity)
 
 
 class PointOfGrid(OneSymbol[Grid]):
-    """Numbers that a device randomly rounds to a point of a grid, or to an end of the range."""
+    """Questions about numbers. A device randomly rounds its number to a grid point."""
 
     @property
     def decoder(self) -> Decoder | None:
-        """The decoder of the mean; None if the ends of the range are the only inputs."""
+        """The decoder of the mean; None if the only inputs are the two ends of the range."""
         return decoder_of(self.metric.channel)
 
     @property
@@ -158,7 +158,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return high - low
 
     def told(self, mean: Estimate) -> Estimate:
-        """Convert a mean on the scale from 0 to 1 to the figure that a report shows."""
+        """Convert a mean on the scale from 0 to 1 to the unit in which a report shows it."""
         return STATISTICS[self.mean_statistic].scale.shown(mean.between(*self.averaged_ends), self.ends)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
@@ -185,7 +185,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return float(self.kind.within(value))
 
     def pilot(self, tally: Tally) -> Numbers | None:
-        """Return a tally's estimated distribution, with a tail extrapolated from its body."""
+        """Return a tally's estimated distribution, with an extrapolated upper tail."""
         histogram = self.histogram
         fit = None if histogram is None else fit_of(histogram, tally.dense(self.metric.channel.symbols))
         if histogram is None or fit is None:
@@ -202,7 +202,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
 
 class PlaceOnScale(PointOfGrid):
-    """Questions with answers on a scale that estimate only the mean position."""
+    """Questions with answers on a scale, for which only the mean position is estimated."""
 
     mean_name = "mean position"
 
@@ -236,7 +236,7 @@ class NumberOfMagnitudes(PointOfGrid):
 
 
 class CountsWithShares(OneOfLabels[W]):
-    """Counts 0, 1, …, if the channel has a separate input for each count."""
+    """Counts 0, 1, … whose shares are estimated. Each count is an input of the channel."""
 
     @property
     def positions(self) -> Floats:
@@ -254,11 +254,11 @@ class CountsWithShares(OneOfLabels[W]):
 
 
 class DaysOfUse(CountsWithShares[Activity]):
-    """The number of recent days of use, with the shares of devices at or above some thresholds."""
+    """Days of use: shares of devices, and the share with at least certain numbers of days."""
 
     @property
     def thresholds(self) -> tuple[int, ...]:
-        """The thresholds of reported shares: one day, a quarter, half and all of the days."""
+        """The numbers of days with a reported share: 1, a quarter, half and all of the days."""
         days = int(self.kind.high)
         return (1, -(-days // 4), -(-days // 2), days)
 
@@ -268,7 +268,7 @@ class DaysOfUse(CountsWithShares[Activity]):
         return len(self.thresholds)
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates with the share at or above each threshold."""
+        """Return the estimates, completed with the share at or above each threshold."""
         estimated = super().more(estimated, counts, request, family)
         return replace(estimated, groups=(*estimated.groups, self._at_least(estimated, counts, family)))
 
@@ -289,7 +289,7 @@ class DaysOfUse(CountsWithShares[Activity]):
 
 
 def check_range(kind: Grid) -> None:
-    """Refuse a range in which floats cannot distinguish the numbers.
+    """Refuse a range that is too narrow for floats to distinguish its numbers.
 
     Raises:
         UnfitTallyError: if the range is too narrow. The message suggests a better question.
@@ -319,7 +319,7 @@ def distribution_of(  # noqa: PLR0913 all inputs of a distribution
     """Yield the variance, quantiles, ranges, distribution function and histogram of a number.
 
     Args:
-        histogram: the number's bins, and the law of the mechanism given each bin.
+        histogram: the number's bins, and the probability of each symbol for a value in each bin.
         counts: the count of each symbol, shape (symbols,).
         fit: the histograms fitted to the tally; None without reports.
         ranges: the ends of the requested ranges, in the number's unit.
@@ -368,7 +368,7 @@ def _unknown(histogram: Histogram, ends: Ends, ranges: Sequence[Ends]) -> dict[s
 
 
 def family_of(histogram: Histogram, ranges: int) -> int:
-    """Return the number of intervals of a distribution.
+    """Return the number of confidence intervals that are reported for a distribution.
 
     The mean, the variance and the band around the distribution function count as one interval each.
     In addition, each quantile, bin and requested range has an interval.
@@ -382,7 +382,7 @@ def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
 
 
 def _within(labels: Sequence[FigureLabel], estimates: Floats, ends: tuple[Floats, Floats], **more: Floats) -> Figures:
-    """Return figures. An estimate outside its interval is moved to the nearer end."""
+    """Return figures whose estimates are moved into their intervals."""
     lows, highs = ends
     return Figures(labels, lows, highs, np.clip(estimates, lows, highs), **more)
 
@@ -434,7 +434,7 @@ def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -
 
 
 def _share(tally: TallyRanges, ends: tuple[int, int], family: int) -> Ends:
-    """Return the limits of the share between two points; both are 0 if no bin lies between."""
+    """Return the bounds of the share between two points; both are 0 if no bin lies between them."""
     first, last = max(0, ends[0]), min(tally.ranges.points.size - 1, ends[1])
     if last < first + (not tally.ranges.histogram.is_of_points):
         return 0.0, 0.0

@@ -1,13 +1,13 @@
 """The mean of a number in each group, the groups' shares, and differences between groups.
 
 A device randomly rounds its number to a point of an even grid, and reports its group and the point
-as one category. The shares of these categories are estimated without bias. They yield unbiased
+as one category. The shares of these categories are estimated without bias. Their sums are unbiased
 estimates of each group's share, and of this share times the group's mean. The group's mean is the
-ratio of the two estimates, like a share within a group. The module `ratios` therefore computes the
-intervals of the means and of their differences, and the p-values of the differences.
+quotient of these two estimates. The module `ratios` computes the intervals of such quotients and of
+their differences, and the p-values of the differences.
 
-If the interval of a group's share, computed by Fieller's rule, includes 0, the group could be
-empty. No mean is given for such a group.
+A group could be empty if the interval of its share, computed by Fieller's rule, includes 0. Such a
+group has no mean in the report.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ group's mean, as a fraction of the range.
 
 
 class MeansByGroup(OneSymbol[MeanByGroup]):
-    """Metrics of a group and a number: the share of each group, and the mean number within it."""
+    """Metrics of a group and a number: the share and the mean number of each group."""
 
     compares_groups = True
 
@@ -96,15 +96,15 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def squares(self) -> Squares | None:
-        """A report's mean squared scores for each group's share, if groups have equal sizes."""
+        """The mean squared score of a report for each group's share, if groups have one size."""
         own, other, average = zip(*map(self._squares_of_group, range(self.share_count)), strict=True)
         return Squares(self.share_count, np.array(own), np.array(other), np.array(average))
 
     def _squares_of_group(self, group: int) -> tuple[float, float, float]:
-        """Return three mean squares of a report's score for a group's share.
+        """Return three values of the mean squared score of a report for a group's share.
 
-        The first is the largest mean square for a sender in the group. The second and third are the
-        largest and the average mean square for a sender outside the group.
+        The first is the largest value for a sender in the group. The second and third are the
+        largest and the average value for a sender outside the group.
         """
         weights = group_weights(self.kind, group)
         squares = self.inverse.expectations(self.inverse.contrast(weights) ** 2)
@@ -146,13 +146,13 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return float(self.kind.second.within(number))
 
     def noise_within(self, shares: Floats, means: Floats) -> Floats:
-        """Return the minimum variance per report that fresh noise adds to each group's mean.
+        """Return the minimum variance that fresh noise adds to each group's mean, for one report.
 
-        To first order, the error of a group's mean is a sum of scores. The score of a member is the
-        distance of the member's answer above the mean, divided by the group's share. The noise of
-        the scores is smallest if all members of the group give the group's answer with the least
-        noise, and all other people give the least noisy answer outside the group. If answers are
-        permanent, there may be no fresh noise, and the result is 0.
+        To first order, the error of a group's mean is a sum of scores. The score of a group member
+        is the member's answer minus the mean, divided by the group's share. The noise depends on
+        the answer. The result assumes that everybody in the group gives the answer with the least
+        noise in this group, and that all others give the answer with the least noise outside it.
+        With permanent answers, the result may be 0, because no fresh noise is certain.
         """
         if self.metric.channel.permanent_nanos:
             return np.zeros_like(means)
@@ -237,7 +237,7 @@ def group_means(
 
 
 def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Ratios, bool]:
-    """Return each group's shares at the low and high end, and whether there are enough reports."""
+    """Return the ratios of the groups, and whether there are enough reports to estimate them."""
     sample = Sample.from_counts(inverse, counts)
     ends = np.kron(np.eye(kind.first.size), _ends(kind.points))
     shares, covariance = ends @ inverse.shares(counts, sample.reports), ends @ sample.covariance(inverse) @ ends.T
@@ -248,7 +248,7 @@ def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Rati
 
 
 def _ends(points: int) -> Floats:
-    """Return the weights of each point as the low and as the high end, shape (2, points)."""
+    """Return each point's weight toward the low end and the high end, shape (2, points)."""
     places = np.linspace(0.0, 1.0, points)
     return np.array([1.0 - places, places])
 

@@ -1,7 +1,7 @@
-"""Lasting variance: the part of a report's variance that may be common to all windows.
+"""Lasting variance: the part of a report's variance that may be the same in all windows.
 
-This part comes from the choice of people and from permanent answers. Several windows can have the
-same people with the same permanent answers. The rest of a report's variance is fresh noise, which
+It comes from the choice of people and from permanent answers, because the same people can report
+the same permanent answers in several windows. The rest of a report's variance is fresh noise, which
 is drawn anew in each window.
 """
 
@@ -22,8 +22,8 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
     """Return the lasting variance of one report, for each share.
 
     People, with their permanent answers, are a sample of a population. If a share combines several
-    values, its lasting variance is unknown, because permanent lies about the values add up. The
-    largest possible variance is then returned.
+    values, the errors of the permanent answers add up in an unknown way. The function then returns
+    the largest possible variance.
     """
     gap, lie = _first_step(channel)
     is_known = of_one_value or not channel.permanent_nanos
@@ -34,8 +34,8 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
 def lasting_of_members(channel: Channel, means: Floats) -> Floats:
     """Return the maximum variance of a group's answers around their mean (Bhatia & Davis 2000).
 
-    The result is infinite if answers are permanent. Permanent answers add lasting noise, so no part
-    of the noise is known to be fresh.
+    The result is infinite if answers are permanent. Their noise is lasting, so no part of the noise
+    is known to be fresh.
     """
     return np.full_like(means, np.inf) if channel.permanent_nanos else means * (1 - means)
 
@@ -63,9 +63,10 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:
-    """Return the slope and the intercept of the share of a permanent answer.
+    """Return the line that maps the share of a true answer to the share of a permanent answer.
 
-    This share is a linear function of the share of the same true answer.
+    The line is given as slope and intercept.
+
     """
     if not channel.permanent_nanos:
         return 1.0, 0.0

@@ -14,8 +14,8 @@ from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, z_of
 from estimator.statistics.intervals import betting_intervals, binomial_intervals
 
 ENOUGH: Final = 30
-"""The minimum number of reports, per unit of kurtosis, for a normal interval. The interval then has
-a coverage of at least 93% in the worst case (computed by exact sums).
+"""A normal interval needs this number of reports, times the kurtosis. The interval then contains
+the true value at least 93% of the time in the worst case, according to exact sums.
 """
 
 REMEMBERED: Final = 16
@@ -34,7 +34,7 @@ class UnbiasedScores(Protocol):
 
     @property
     def enough(self) -> float:
-        """The minimum number of reports for which the mean is nearly normal at any true value."""
+        """The minimum number of reports that makes the mean nearly normal at any true value."""
 
     def least_variance(self, means: Floats) -> Floats | float:
         """Return the minimum variance of a report's score for each true mean from 0 to 1."""
@@ -42,14 +42,14 @@ class UnbiasedScores(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """The unbiased scores of a channel whose inputs have positions on a scale.
+    """Scores with which a channel's mean is unbiased. Each input of the channel has a position.
 
     Attributes:
         scores: the score of each symbol, shape (symbols,).
-        floor: the minimum variance of a report's score, over people with the same answer.
-        enough: `ENOUGH` times the largest kurtosis, over people with the same answer, but at least
-            the number of reports that `LEAST_NOISE` requires. If epsilon is large, all of the noise
-            comes from the few reports that lie, and a tally may contain no such report.
+        floor: the minimum variance of a report's score if all people give the same answer.
+        enough: `ENOUGH` times the largest kurtosis of the score if all people give the same answer,
+            but at least the number of reports that `LEAST_NOISE` requires. If epsilon is large, all
+            of the noise comes from the few false reports, and a tally may contain none.
 
     """
 
@@ -59,7 +59,7 @@ class Contrast:
 
     @classmethod
     def from_positions(cls, inverse: Inverse, positions: Floats) -> Contrast:
-        """Return the contrast for the positions of the k inputs, from 0 to 1, shape (k,)."""
+        """Return the scores for inputs with these positions, from 0 to 1, shape (k,)."""
         scores = inverse.contrast(positions)
         squares, cubes, fourths = (inverse.expectations(scores**power) for power in (2, 3, 4))
         variances = squares - positions**2
@@ -70,16 +70,16 @@ class Contrast:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def remembered(inverse: Inverse, positions: tuple[float, ...]) -> Contrast:
-        """Return the contrast for k positions from 0 to 1, cached for further windows."""
+        """Return the scores for inputs with these positions, cached for further windows."""
         return Contrast.from_positions(inverse, np.array(positions))
 
     def least_variance(self, means: Floats) -> float:  # noqa: ARG002 the same for every mean
-        """Return the floor, which is the same for all true means."""
+        """Return the minimum variance, which is the same for all true means."""
         return self.floor
 
 
 class Mean(NamedTuple):
-    """An unbiased mean, its standard error, and its interval, which lies within 0..1."""
+    """An unbiased mean, its standard error, and its interval clipped to 0..1."""
 
     unbiased: float | None
     standard_error: float | None
@@ -97,17 +97,17 @@ def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: in
 def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family: int = 1) -> list[Mean]:
     """Return the mean of each tally on a scale from 0 to 1, for people sampled at random.
 
-    * If scores have only two values, as for the size of a set, the interval follows from the
-      binomial count of the higher score.
-    * Otherwise, the normal interval is used if there are at least 50 reports and one more condition
-      is met: either there are enough reports for every true value, or the scores vary at least as
-      much as if `FEW` people were at one end of the range and all others at the other end. The
-      interval uses the variance of the observed scores, or the mechanism's minimum variance at the
-      estimated mean if this is larger. At a large epsilon, most of the variance comes from the few
-      reports far from the true answer, and a tally may contain no such report.
-    * With fewer reports, rare answers that affect the mean may be missing from a tally. For
-      example, it may happen that none of 50 reports comes from the 2% of people who answer the high
-      end. A betting interval, which is valid for every true value, is used instead.
+    * If scores have only two values, as for the size of a set, the interval is a binomial interval
+      for the number of reports with the higher score.
+    * Otherwise, the normal interval is used with at least 50 reports if one of two conditions is
+      met: the reports are enough for every true value, or the scores vary at least as much as if
+      `FEW` people were at one end of the range and all others at the other end. The interval uses
+      the variance of the observed scores, or the mechanism's minimum variance at the estimated mean
+      if this is larger. At a large epsilon, most of the variance comes from the few reports far
+      from the true answer, and a tally may contain no such report.
+    * In all other cases, a betting interval is used, which is valid for every true value. A tally
+      may then lack rare answers that affect the mean. For example, if 2% of people answer the high
+      end, it may happen that none of them is among 50 reports.
 
     Args:
         of_symbols: the unbiased score of each symbol.
@@ -145,14 +145,14 @@ def _ends(  # noqa: PLR0913, PLR0917 all data about each mean
 
 
 def worst_variance(places: Floats, squares: Floats) -> float:
-    """Return the variance of the mean place, estimated from one report, in the worst population.
+    """Return the largest variance of a mean position estimated from one report.
 
-    This is the largest value, over all populations, of the mean squared score minus the square of
-    the mean place.
+    The variance is the mean squared score minus the square of the mean position. The largest value
+    is taken over all populations.
 
     The square of a mean m is the maximum of 2 t m - t**2 over t. By von Neumann's minimax theorem,
-    the maximum over populations and the minimum over t can be exchanged. The variance is therefore
-    the minimum of a convex function of t, which a ternary search finds.
+    maximizing over populations and minimizing over t may be exchanged. The largest variance is
+    therefore the minimum of a convex function of t, which a ternary search finds.
     """
 
     def bound(t: float) -> float:

@@ -1,8 +1,8 @@
 """Estimates, with their uncertainty, from a metric and its tallies.
 
 Standard errors and intervals describe a population, from which the devices are a random sample.
-They include the randomness of the sample and of the mechanism. For a statement about only the
-devices that reported, they are therefore slightly too wide.
+They include the randomness of the sample and of the mechanism. As statements about only the devices
+that reported, the intervals are therefore slightly too wide.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ WITH_SHARES: Final[Mapping[str, str]] = {
     "Count": "estimator.analyses.grid:CountsWithShares",
     "Activity": "estimator.analyses.grid:DaysOfUse",
 }
-"""The analyses that replace those in `ANALYSES` if each number is an input and has a share."""
+"""The analyses that replace those in `ANALYSES` if each number is a separate channel input."""
 
 BY_MECHANISM: Final[Mapping[str, str]] = {"one-of": "estimator.analyses.answers:MembersAsked"}
-"""The analysis for a mechanism that encodes answers in its own way, whatever their shape."""
+"""The analyses of mechanisms that need their own, whatever the kind of the question."""
 
 
 def of_shape(kind: Kind, table: Mapping[str, T]) -> T:
-    """Return a kind's entry in a table of shapes, keyed by its class or the nearest base class."""
+    """Return the entry for a kind in a table keyed by class names. Base classes are tried last."""
     return next(table[each.__name__] for each in type(kind).__mro__ if each.__name__ in table)
 
 

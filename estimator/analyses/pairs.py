@@ -1,30 +1,31 @@
-"""Two questions asked together: shares within groups, differences, and a test of independence.
+"""Two questions answered together: shares within groups, differences, and independence.
 
 The shares of pairs are estimated like the shares of a category. All figures in this module are
 derived from these shares and their covariance.
 
 * A share within a group is a ratio of estimates. Its interval is Fieller's (1954, "Some problems in
   interval estimation"), which is unbounded if the group could be empty. If the share depends on few
-  people, the interval is widened so that it is valid for every true value.
+  people, the interval is widened to remain valid.
 * The interval of a difference combines the intervals of its two terms, by the distances from each
   estimate to the ends of its interval (Zou & Donner 2008, "Construction of confidence limits about
   effect measures: a general approach", section 2.2, with the correlation). The combined interval is
-  valid for skewed ratios as well.
+  also valid if the estimates have skewed distributions.
 * The p-value of a difference is the smallest level at which the interval excludes 0, so p-value and
   interval never disagree.
 * Independence is tested with Wald's statistic of all f_ij - f_i. f_.j, using the covariance of the
   estimates, which includes the noise of the mechanism. (Pearson's test on debiased counts rejects
-  far too often.) If few people decide a share, the statistic is far from normal. The p-value of the
-  test is then at least the smallest p-value of a difference, corrected for the number of
-  differences.
+  far too often.) If a share depends on few people, the statistic is far from normal. The p-value of
+  the test is then raised, if necessary, to the smallest p-value of a difference, corrected for the
+  number of differences.
 * The area under the curve (AUC) measures how well a scale ranks yes above no. It is a ratio. The
-  numerator is the sum of f(i, yes) f(j, no) over all steps i above j, plus half of the sum over
-  i = j. The denominator is f(yes) f(no). Numerator and denominator are quadratic in the estimates.
-  On average, each exceeds its true value by a covariance, which is subtracted. Like the interval of
-  a difference, the AUC's interval combines the intervals of two ratios: how often a yes wins
-  against the estimated no, and how often a no wins against the estimated yes. The interval is 0..1
-  if it is possible that nobody says yes, or that nobody says no. Each point of the curve consists
-  of two shares: one among those who say no, and one among those who say yes.
+  numerator is the sum of f(i, yes) f(j, no) over all steps i above j, plus half of the sum over i =
+  j. The denominator is f(yes) f(no). Numerator and denominator are quadratic in the estimates. On
+  average, each of them exceeds its true value by a covariance, which is subtracted. Like the
+  interval of a difference, the AUC's interval combines the intervals of two ratios: how often
+  somebody who says yes is at a higher step than the estimated people who say no, and the reverse.
+  The interval is 0..1 if it is possible that nobody says yes, or that nobody says no. Each point of
+  the curve consists of two shares of people at or above a step: one of those who say no, and one of
+  those who say yes.
 """
 
 from __future__ import annotations
@@ -178,10 +179,10 @@ def _independence(table: Ratios) -> Independence:
 
 
 def _cautious(independence: Independence, table: Ratios, differences: Sequence[Figure]) -> Independence:
-    """Return a more cautious test if few people decide a difference.
+    """Return a more cautious test if a difference depends on few people.
 
-    The p-value is then at least the smallest p-value of a difference, corrected by Bonferroni's
-    method.
+    The p-value is then raised, if necessary, to the smallest p-value of a difference, with
+    Bonferroni's correction.
     """
     if not table.is_widened:
         return independence
@@ -211,8 +212,8 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
     """Return how often a random yes is at a higher step than a random no. Ties count half.
 
     Args:
-        shares: the unbiased shares of the pairs, with rising steps and no before yes in each step,
-            shape (2 steps,).
+        shares: the unbiased shares of the pairs, ordered by step, with "no" before "yes" in each
+            step, shape (2 steps,).
         covariance: the covariance of the shares, shape (2 steps, 2 steps).
         sample: the tally.
         z: the half-width of a normal interval, in standard errors; infinite with too few reports.
@@ -220,7 +221,7 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
     """
     no, yes = shares.reshape(-1, PAIR).T
     steps = np.arange(yes.size)
-    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # by a yes at the row's step over a no at the column's
+    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # wins of a yes (row) over a no (column)
     reach = _reach_of_auc(wins, shares, covariance, sample, z)
     if reach is None:
         return Estimate(None, None, 0.0, 1.0)
@@ -231,11 +232,11 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
 
 
 def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Distances | None:
-    """Return the distances from the AUC to its interval's ends; None if a group could be empty.
+    """Return the distances from the AUC to its interval's ends, or None if a group could be empty.
 
-    The two groups are those who say yes and those who say no. How often a yes wins is a ratio
-    within the first group; how often a no wins is a ratio within the second group. The error of the
-    AUC is the error of the difference of these two ratios.
+    The two groups are those who say yes and those who say no. Somebody wins against a member of the
+    other group by being at a higher step. How often the members of a group win is a ratio within
+    this group. The error of the AUC is the error of the difference of the two groups' ratios.
     """
     no, yes = shares.reshape(-1, PAIR).T
     if min(no.sum(), yes.sum()) <= 0:

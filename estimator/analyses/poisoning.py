@@ -1,40 +1,42 @@
-"""Made-up reports: how far they could have moved an estimate, and a test of the tally itself.
+"""Fabricated reports: how far they could have moved an estimate, and a test of the tally itself.
 
 An estimate is the mean of the scores of the reports. Suppose that a fraction beta of the reports is
-made up, and that the estimate from the other reports alone would be f. Let least and most be the
+fabricated, and that the estimate from the other reports alone would be f. Let least and most be the
 smallest and the largest score of a report. The estimate then lies between (1 - beta) f + beta *
 least and (1 - beta) f + beta * most. An observed estimate e was therefore raised by at most beta *
 (most - e) / (1 - beta), and lowered by at most beta * (e - least) / (1 - beta) (Cao, Jia & Gong
 2021, "Data poisoning attacks to local differential privacy protocols", section 4; Cheu, Smith &
 Ullman 2021, "Manipulation attacks in local differential privacy").
 
-The test asks whether some population could have produced the tally. The channel's range is the set
-of the laws of its symbols under all possible shares, and the tallies of populations lie near this
-range. The test statistic is the log-likelihood ratio of the tally's frequencies to the likeliest
-law in the range. The distribution of the statistic comes from tallies drawn from this law (a
-parametric bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", section
-4.2).
+The test asks whether some population could have produced the tally. Each population has shares of
+answers, which determine a distribution of symbols. The set of these distributions, for all possible
+shares, is called the channel's range. The tally of a population lies near this range. The test
+statistic is the log-likelihood ratio of the tally's frequencies to the most likely distribution in
+the range. The p-value comes from tallies drawn from this distribution (a parametric bootstrap;
+Davison & Hinkley 1997, "Bootstrap methods and their application", section 4.2).
 
-If a true share is 0, its maximum-likelihood estimate may be above 0 by chance. Tallies drawn from
-the law of these estimates are then closer to the range than honest tallies, and the test would
-reject twice as many honest tallies as its level allows. Shares indistinguishable from 0 are
-therefore set to 0 (Andrews & Soares 2010, "Inference for parameters defined by moment inequalities
-using generalized moment selection"). For numbers on a grid, shares are left unchanged; in
-measurements of such numbers, up to 9% of honest tallies had p <= .05.
+If a true share is 0, its maximum-likelihood estimate may be above 0 by chance. Tallies drawn with
+such estimates are closer to the range than honest tallies, and the test would reject twice as many
+honest tallies as its level allows. Shares indistinguishable from 0 are therefore set to 0 (Andrews
+& Soares 2010, "Inference for parameters defined by moment inequalities using generalized moment
+selection"). For numbers on a grid, shares are left unchanged; in measurements of such numbers, up
+to 9% of honest tallies had p <= .05.
 
 Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential Monte Carlo
-p-values"), and does not begin if the result is clear beforehand. A drawn tally is at least as close
-to the range as to the law that it was drawn from. Its distance from the law therefore usually
-suffices to show that it is closer to the range than the observed tally is. Passing the test proves
-nothing: made-up reports that imitate some population always pass, such as the reports of liars who
-follow the protocol.
+p-values"). If the result is clear beforehand, no tally is drawn. The distribution from which a
+tally is drawn is in the range, so the tally is at most as far from the range as from this
+distribution. This distance is easy to compute, and usually shows that the drawn tally is closer to
+the range than the observed tally.
 
-The distance of a tally from given shares is twice the log-likelihood ratio of the tally's
-frequencies to the law of the shares. Expectation maximization finds the nearest shares. Each step
-also gives an upper and a lower bound on the minimum distance: because the log-likelihood is
-concave, the step shows how much the log-likelihood can still rise (Lindsay 1983, "The geometry of
-mixture likelihoods", theorem 4.1). For most tallies, these bounds decide the comparison long before
-the fit is complete.
+Passing the test does not prove that reports are honest. Fabricated reports that imitate some
+population pass, such as reports by people who follow the protocol but lie.
+
+The distance between a tally and given shares is twice the log-likelihood ratio of the tally's
+frequencies to the distribution of symbols under these shares. Expectation maximization finds the
+nearest shares. Each step also gives an upper and a lower bound on the minimum distance: because the
+log-likelihood is concave, the step shows how much the log-likelihood can still rise (Lindsay 1983,
+"The geometry of mixture likelihoods", theorem 4.1). For most tallies, these bounds decide the
+comparison long before the fit is complete.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ Extremes = tuple[Floats, Floats]
 
 
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
-    """Test whether some population could have produced a tally. The random draws have a fixed seed.
+    """Test whether some population could have produced a tally. The random seed is fixed.
 
     Args:
         channel: the channel of the reports.
@@ -112,19 +114,20 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
 
 
 def _log_chance(statistic: float, symbols: int) -> float:
-    """Return the logarithm of a bound on the chance that a drawn tally is this far from its law.
+    """Return the log of a bound on the chance that a drawn tally has at least this statistic.
 
-    Source: Agrawal 2020, "Finite-sample concentration of the multinomial in relative entropy",
-    theorem 1.2, which applies to any number of reports.
+    The statistic measures the distance from the distribution that the tally is drawn from. Source:
+    Agrawal 2020, "Finite-sample concentration of the multinomial in relative entropy", theorem 1.2,
+    which applies to any number of reports.
     """
     distance, free = statistic / 2, symbols - 1
     return 0.0 if distance <= free else free * (1 + math.log(distance / free)) - distance
 
 
 def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
-    """Draw tallies from a law, and yield whether each has at least the given statistic.
+    """Draw tallies, and yield for each whether its statistic is at least the given one.
 
-    Tallies are fitted in batches, which are small while the test may still end early.
+    Tallies are fitted in batches. The first batches are small, because the test may end early.
     """
     generator, first = np.random.default_rng(SEED), 0
     at_once = max(1, min(AT_ONCE, NUMBERS_AT_ONCE // channel.symbols))
@@ -132,7 +135,7 @@ def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Ite
         tallies = generator.multinomial(reports, law, size=min(at_once, max(first, CLEAR), DRAWN_AT_MOST - first))
         first += len(tallies)
         if _is_on_grid(channel):
-            # the observed tally's statistic may be too large, because its fit is not complete
+            # the statistic of the observed tally may be too large, because its fit is incomplete
             distance = statistic - 2 * float(slack(channel.inputs, reports))
             yield from as_far(grid_law(channel), channel.inputs, tallies, distance).tolist()
         else:
@@ -145,7 +148,7 @@ def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Ite
 
 
 def likeliest_law(channel: Channel, counts: Counts) -> Floats:
-    """Return the likeliest law of the symbols for each tally, within the channel's range.
+    """Return the most likely distribution of symbols in the channel's range, for each tally.
 
     Args:
         channel: the channel of the reports.
@@ -166,13 +169,13 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
 def _is_on_grid(channel: Channel) -> bool:
     """Return whether the inputs are points of a grid.
 
-    On a grid, reports determine the law of the symbols, but not the share of each input.
+    On a grid, reports determine the distribution of the symbols, but not the share of each input.
     """
     return decoder_of(channel) is not None
 
 
 def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
-    """Return the likeliest law, shape (m,), after setting shares that could be noise to 0."""
+    """Return the most likely distribution, after setting shares that could be noise to 0."""
     reports = int(counts.sum())
     shares = maximum_likelihood(inverse, counts)
     is_above_zero = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
@@ -192,14 +195,14 @@ def _statistic(counts: Counts, law: Floats) -> float:
 def fakes_of(
     channel: Channel, extremes: Extremes, counts: Counts, groups: Sequence[FigureGroup], fraction: float
 ) -> Fakes:
-    """Return how far made-up reports could have moved a tally's figures, and the test's result.
+    """Return how far fabricated reports could have moved a tally's figures, and the test's result.
 
     Args:
         channel: the channel of the question.
         extremes: the smallest and the largest score of a report for each figure.
         counts: the count of each symbol, shape (m,). At least one count is above 0.
         groups: the estimated shares, the mean, or both in this order.
-        fraction: the assumed fraction of made-up reports.
+        fraction: the assumed fraction of fabricated reports.
 
     """
     means = [group.about.scale.inner(group.figures.unbiased) for group in groups]
@@ -216,20 +219,20 @@ def fakes_of(
 
 
 def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Return how much, at most, made-up reports can have lowered and raised each estimate."""
+    """Return by how much fabricated reports can at most have lowered and raised each estimate."""
     least, most = extremes
     odds = fraction / (1 - fraction)
     return odds * (unbiased - least), odds * (most - unbiased)
 
 
 def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
-    """Return whether each tally is at least a given distance from the law of every population.
+    """Return whether each tally is at least a given distance from the channel's range.
 
-    The result has shape (tallies,). It is also true for a tally whose distance cannot be
-    distinguished from the given distance.
+    The result has shape (tallies,). A tally also counts as far enough if rounding errors could
+    explain that its distance is smaller.
 
     Args:
-        law: the law of the symbols given each input.
+        law: the probability of each symbol for each input.
         inputs: the number of inputs.
         counts: the count of each symbol, shape (tallies, symbols). All tallies have the same sum.
         distance: the distance, which is twice a log-likelihood ratio.
@@ -257,7 +260,7 @@ def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDA
 
 
 def _log_ratio(seen: Floats, fitted: Floats) -> Floats:
-    """Return the mean log-likelihood ratio, per report, of the observed frequencies to a law."""
+    """Return the log-likelihood ratio per report of observed frequencies to a distribution."""
     logs: Floats = np.log(np.where(seen > 0, seen / fitted, 1.0))
     ratio: Floats = (seen * logs).sum(axis=-1)
     return ratio

@@ -1,10 +1,10 @@
 """The covariance of estimated shares, and shares within groups, which are ratios of two estimates.
 
-The intervals of ratios are valid even if the denominator is uncertain.
+The intervals of ratios are valid even if noise could make the denominator 0.
 
 Sources: Fieller 1954, "Some problems in interval estimation" (for one ratio); Waudby-Smith & Ramdas
-2024, "Estimating means of bounded random variables by betting" (if few people decide a ratio); Zou
-& Donner 2008, "Construction of confidence limits about effect measures: a general approach",
+2024, "Estimating means of bounded random variables by betting" (if a ratio depends on few people);
+Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
 section 2.2 (for the difference of two ratios).
 
 The p-value of a difference is the smallest level at which its interval excludes 0. P-value and
@@ -52,7 +52,7 @@ class Sample:
     """The scores of the reports of a tally.
 
     Attributes:
-        scores: the score of each share for each symbol, shape (k, m).
+        scores: for each symbol, the score that it adds to each share, shape (k, m).
         counts: the count of each symbol, shape (m,).
 
     """
@@ -74,8 +74,8 @@ class Sample:
     def covariance(self, inverse: Inverse) -> Floats:
         """Return the covariance of the unbiased shares, shape (k, k), for people sampled at random.
 
-        An estimate is the mean of the scores of the reports. The covariance is exact for one
-        population: the shares on the simplex that are nearest to the estimate.
+        Each share is the mean of the scores of the reports. The covariance is computed for the
+        population with the nearest valid shares, which are at least 0 and add up to 1.
 
         Args:
             inverse: the inverse of the channel.
@@ -88,7 +88,7 @@ class Sample:
 
 
 class Distances(NamedTuple):
-    """The distances from a difference to its interval's ends, and its standard error."""
+    """The distances from a difference to the ends of its interval, and its standard error."""
 
     down: float
     up: float
@@ -104,7 +104,8 @@ class Ratios:
         sums: the share of each group, shape (groups,).
         of_pairs: the covariance of the pairs, shape (groups, outcomes, groups, outcomes).
         of_sums: the covariance of the groups' shares, shape (groups, groups).
-        of_both: the covariance of pairs with groups' shares, shape (groups, outcomes, groups).
+        of_both: the covariance of each pair's share with each group's share, shape (groups,
+            outcomes, groups).
         widening: the factors by which Fieller's interval is widened below and above each ratio, at
             least 1, shape (2, groups, outcomes).
 
@@ -126,12 +127,12 @@ class Ratios:
         return cls(pairs, pairs.sum(axis=1), blocks, of_both.sum(axis=1), of_both, widening)
 
     def widened(self, sample: Sample) -> Ratios:
-        """Return the ratios with intervals that are valid even if few people decide a ratio.
+        """Return the ratios with intervals that remain valid if a ratio depends on few people.
 
-        Few people decide a ratio if there is little noise, and if only few people of the group have
-        the outcome, or only few do not have the outcome. These people may be missing from a tally.
-        Fieller's 95% interval is then widened to include a betting interval. Intervals at other
-        levels are widened by the same factors.
+        A ratio depends on few people if there is little noise, and if nearly all or nearly none of
+        the group have the outcome. The few others may be missing from a tally. Fieller's 95%
+        interval is then widened to include a betting interval. Intervals at other levels are
+        widened by the same factors.
         """
         groups, outcomes = self.pairs.shape
         can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))
@@ -150,11 +151,11 @@ class Ratios:
 
     @property
     def is_widened(self) -> bool:
-        """Whether the interval of some ratio was widened because few people decide the ratio."""
+        """Whether some interval was widened because its ratio depends on few people."""
         return bool((self.widening > 1).any())
 
     def limits(self, group: int, outcome: int, z: float) -> tuple[float, float] | None:
-        """Return Fieller's interval, not clipped; None if the group could be empty."""
+        """Return the ends of Fieller's interval, not clipped; None if the group could be empty."""
         if not self.sums[group] > z * math.sqrt(self.of_sums[group, group]):
             return None
         low, high = self._fieller(group, outcome, z)
@@ -180,7 +181,7 @@ class Ratios:
         return Estimate(difference, reach.error, low, high, None)
 
     def reach(self, first: int, second: int, outcome: int, z: float) -> Distances | None:
-        """Return the distances from a difference to its interval's ends.
+        """Return the distances from a difference to the ends of its interval.
 
         Return None if one of the groups could be empty.
         """
@@ -196,11 +197,12 @@ class Ratios:
         return Distances(float(down), float(up), math.sqrt(variance + second_variance - 2 * between))
 
     def p_values(self, first: Places, second: Places, outcome: Places) -> list[float]:
-        """Return the smallest levels at which the intervals of differences exclude 0.
+        """Return, for each difference, the smallest level at which its interval excludes 0.
 
         Args:
             first: the first group of each difference. The 95% interval of its share excludes 0.
-            second: the second group of each difference. The interval of its share excludes 0, too.
+            second: the second group of each difference. The 95% interval of its share excludes 0,
+                too.
             outcome: the outcome of each difference.
 
         """
@@ -211,13 +213,13 @@ class Ratios:
         variance, less_variance = (self._covariance(group, group, outcome) for group in (more, less))
         correlation = self._covariance(more, less, outcome) / np.sqrt(variance * less_variance)
         emptiest = np.minimum(self._emptiest(more), self._emptiest(less))
-        low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # at high, an interval is infinite
-        z = np.full(distance.size, Z)  # starting here, p-value and 95% interval always agree
+        low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # an interval is unbounded at high
+        z = np.full(distance.size, Z)  # starting at Z makes p-value and 95% interval agree
         for _ in range(MOST_STEPS):
             down, up = share - self._fieller(more, outcome, z)[0], self._fieller(less, outcome, z)[1] - less_share
             reach = np.maximum(_combined(down, up, correlation), np.finfo(float).eps)
             low, high = np.where(reach >= distance, low, z), np.where(reach >= distance, z, high)
-            guess = z * distance / reach  # the reach is nearly proportional to z
+            guess = z * distance / reach  # the distances are nearly proportional to z
             last, z = z, np.where((low < guess) & (guess < high), guess, (low + high) / 2)
             if np.all(np.abs(z - last) <= SETTLED * z):
                 break
@@ -228,7 +230,7 @@ class Ratios:
         return ratio
 
     def _emptiest(self, group: Places) -> Floats:
-        """Return the smallest z for which a group could be empty."""
+        """Return the smallest z with which the interval of a group's share includes 0."""
         z: Floats = self.sums[group] / np.sqrt(self.of_sums[group, group])
         return z
 
@@ -243,7 +245,7 @@ class Ratios:
         return variance
 
     def _fieller(self, group: Place, outcome: Place, z: Floats | float) -> tuple[Floats, Floats]:
-        """Return both ends of the widened intervals, for groups that cannot be empty."""
+        """Return both ends of the widened intervals. No group may be empty at this z."""
         share, total = self.pairs[group, outcome], self.sums[group]
         square = total**2 - z**2 * self.of_sums[group, group]
         middle = share * total - z**2 * self.of_both[group, outcome, group]

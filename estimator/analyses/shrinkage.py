@@ -1,12 +1,12 @@
-"""Shares with the smallest expected squared error, by moving each estimate toward a usual size.
+"""Shares with the smallest expected squared error, by moving each estimate toward common sizes.
 
 If a question has many values, the errors of unbiased estimates are far larger than most shares. But
-the estimates show how common each size of share is: they follow a mixture of normal distributions
-around the sizes, and expectation maximization finds the weights of the mixture. On average, the
-expected value of a share given its estimate is closer to the truth than the estimate itself
-(Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017, "False discovery rates: a
-new deal", section 2, for mixtures on a grid of scales). Finally, the shares are moved to the
-nearest shares that are at least 0 and add up to 1 (the simplex).
+the estimates together show how common each size of share is. They follow a mixture of normal
+distributions around the possible sizes, whose weights are found by expectation maximization. The
+result is the expected value of each share given its estimate, which is on average closer to the
+truth than the estimate (Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017,
+"False discovery rates: a new deal", section 2, for mixtures on a grid of scales). Finally, the
+shares are moved to the nearest shares that are at least 0 and add up to 1 (the simplex).
 
 These estimates are deliberately biased toward each other, and have no intervals. Use them for
 ranking, or to sum many rare values.
@@ -25,18 +25,18 @@ FEWEST = 10
 """The minimum number of values. Fewer estimates do not show how common each size of share is."""
 
 RATIO = 1.3
-"""The ratio of each size in the mixture to the next smaller size. A smaller ratio would follow the
-noise; a larger ratio would blur the usual size.
+"""The ratio of each size in the mixture to the next smaller size. A smaller ratio would fit the
+noise; a larger ratio would blur the common sizes.
 """
 
 LEAST_SIZE = 0.1
 """The smallest size above 0, as a fraction of the median standard error. Smaller sizes cannot be
-told apart from 0.
+distinguished from 0.
 """
 
 ROUNDS = 10
 """The number of rounds of expectation maximization, which starts from equal weights. A few rounds
-find the usual size; many rounds would fit the noise.
+find the common sizes; many rounds would fit the noise.
 """
 
 ENOUGH = 2**16
@@ -49,10 +49,10 @@ AT_ONCE = 2**14
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
-    """Return the shares with the smallest expected squared error, on the simplex, shape (..., k).
+    """Return the shares with the smallest expected squared error, shape (..., k).
 
     Args:
-        shares: unbiased estimates, shape (..., k), of at least `FEWEST` values.
+        shares: the unbiased estimate of each share, shape (..., k), with k at least `FEWEST`.
         errors: the standard errors of the estimates, above 0, shape (..., k).
 
     """
@@ -61,7 +61,7 @@ def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
     largest = np.maximum(rows.max(axis=1, keepdims=True), usual)
     steps = np.ceil(np.log(largest / (LEAST_SIZE * usual)) / np.log(RATIO))[:, 0]
     shrunken = np.empty_like(rows)
-    for number in np.unique(steps):  # tallies with the same number of sizes are processed together
+    for number in np.unique(steps):  # tallies with the same number of sizes share a batch
         alike = steps == number
         ratios = np.append(0.0, RATIO ** np.arange(number + 1))
         shrunken[alike] = _of_sizes(rows[alike], errors_of_rows[alike], LEAST_SIZE * usual[alike] * ratios)
@@ -103,12 +103,12 @@ def _parts(shares: Floats, errors: Floats) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _spreads(sizes: Floats) -> Floats:
-    """Return the spread of shares around each size: the distance to the next size."""
+    """Return the standard deviation of shares around each size: the distance to the next."""
     return (RATIO - 1) * sizes
 
 
 def _likelihoods(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return the likelihood of each estimate given each size, scaled so that the largest is 1."""
+    """Return the likelihood of each estimate given each size, divided by the largest likelihood."""
     sizes = sizes[:, np.newaxis]
     variances = errors[..., np.newaxis] ** 2 + _spreads(sizes) ** 2
     logarithms = -((shares[..., np.newaxis] - sizes) ** 2) / (2 * variances) - np.log(variances) / 2

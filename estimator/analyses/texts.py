@@ -1,7 +1,7 @@
-"""The analysis of questions that are answered by a short text, without a list of possible answers.
+"""The analysis of questions that are answered with a short text of the person's choice.
 
-A rehearsal does not simulate every device. It draws the tally of each group of devices from the
-exact distribution of this tally.
+A rehearsal does not simulate every device. Instead, it draws the tally of each group of devices
+from its exact distribution.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def sampled_texts(
     Args:
         kind: the kind of the question.
         channel: the channel of the question.
-        devices: the number of devices that report each text, by the integer that encodes the text.
+        devices: the number of devices that report each text. Keys are the integers that encode the
+            texts.
         generator: the source of random numbers.
 
     """
@@ -51,12 +52,12 @@ def sampled_texts(
 
 MADE_UP: Final = 1e-6
 """The p-value below which the sizes of the groups are considered impossible. Real devices draw
-their groups with the channel's weights, so such a tally must contain made-up reports.
+their groups with the channel's weights, so such a tally must contain fabricated reports.
 """
 
 
 class UnlistedTexts(Analysis[Text]):
-    """Metrics of short texts. Each group of devices hashes texts into cells."""
+    """Metrics of short texts. Each device is in a group, and hashes its text to a cell."""
 
     takes_candidates = True
 
@@ -66,7 +67,7 @@ class UnlistedTexts(Analysis[Text]):
         return cast("GroupedGeometry", self.metric.channel)
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally: the shares of texts that were found or named."""
+        """Yield the estimates of each tally: the shares of found texts and of requested texts."""
         for tally in tallies:
             self.check(tally)
             yield self._estimate(tally, request)
@@ -74,7 +75,7 @@ class UnlistedTexts(Analysis[Text]):
     def fitting(self, texts: Sequence[str]) -> list[str]:
         """Return those of the given texts that people can answer.
 
-        If the answers are sets, the empty text marks an unused place and is not an answer.
+        If answers are sets of texts, the empty text only fills unused places and is not an answer.
         """
 
         def fits(text: str) -> bool:
@@ -87,7 +88,7 @@ class UnlistedTexts(Analysis[Text]):
         return [text for text in texts if fits(text)]
 
     def share_limit(self, request: Request) -> int:
-        """Return the maximum number of shares of a tally: of found texts and of named texts."""
+        """Return the maximum number of shares of a tally, for found and for requested texts."""
         return SURVIVORS + len(request.candidates)
 
     def _estimate(self, tally: Tally, request: Request) -> MetricEstimate:
@@ -116,7 +117,7 @@ class UnlistedTexts(Analysis[Text]):
         )
 
     def _groups_as_drawn(self, tables: GroupTables) -> RangeTest:
-        """Test whether the number of reports of each group fits the group's weight."""
+        """Test whether the numbers of reports of the groups fit the groups' probabilities."""
         weights = np.array(self.channel.weights)
         expected = tables.reports.sum() * weights / weights.sum()
         statistic = float(((tables.reports - expected) ** 2 / expected).sum())
@@ -130,20 +131,21 @@ class UnlistedTexts(Analysis[Text]):
 
     @property
     def report_variance(self) -> float | None:
-        """The variance of a named text's share, estimated from one report, in the worst population.
+        """The largest possible variance of a requested text's share, from one report.
 
-        In the worst case, the text has the maximum length, so only the confirming groups report it.
+        The variance is largest for a text of maximum length, because only the confirming groups
+        report it whole.
         """
         weights = self.channel.weights
         of_cell = inverse_of(self.channel.geometry).squares(self.channel.inputs).worst
         return self.kind.max_items**2 * of_cell * sum(weights) / sum(weights[-CONFIRMING:])
 
     def law(self, answer: object) -> Mapping[Any, Any]:
-        """Return the probability that a device reports each text, by the text's integer."""
+        """Return the probability that a device reports each text. Integers encode the texts."""
         return self.kind.law_of_numbers(answer)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Each device reports a random text of its set."""
+        """Return a function that draws tallies. Each device reports a random member of its set."""
 
         def drawn(counts: Counts, _: Window, generator: np.random.Generator) -> Counts:
             devices: dict[int, int] = {}

@@ -1,16 +1,17 @@
 """The share of answers at or above each threshold, and a bracket for each quantile.
 
-The share at or above a threshold is the unbiased share of the cells above the threshold. True
+The share at or above a threshold is the sum of the unbiased shares of all cells above it. True
 shares fall from one threshold to the next. Simultaneous intervals are therefore cut to the values
-that a falling sequence can have, and remain valid. Separate intervals are not cut, because the
-interval of a neighboring threshold may be wrong.
+that a falling sequence can have. They remain valid, because with 95% confidence all of them are
+right. Separate intervals are not cut, because the interval of a neighboring threshold may be wrong.
 
 Let r be the share of answers beyond a quantile. The quantile lies at or above a threshold if the
 share above this threshold is larger than r, and at or below the threshold if that share is smaller.
-For each end of the bracket, thresholds are checked from the outside in, until a comparison is
-uncertain. This end is then wrong only if the interval of one particular threshold is wrong: the
-first threshold beyond the true quantile. The bracket therefore has the confidence of a single
-interval, for any number of thresholds (Maurer, Hothorn & Lehmacher 1995: ordered hypotheses).
+To find an end of the bracket, thresholds are compared from the end of the range inward, until a
+comparison is uncertain. This end of the bracket is wrong only if one particular interval is wrong:
+that of the first threshold beyond the true quantile. The bracket therefore has the confidence of a
+single interval, for any number of thresholds (Maurer, Hothorn & Lehmacher 1995: ordered
+hypotheses).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ because the variance is then largest.
 
 
 class SharesAbove(OneSymbol[Thresholds]):
-    """Metrics of numbers. A device reports between which two thresholds its number lies."""
+    """Metrics of numbers. A device reports the cell, between two thresholds, of its number."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -73,7 +74,7 @@ class SharesAbove(OneSymbol[Thresholds]):
 
     @property
     def weights(self) -> Floats:
-        """1 for each cell above a threshold, otherwise 0; shape (T, T + 1)."""
+        """The weight of each cell in each share above a threshold: 1 or 0, shape (T, T + 1)."""
         cells = len(self.kind.thresholds) + 1
         return np.triu(np.ones((cells, cells)))[1:]
 
@@ -119,7 +120,7 @@ class SharesAbove(OneSymbol[Thresholds]):
 
     @property
     def share_count(self) -> int:
-        """2, because a plan assumes that half of the answers reach a threshold."""
+        """2, because a plan assumes two shares of a half: at or above a threshold, and below."""
         return HALVES
 
     @property
@@ -130,20 +131,20 @@ class SharesAbove(OneSymbol[Thresholds]):
 
 
 def in_order(lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Cut simultaneous intervals to the values of a falling sequence, without emptying any."""
+    """Cut simultaneous intervals to the values of a falling sequence. No interval becomes empty."""
     least = np.maximum.accumulate(lows[::-1])[::-1]
     return least, np.maximum(least, np.minimum.accumulate(highs))
 
 
 def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
-    """Return the indices of the two cell ends around a quantile, from 0 to T + 1.
+    """Return the indices of the two cell ends that enclose a quantile, from 0 to T + 1.
 
     Index 0 is the low end of the range, 1 to T are the thresholds, and T + 1 is the high end.
 
     Args:
         lows: the lower ends of the intervals of the shares above thresholds, shape (T,).
         highs: the upper ends of the intervals of the shares above thresholds, shape (T,).
-        rest: the share of the answers beyond the quantile.
+        rest: the share of the answers above the quantile.
 
     """
     reached, missed = lows > rest, highs < rest
@@ -151,7 +152,7 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
 
 
 def _squares(squares: Floats, is_above: Floats) -> tuple[float, float, float]:
-    """Return three mean squared scores of a report for the share above a threshold.
+    """Return three values of the mean squared score of a report for a share above a threshold.
 
     The first is the largest for a sender above the threshold. The second and third are the largest
     and the average for a sender below the threshold.

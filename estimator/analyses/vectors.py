@@ -1,16 +1,17 @@
-"""The mean of vectors from a tally: coordinates with intervals, and any linear function of them.
+"""The mean of vectors from a tally: its coordinates and their weighted sums, with intervals.
 
 The rotations are divided into blocks. Each block gives a separate estimate of the mean. The
 differences between blocks reflect all sources of randomness: the choice of people, the noise of the
-mechanism, and the finite number of rotations. Nothing is assumed about the people (delete-a-group
-jackknife: Wolter 2007, "Introduction to Variance Estimation", section 4.2; here the ratio of sums
-is linearized). Standard errors are at least those of the mechanism's noise in a random direction.
+mechanism, and the finite number of rotations. This method, the delete-a-group jackknife, assumes
+nothing about the people (Wolter 2007, "Introduction to Variance Estimation", section 4.2). Here,
+the ratio of sums is linearized. A standard error smaller than that of the mechanism's noise in a
+random direction is raised to it.
 
 Rehearsals draw the tallies of many devices at once, from the distribution of the mechanism
-`rotated-axes`. This distribution is a mixture: with some probability a device reports any axis,
-otherwise a favored axis. A vector needs to be rotated only if a favored axis is reported, and only
-once for all devices that share the vector and the rotation. Transforms are exact, because their
-results are integers below 2**53, stored as floats.
+`rotated-axes`. This distribution is a mixture: with some probability, a device reports a random
+axis, and otherwise a favored axis of its rotated vector. Only a favored axis requires a rotation,
+which is computed once for all devices with the same vector and the same rotation. Transforms are
+exact, because their results are integers below 2**53, stored as floats.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
     of_any = generator.binomial(counts, axes * (1 - channel.keep_numerator / COIN_SCALE) / others)
     tally: Counts = _evenly(np.array([of_any.sum()]), channel.symbols, generator)[0]
     owners, rotations, devices = _pairs(counts - of_any, channel.rotations, generator)
-    order = np.argsort(rotations, kind="stable")  # so that neighbors have the same signs
+    order = np.argsort(rotations, kind="stable")  # next to each other, equal rotations reuse their signs
     at_once = max(1, AT_ONCE // channel.dimension)
     for first in range(0, len(order), at_once):
         part = order[first : first + at_once]
@@ -92,7 +93,7 @@ def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tu
 
 
 def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Counts:
-    """Distribute each row's devices evenly at random over the places, shape (rows, places)."""
+    """Distribute each row's devices at random over equally likely places, shape (rows, places)."""
     if counts.max(initial=0) > places:
         by_place: Counts = generator.multinomial(counts, np.full(places, 1 / places))
         return by_place
@@ -115,13 +116,13 @@ def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Count
 
 
 MADE_UP: Final = 1e-6
-"""The p-value below which the numbers of reports per part are considered impossible. Real devices
-draw all parts (blocks of rotations, or features) with the same probability.
+"""The p-value below which the numbers of reports per part cannot come from real devices. Real
+devices draw all parts (blocks of rotations, or features) with the same probability.
 """
 
 LEAST_OF_BLOCK: Final = 5
-"""The minimum number of expected reports in a part. With fewer expected reports, the chi-square
-distribution is not accurate enough to call a tally impossible.
+"""The minimum number of expected reports in a part. With fewer, the chi-square distribution is not
+accurate enough for such small p-values.
 """
 
 B = TypeVar("B", bound=Ball)
@@ -132,12 +133,13 @@ class VectorMean:
     """The mean of the vectors of one tally.
 
     Attributes:
-        norm: the maximum length of a vector of the metric.
+        norm: the maximum length of the metric's vectors.
         coordinates: the unbiased estimate of each coordinate, shape (d,).
         deviations: the deviation of each block's contribution to the mean, shape (blocks, d).
         noise: the standard error that the mechanism's noise causes in a random direction.
-        reports: the number of reports in the tally. Fewer than `EXACT_BELOW` reports do not show
-            how much people differ, and intervals then cover the whole range.
+        reports: the number of reports in the tally. With fewer than `EXACT_BELOW` reports,
+            intervals cover the whole range, because so few reports do not show how much people
+            differ.
 
     """
 
@@ -181,7 +183,7 @@ class VectorMean:
 
 
 class Vectors(Analysis[B]):
-    """Vectors of limited length. A device rotates its vector at random, and reports an axis."""
+    """Vectors of limited length. A device rotates its vector at random and reports one axis."""
 
     mean_name = "coordinate mean"
 
@@ -229,7 +231,7 @@ class Vectors(Analysis[B]):
         return self._estimated(tally, groups=(FigureGroup("coordinate", coordinates, "", self.ends),), fakes=fakes)
 
     def length_moved(self, tally: Tally, mean: VectorMean, fraction: float) -> tuple[float, RangeTest]:
-        """Return the distance by which made-up reports could have moved the mean, and a test.
+        """Return the distance by which fabricated reports could have moved the mean, and a test.
 
         The estimate from a single report has the length norm / gain. The bound follows as in
         `analyses.poisoning`, with lengths instead of the extremes of scores. The test checks
@@ -243,7 +245,7 @@ class Vectors(Analysis[B]):
     def noise(self) -> float:
         """The standard error of one report in a random direction, in the unit of the vectors.
 
-        A reported axis is a vector of length 1 in D dimensions, which is divided by the gain.
+        A reported axis is a vector of length 1 in D dimensions, and is divided by the gain.
         """
         return float(self.kind.norm) / (gain_of(self.channel) * math.sqrt(self.channel.dimension))
 
@@ -267,11 +269,11 @@ class Vectors(Analysis[B]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of a coordinate estimated from one report, per squared range."""
+        """The variance of a coordinate from one report, divided by the squared range."""
         return (self.noise / self.width) ** 2
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Each answer is encoded as exactly one vector."""
+        """Return a function that draws tallies. Each answer has only one encoding."""
         vectors = np.array([law[0][0] for law in laws], dtype=np.float64).reshape(len(laws), self.channel.inputs)
 
         def drawn(counts: Counts, window: Window, generator: np.random.Generator) -> Counts:

@@ -1,9 +1,10 @@
 """Models that predict a label from features, learned from each tally by products or by crosses.
 
-Made-up reports move the mean of the vectors of products by at most a length r
-(`Vectors.length_moved`). This also moves the coefficients. The bounds below apply to every mean
-within a distance of r, and therefore also to the mean of the honest reports. The penalty lambda and
-the noise s do not change, because they depend only on the channel and the number of reports.
+Fabricated reports move the mean of the vectors of products by at most a length r
+(`Vectors.length_moved`), and this moves the coefficients. The honest reports' mean is therefore
+within the distance r of the observed mean. The bounds below apply to every mean within this
+distance. The penalty lambda and the noise s do not change, because they depend only on the channel
+and the number of reports.
 
 * A mean consists of parts p, S, z and y, each divided by its weight. These yield the covariances
   k = p - z y and C = S - z z'. By the Cauchy-Schwarz inequality over the four parts of r,
@@ -51,12 +52,12 @@ from estimator.tallies import Tally
 
 
 def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float) -> float:
-    """Return how far the coefficients move at most, if the mean of the vectors moves by a length.
+    """Return the largest move of the coefficients if the mean of the vectors moves by ``length``.
 
     Args:
         moments: the moments of the tally.
         ridge: the regression fitted to these moments.
-        noise: s, the noise that the regression was corrected for.
+        noise: s, the standard error for which the regression corrects a bias.
         length: r, the distance by which the mean of the weighted vectors moves.
 
     """
@@ -77,7 +78,7 @@ def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float
 
 
 def covariance_moves(moments: Moments, length: float) -> tuple[float, float]:
-    """Return |dk| and |dC|: how far the covariances move at most if the mean moves by a length."""
+    """Return |dk| and |dC|, the largest moves of the covariances if the mean moves by a length."""
     of_label, of_square, _, of_feature, of_itself = (each / UNIT for each in weights())
     z, y = float(np.linalg.norm(moments.features)), abs(float(moments.label))
     with_label = length * math.hypot(1 / of_label, z / of_itself, y / of_feature)
@@ -120,13 +121,13 @@ class _Models(Analysis[K]):
 
     @abstractmethod
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return how far made-up reports could have moved the figures.
+        """Return how far fabricated reports could have moved the figures.
 
-        For products, the figures are the mean and the coefficients; for crosses, a cell's share.
+        A model by products has a mean and coefficients; a model by crosses has the share of a cell.
 
         Args:
             tally: a tally with at least one report.
-            fraction: the assumed fraction of made-up reports.
+            fraction: the assumed fraction of fabricated reports.
 
         """
 
@@ -152,7 +153,7 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
         return model.coefficients(len(names) if simultaneous else 1), model.learned()
 
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return how far made-up reports could have moved the mean and any coefficient."""
+        """Return how far fabricated reports could have moved the mean and any coefficient."""
         mean = self.mean(tally)
         length, test = self.length_moved(tally, mean, fraction)
         model = ProductsModel.from_mean(self.kind, mean)
@@ -163,7 +164,7 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
 
 
 class ModelOfCrosses(_Models[CrossedModel]):
-    """A model whose devices report the cell of a single feature together with the label."""
+    """A model for which each device reports the cell of one feature together with the label."""
 
     statistic = "log_odds"
     mean_name = "cell share"
@@ -175,7 +176,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def channel(self) -> Crosses:
-        """The question's channel, in which a report is about one feature and the label."""
+        """The question's channel. A report is about one feature and the label."""
         return cast("Crosses", self.metric.channel)
 
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:
@@ -190,7 +191,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
         return log_odds(features, fitted, family), learned
 
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return how far made-up reports could at most have moved the share of a cell."""
+        """Return how far fabricated reports could at most have moved the share of a cell."""
         return fakes_of_crosses(self.channel, tally, fraction)
 
     @property
@@ -200,10 +201,10 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of the share of a cell with a label, estimated from one report.
+        """The largest possible variance of the share of a cell with a label, from one report.
 
-        This is the largest variance over all cells. On average, one of ``channel.inputs`` reports
-        is about a given feature.
+        The largest value is taken over all cells. Each report is about one random feature, so only
+        one in ``channel.inputs`` reports contributes to a cell.
         """
         of_features = (inverse_of(feature).squares(feature.inputs) for feature in self.channel.features)
         return self.channel.inputs * max(squares.worst for squares in of_features)

@@ -2,10 +2,11 @@
 
 The reports about a feature form a separate tally of cells and labels. The share of yes within a
 cell is a ratio of two unbiased shares. The module `ratios` computes its interval, which is also
-valid if few people decide the ratio, and unbounded if chance allows any ratio. The model's weights
-are shrunk because of noise: they are the likeliest weights under a prior that consists of a trend
-along the cells and an independent part for each cell. Differences that noise could explain get no
-weight, and a trend across all cells outweighs a single cell.
+valid if the ratio depends on few people. The interval is unbounded if any ratio is compatible with
+the reports. Noise is the reason for shrinking the model's weights. They are the most likely weights
+under a prior that consists of a trend along the cells and an independent part for each cell.
+Differences that noise could explain have little effect, and a trend across all cells has more
+effect than a single cell.
 """
 
 from __future__ import annotations
@@ -101,11 +102,11 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
 
 
 def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
-    """Return how far made-up reports could at most have moved the share of a cell and label.
+    """Return how far fabricated reports could at most have moved the share of a cell and label.
 
-    All made-up reports may concern one feature. They are then a larger fraction of the reports on
-    this feature. If all reports on the feature could be made up, the move has another bound: the
-    estimate from honest reports lies between the smallest and the largest score of a report.
+    In the worst case, all fabricated reports concern one feature, so they are a larger fraction of
+    the reports on this feature. If they could be all reports on the feature, the only bound is the
+    distance from the estimate to the smallest or the largest score of a report.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
@@ -133,7 +134,7 @@ def base_rate(of_features: list[CellShares]) -> float:
     variances = [float(cells.covariance[1::2, 1::2].sum()) for cells in of_features]
     parts = reports / reports.sum()
     error = math.sqrt(max(0.0, float(parts**2 @ variances)))
-    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # 0 of 50 reports does not mean nobody
+    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # a sample without yes may be chance
 
 
 class Fitted(NamedTuple):
@@ -170,12 +171,12 @@ def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> Learned
 
 
 def weights_of(cells: CellShares, share: float) -> Floats:
-    """Return the likeliest weight of each cell for the log-odds of yes, shape (cells,).
+    """Return the most likely weight of each cell for the log-odds of yes, shape (cells,).
 
     Let w be the weights, p the rates of yes that follow from them, and t the shares of the cells.
     Then yes - p t has the expectation 0, the slope p (1 - p) t in w, and a known covariance. Each
     step solves a linear approximation for w (Gauss-Newton method). If nobody in a cell happens to
-    say yes, the cell seems to have no variance. Each variance is therefore raised to at least
+    say yes, the estimated variance of the cell is 0. Each variance is therefore raised to at least
     t p (1 - p) / n, the variance for n people without noise. With few reports, the covariance is
     unknown, and all weights are 0.
     """

@@ -1,4 +1,4 @@
-"""Predictions by a learned model for many devices, as an app that ships the model computes them."""
+"""Predictions by a learned model for many devices, the same as an app with this model makes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
     """Return the log-odds of yes, or the prediction of a number, of each device, shape (devices,).
 
     Args:
-        model: the learned model, as it occurs in a report.
+        model: the learned model, as contained in a report.
         columns: the values of each of the model's inputs, in the order of the inputs.
 
     Raises:

@@ -38,8 +38,8 @@ coefficients had too little coverage; see docs/research/models.md.
 """
 
 FOLDS: Final = 32
-"""The number of folds of cross-validation. Each fold contains some of the blocks of rotations, and
-is predicted by a model that was fitted to the other folds.
+"""The number of folds of cross-validation. Each fold consists of some blocks of rotations. A model
+that was fitted to the other folds predicts it.
 """
 
 MOST_MEAN: Final = 0.98
@@ -106,7 +106,7 @@ class Covariances:
 
     @classmethod
     def from_deviations(cls, deviations: Moments, moments: Moments) -> Covariances:
-        """Return the first-order deviations of blocks from the covariances, shape (blocks, ...)."""
+        """Return the first-order deviation of each block's covariances, shape (blocks, ...)."""
         mean = moments.features
         crossed = deviations.features[:, :, np.newaxis] * mean
         return cls(
@@ -120,7 +120,7 @@ class Ridge:
     """A ridge regression of the label on the features.
 
     Attributes:
-        penalty: lambda, which is added to the eigenvalues of the features' covariance.
+        penalty: lambda, the number that is added to the eigenvalues of the features' covariance.
         coefficients: the coefficient of each scaled feature, shape (d,).
         inverse: the inverse of the penalized covariance, shape (d, d).
 
@@ -132,7 +132,7 @@ class Ridge:
 
     @classmethod
     def from_covariances(cls, covariances: Covariances, noise: float) -> Ridge:
-        """Fit the coefficients, and subtract the second-order bias that the squares' noise causes.
+        """Fit the coefficients, and subtract the second-order bias caused by noise in the squares.
 
         Let E be a symmetric matrix of independent normal entries, with variance s**2 off the
         diagonal and 2 s**2 on the diagonal. Then E[E M E] = s**2 (M + trace(M) I) for every
@@ -185,10 +185,10 @@ class ProductsModel:
         return Ridge.from_covariances(Covariances.from_moments(self.moments), self.pair_noise)
 
     def coefficients(self, family: int = 1) -> Figures:
-        """Return the change of the expected label as each scaled feature rises by 1.
+        """Return the change of the expected label when each scaled feature rises by 1.
 
-        A scaled number rises by 2 from one end of its range to the other. The change is in the
-        label's unit, or is a change of the share of yes if the label is a boolean.
+        Numbers are scaled from -1 to 1. For a numeric label, the change is in the label's unit. For
+        a boolean label, it is the change of the share of yes.
         """
         ridge, deviating = self.ridge(), Covariances.from_deviations(self.deviations, self.moments)
         influence = (deviating.with_label - deviating.features @ ridge.coefficients) @ ridge.inverse
@@ -244,7 +244,7 @@ class ProductsModel:
         )
 
     def _of_fold(self, whole: Covariances, deviating: Covariances, is_out: Counts) -> Skilled:
-        """Return the figures of a fold, for the score fitted to the other folds."""
+        """Return the figures of a fold, for a score that was fitted to the other folds."""
         with_label, features = deviating.with_label[is_out].sum(axis=0), deviating.features[is_out].sum(axis=0)
         kept = FOLDS / (FOLDS - 1)
         others = Covariances(whole.with_label - kept * with_label, whole.features - kept * features)
@@ -255,7 +255,7 @@ class ProductsModel:
 
     @property
     def norm(self) -> float:
-        """The maximum length of a device's scaled features. Longer vectors are shortened to it."""
+        """The maximum length of a device's scaled features. A longer vector is shortened to it."""
         return self.kind.radius / UNIT
 
     @property

@@ -70,7 +70,7 @@ MOST_CORRELATION: Final = 0.99
 
 
 class Skilled(NamedTuple):
-    """The figures of one fold: `along` and `spread` as in `Skill`, and the deviation of `label`."""
+    """The figures of one fold: `along` and `spread` as in `Skill`, and the mean of the label."""
 
     along: float
     spread: float
