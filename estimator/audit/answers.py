@@ -1,14 +1,16 @@
 """The choice of inputs and answers to walk, and the law from an answer to inputs.
 
-**Inputs.** All inputs are walked if all laws together have at most `MOST_PATHS` entries. Larger
-alphabets are sampled: the first two inputs, the last two, the middle one, and as many others as the
-limit allows, drawn with a fixed seed. Because of the structure of each mechanism, the sample
+To *walk* an input or answer is to run the SDK's code for it with every outcome of its coins.
+
+**Inputs.** All inputs are walked if all distributions together have at most `MOST_PATHS` entries.
+Larger alphabets are sampled: the first two inputs, the last two, the middle one, and as many others
+as the limit allows, drawn with a fixed seed. Because of the structure of each mechanism, the sample
 contains a worst pair, which is a pair of inputs with the largest ratio of probabilities:
 
-* k-ary response, block designs and geometries: every pair is a worst pair. The laws have only two
-  probabilities, one for the symbols that support the input and one for all other symbols. For each
-  pair of inputs, some symbol supports only one of them. (In a cyclic design, shifting all values
-  shifts all symbols, so all pairs with the same difference are equivalent.)
+* k-ary response, block designs and geometries: every pair is a worst pair. Each symbol supports a
+  set of inputs. A symbol has one probability if it supports the device's input, and another if it
+  does not. For each pair of inputs, some symbol supports only one of them. In a cyclic design,
+  shifting all values shifts all symbols, so all pairs with the same difference are equivalent.
 * Trees: the first and the last input are in different nodes on every level, and every pair of nodes
   on a level is a worst pair.
 * Bands: as the input goes from the first to the last, the weight of a symbol rises and then falls.
@@ -19,18 +21,18 @@ contains a worst pair, which is a pair of inputs with the largest ratio of proba
   inputs.
 
 If the proved ratio of the sample *equals* the declared ratio, the sample does contain a worst pair.
-No walk checks that no other pair exceeds this ratio; this follows from the argument above.
+Only the argument above, and no walk, shows that no other pair exceeds this ratio.
 
-**Answers.** A number between two points of a grid is a mixture of inputs. The probability of each
-symbol is linear in the mixture. A ratio of two mixtures never exceeds the largest ratio of their
-parts, and a hockey-stick divergence is convex. The points of the grid are therefore the worst
-answers. (This mirrors "post-processing", Dwork & Roth 2014, section 3.5.1: a mixture is a
-randomized map *before* the channel, and no such map reveals more than its inputs do.) A few
-mixtures are walked too, to check that they have the expected laws.
+**Answers.** A number between two points of a grid is rounded at random to one of them, so its
+distribution of symbols is a mixture of the distributions of two inputs. A ratio of two mixtures
+never exceeds the largest ratio of their parts, and a hockey-stick divergence is convex. The points
+of the grid are therefore the worst answers. This is similar to "post-processing" (Dwork & Roth
+2014, section 3.5.1), except that the randomized map is applied before the channel. A few mixtures
+are walked too, to check their distributions.
 
-Each set is a single input. A symbol's probability depends only on the number of members of the set
-that the symbol favors. If there are too many sets, two sets of each size are walked. No two sets
-differ more than a full set and the empty set.
+Each set is a single input. The probability of a symbol depends only on how many members of the set
+the symbol favors. If there are too many sets, two sets of each size are walked. No pair of sets has
+a larger ratio than the full set and the empty set.
 """
 
 from __future__ import annotations
@@ -54,9 +56,9 @@ from estimator.analyses.metric import of_shape
 from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
-"""The maximum number of paths in all laws of a metric. The walk takes a few seconds, at 10 to 30
-microseconds per path. With k-ary response, all categories are walked if there are at most 362. With
-geometries, 58 to 119 of 1,024 categories are walked.
+"""The maximum number of paths of a metric. At 10 to 30 microseconds per path, the walk takes a few
+seconds. With k-ary response, all categories are walked if there are at most 362. With geometries,
+58 to 119 of 1,024 categories are walked.
 """
 
 LEAST_INPUTS = 5
@@ -68,11 +70,11 @@ same result as the author.
 """
 
 MOST_SETS = 2**8
-"""If there are at most this many sets, or counts, all are walked. Each has a separate law."""
+"""All sets, or all counts, are walked if there are at most this many."""
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
-"""The positions of walked numbers within a cell of a grid, as fractions of the cell. One third is
-included because it is not a multiple of 2**-64.
+"""The positions, within a cell of a grid, of the numbers that are walked. One third is included
+because it is not a multiple of 2**-64.
 """
 
 Answer = Hashable
@@ -81,7 +83,7 @@ Answer = Hashable
 
 @dataclass(frozen=True, slots=True)
 class EncodedAnswer:
-    """An answer, and the declared law of its input.
+    """An answer, and the exact distribution of its input.
 
     Attributes:
         value: the answer.
@@ -94,12 +96,12 @@ class EncodedAnswer:
 
     @classmethod
     def of_input(cls, place: int) -> EncodedAnswer:
-        """Return an answer that is always encoded as a given input of a channel."""
+        """Return an answer that is always encoded as a given input of the channel."""
         return cls(place, {place: Fraction(1)})
 
 
 def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
-    """Return the inputs to walk, in rising order: all if requested or few, otherwise a sample."""
+    """Return the inputs to walk, in rising order: all inputs or a sample."""
     every, last = channel.inputs, channel.inputs - 1
     size = max(LEAST_INPUTS, MOST_PATHS // channel.symbols)
     if all_inputs or size >= every:
@@ -110,7 +112,7 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
-    """Return the answers to walk: one for each of the inputs, and mixtures if there are any."""
+    """Return the answers to walk: one for each input, and some answers that mix two inputs."""
     answers = of_shape(metric.kind, WALKED_SHAPES).answers(metric, inputs, all_inputs)
     return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 
@@ -122,8 +124,8 @@ class WalkPlan:
     Attributes:
         encoded: the answers to walk from the answer to the input.
         reported: the answers to walk from the answer to the report.
-        rows: the inputs to walk from the input to the report, because no answer in ``reported`` is
-            always encoded as one of these inputs.
+        rows: the inputs to walk from the input to the report. No answer in ``reported`` is always
+            encoded as such an input.
 
     """
 
@@ -133,11 +135,11 @@ class WalkPlan:
 
     @classmethod
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
-        """Return the answers and inputs of a metric to walk, and how far to walk each.
+        """Return which answers and inputs of a metric to walk, and through which steps.
 
         Rounding a number with exact fractions is slow, and a number has a thousand paths. All
-        numbers are therefore walked up to the input, but only mixtures and numbers at the ends of
-        the range are walked to the report.
+        numbers are therefore walked to the channel's input, but only mixtures and the ends of the
+        range are walked to the report.
         """
         inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
@@ -150,12 +152,12 @@ class WalkPlan:
 
     @property
     def laws(self) -> int:
-        """The number of laws of reports that are walked."""
+        """The number of distributions of reports that are walked."""
         return len(self.reported) + len(self.rows)
 
 
 def coins_of_encoding(metric: Metric) -> int:
-    """Return the number of coins that turn an answer into an input.
+    """Return the number of coins that the SDK tosses to turn an answer into an input.
 
     All answers to a metric take the same number of coins.
     """
@@ -202,7 +204,7 @@ def sets_of(metric: Metric) -> int:
 
 
 def leaves_out_sets(metric: Metric, *, all_inputs: bool) -> bool:
-    """Return whether only some of the sets that a user can answer are walked."""
+    """Return whether the walk leaves out some of the sets that a user can answer."""
     return not all_inputs and sets_of(metric) > MOST_SETS
 
 
@@ -225,14 +227,14 @@ def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  
 
 
 class WalkedShape(NamedTuple):
-    """The way to walk answers of one shape.
+    """How to walk the answers of one shape.
 
     Attributes:
         answers: a function that returns the answers to walk, given a question, the inputs to walk,
             and whether all inputs are walked.
-        coins: the number of coins that turn an answer into an input.
-        is_slow: whether encoding uses exact fractions. If so, only some answers are walked to the
-            report.
+        coins: a function that returns the number of coins that turn an answer into an input.
+        is_slow: whether encoding uses exact fractions. If it does, only some answers are walked to
+            the report.
         sets: a function that returns the number of sets that a user can answer; 0 for other
             answers.
 
@@ -251,4 +253,4 @@ WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
     "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
     "MeanByGroup": WalkedShape(_pairs, coins=1),
 }
-"""The way to walk each shape of answers. Keys are the names of kinds' classes or base classes."""
+"""How to walk each shape of answers. Keys are the names of kinds' classes or base classes."""

@@ -1,20 +1,20 @@
-"""An attack, which tells two answers apart and thereby proves a lower bound on epsilon.
+"""An attack that distinguishes two answers, and so proves a lower bound on epsilon.
 
 The first half of the observations is used to choose an event. Scores are learned from the first
 quarter. The second quarter decides which score and which threshold would prove the largest epsilon.
 The second half of the observations is used to bound the event's probabilities under the two
-answers. The bounds are valid for any event whose choice does not depend on the second half. By
+answers. The bounds are valid because the choice of the event does not depend on the second half. By
 Bonferroni's inequality, all bounds of an audit are valid simultaneously. The result is a lower
-bound on the true epsilon, whatever causes the privacy loss. A correct device is accused with a
-probability of at most `FALSE_ACCUSATION`.
+bound on the true epsilon, whatever causes the privacy loss. The probability that an audit accuses a
+correct device is at most `FALSE_ACCUSATION`.
 
 Sources: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy",
 section 4; Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine learning",
 section 3; Arcolezi & Gambs 2023, "Revealing the true cost of locally differentially private
 protocols: an auditing perspective", section 3.
 
-Bounds on a probability are one-sided, and remain valid far out in the tails (Clopper & Pearson
-1934).
+Each bound on a probability is the end of a one-sided Clopper-Pearson interval (1934), which is
+valid even for the smallest levels.
 """
 
 from __future__ import annotations
@@ -31,13 +31,12 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
-"""The fraction of the level that is given up to allow for rounding errors. The errors of floats are
-far smaller.
+"""The fraction by which each level is reduced to allow for rounding errors, which are far smaller.
 """
 
 MEDIAN_AHEAD = 2 / 3
-"""How far the expectation of a Poisson count may exceed its median: if the expectation is at most
-k + 2/3, the count is at most k in at least half of all cases (Choi 1994, theorem 2).
+"""A Poisson count with an expectation of at most k + 2/3 is at most k in at least half of all cases
+(Choi 1994, theorem 2).
 """
 
 
@@ -63,9 +62,9 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 
     Let p and p' be the probabilities of the event after the two answers. Under (epsilon, delta)
     differential privacy, p is at most e**epsilon p' + delta (Dwork & Roth 2014, definition 2.4).
-    Epsilon is therefore at least ln((p - delta) / p'). For the bound on epsilon, p is replaced by a
-    lower bound and p' by an upper bound (Jagielski, Ullman & Oprea 2020, "Auditing differentially
-    private machine learning", section 3).
+    Epsilon is therefore at least ln((p - delta) / p'). To prove a bound on epsilon, p is replaced
+    by its lower bound and p' by its upper bound (Jagielski, Ullman & Oprea 2020, "Auditing
+    differentially private machine learning", section 3).
 
     Args:
         successes: how often the event was observed after the first answer.
@@ -80,10 +79,10 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 
 
 def detectable(successes: int, n: int, level: float, epsilon: float, delta: float) -> float | None:
-    """Return the smallest excess over a claimed epsilon that about half of all audits would prove.
+    """Return the smallest violation of a claimed epsilon that about half of all audits would prove.
 
-    The event is assumed to be as frequent after the first answer as observed, and to be rarer after
-    the second answer than the claim allows, by a factor of e**excess.
+    After the first answer, the event is assumed to be as frequent as observed. After the second
+    answer, it is assumed to be rarer than the claim allows, by a factor of e**excess.
 
     Args:
         successes: how often the event was observed after the first answer.
@@ -93,7 +92,8 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
         delta: the delta of the claim.
 
     Returns:
-        The excess. None if n observations cannot prove any excess.
+        The excess of the true epsilon over the claim; None if n observations cannot prove any
+        excess.
 
     """
     few, many = -1, n
@@ -116,8 +116,8 @@ BOUNDS = 4
 """
 
 LEAST_OBSERVATIONS = 4
-"""The minimum number of observations of each answer: one for learning scores, one for choosing an
-event, and two for the proof.
+"""The minimum number of observations of each answer: one to learn scores from, one to choose an
+event with, and two for the proof.
 """
 
 
@@ -145,8 +145,8 @@ class LowerBound:
         detectable: the smallest excess over the claim that about half of all audits would prove.
             None if no excess would be proved that often.
         observations: n, the number of observations of each answer.
-        at_best: the lower bound that n observations prove for a device that always reveals the
-            answer. It is the largest bound that n observations can prove for any device.
+        at_best: the lower bound that n observations prove if the device always reveals the answer.
+            No device can have a larger lower bound.
 
     """
 
@@ -163,7 +163,7 @@ class LowerBound:
 
 
 def level_of(attacks: int) -> float:
-    """Return the maximum probability that a single bound of several attacks fails (Bonferroni)."""
+    """Return the allowed failure probability of each bound of several attacks (Bonferroni)."""
     return FALSE_ACCUSATION / (BOUNDS * attacks)
 
 

@@ -1,9 +1,9 @@
-"""The black box: the installed SDK or another SDK, from `record` to the bytes that it would send.
+"""The installed SDK or another SDK as a black box, from `record` to the bytes that it sends.
 
 The rest of the estimator uses only the shared vocabulary, `client_sdk.protocol`. This module runs
-the whole SDK, because only the whole SDK shows what the code in apps reveals. Devices exist only in
-memory. Their uploads go to a transport that accepts every report and opens no socket. The audit
-does not observe times.
+the whole SDK, because the audit is about the code that apps run. Devices exist only in memory.
+Their uploads go to a transport that accepts every report and opens no socket. The audit does not
+observe times.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from client_sdk.protocol.wire.verdict import Verdict
 from estimator.errors import AuditError
 
 START_S = 1_767_268_800.0
-"""The start time of every device: 2026-01-01, 12:00 UTC. Devices that start at different times
-could be told apart.
+"""The start time of every device: 2026-01-01, 12:00 UTC. An attack could tell devices with
+different start times apart.
 """
 
 HALF_A_DAY_S = 43_200
 
 COLLECTOR = "https://audit.invalid"
-"""A URL whose host name never exists (RFC 2606), so that any lookup of the name fails."""
+"""A URL with a reserved name (RFC 2606), so that any lookup of the name fails."""
 
 SEND_DEADLINE_S = 60.0
-"""The maximum number of seconds until all reports are sent. The transport is fast, so a report that
-has not been sent by then never will be.
+"""The number of seconds to wait for all reports to be sent. The transport is so fast that an unsent
+report is an error by then.
 """
 
 ATTEMPTS = 1000
@@ -68,15 +68,15 @@ class Device(Protocol):
         ...
 
     def flush(self, timeout_s: float, /) -> object:
-        """Send the waiting reports. Return a false value if some reports still wait."""
+        """Send the waiting reports. Return a false value if some reports are still unsent."""
         ...
 
 
 MakeDevice = Callable[..., Device]
 
 INSTALLED: MakeDevice = partial(Telemetry, strict=True)
-"""The SDK that an app in this Python environment would import. It is strict: if it replaced invalid
-answers, the audit would prove nothing.
+"""The SDK that an app in this Python environment would import. In strict mode, it raises an error
+for an invalid answer instead of replacing it. An audit of replaced answers would prove nothing.
 """
 
 
@@ -95,7 +95,7 @@ class Life:
 
 
 class _Clock:
-    """A clock that shows the same time until it is moved to the next window."""
+    """A clock that stands still until the audit moves it to the next window."""
 
     def __init__(self) -> None:
         self.now_s = START_S
@@ -126,8 +126,9 @@ def without_ceilings(registry: Registry) -> Registry:
     """Return a registry with the same questions, each of which is asked in every window forever.
 
     Ceilings, strategies and last days do not affect editions or channels. They are removed because
-    a device whose budget is used up would stop reporting, and would then reveal only its silence.
-    Filled-in reports are left out, because they would wait for the end of a window.
+    a device without budget stops reporting, so an attack could learn nothing more. Reports that a
+    device would fill in for missing answers are disabled, because they would wait for the end of a
+    window.
     """
     budget = Budget(registry.budget.window, NO_CEILING, NO_CEILING, lifetime_attos=NO_CEILING)
     metrics = {name: replace(metric, expires=None, fill=None) for name, metric in registry.metrics.items()}
@@ -135,7 +136,7 @@ def without_ceilings(registry: Registry) -> Registry:
 
 
 def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) -> list[list[bytes]]:
-    """Play the life of a new device, and return the bodies that it sends in each window.
+    """Simulate a new device, and return the bodies that it sends in each window.
 
     Args:
         registry: a registry whose budget allows every report, such as one from `without_ceilings`.
@@ -162,7 +163,7 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
 
 
 def _record(device: Device, metric: str, answer: object) -> None:
-    """Make a device record an answer. Without answers, the audit would mistake silence for privacy.
+    """Make a device record an answer. A silent device would wrongly seem private.
 
     Raises:
         AuditError: if the device does not record the answer.
@@ -171,7 +172,7 @@ def _record(device: Device, metric: str, answer: object) -> None:
     for _ in range(ATTEMPTS):
         recorded = device.record(metric, answer)
         if recorded in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):
-            # a busy device may have queued the answer at an earlier attempt
+            # # an earlier attempt may have queued the answer on a busy machine
             return
         if recorded not in (Recorded.BUSY, Recorded.WAITING):
             break
@@ -187,9 +188,10 @@ class Network(Protocol):
 
 
 class OtherSdk:
-    """An SDK in another language: a program that plays one device after another.
+    """An SDK in another language: a program that simulates one device after another.
 
-    The program runs until the context is left. It reads and prints JSON, one line each.
+    The program runs until the ``with`` block ends. For each line of JSON that it reads, it prints a
+    line of JSON.
 
     ========================================================  =================================
     a line to the program                                     its answer
@@ -242,7 +244,8 @@ class OtherSdk:
         """Send a line to the program, and return its answer.
 
         Raises:
-            AuditError: if the program has ended, or its answer is an error or not an object.
+            AuditError: if the program has ended, or if its answer is an error or is not a JSON
+                object.
 
         """
         assert self._process.stdin is not None  # noqa: S101 it was started with pipes
@@ -269,7 +272,7 @@ class _Device:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing: the program becomes a new device at the next ``begin``."""
+        """Do nothing. The next ``begin`` makes the program a new device."""
 
     def record(self, metric: str, answer: object) -> str:
         request = {"do": "record", "metric": metric, "answer": answer, "at": self._clock()}

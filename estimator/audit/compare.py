@@ -1,7 +1,7 @@
-"""The comparison of declared laws with the laws that are found by walking all coins of a step.
+"""The comparison of declared distributions with those found by walking all coins of a step.
 
-The losses that a registry requests are read from the registry's text, because the SDK could build
-other channels than the requested ones.
+The requested privacy losses are read from the registry's text and not from the SDK's channels,
+because the SDK could build other channels than requested.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ T = TypeVar("T", bound=Hashable)
 
 
 def integer(outcome: object) -> int:
-    """Return an outcome as an integer. If the outcome is a `Draw`, reading it decides its value."""
+    """Return an outcome as an integer. Reading an undecided `Draw` decides its value."""
     return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
 
 
 def an_input(outcome: object) -> Any:  # noqa: ANN401 an integer, or several of a padded set
-    """Return an outcome as an input of a channel. Reading any draws decides their values."""
+    """Return an outcome as an input of a channel. Reading an undecided draw decides its value."""
     return tuple(map(integer, outcome)) if isinstance(outcome, tuple) else integer(outcome)
 
 
 @dataclass(slots=True)
 class Walk:
-    """The walk of one step, with the results so far.
+    """A walk of one step, with the results so far.
 
     Attributes:
         step: a description of the step.
@@ -57,7 +57,7 @@ class Walk:
     _mismatches: list[str] = field(default_factory=list)
 
     def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
-        """Walk all paths from an answer to an input. Each path should take ``coins`` coins."""
+        """Walk all paths from an answer to an input. Each path should toss ``coins`` coins."""
         law = law_of(procedure, an_input)
         self.compare("an answer", law.chances, answer.inputs)
         if law.lengths != {coins}:
@@ -71,13 +71,13 @@ class Walk:
         Args:
             procedure: the procedure that the device runs.
             answer: the answer of the device.
-            coins: the number of coins that the device uses before this procedure.
-            is_answer: whether a user can give this answer. If not, the answer stands for an input
-                that is only a part of other answers.
+            coins: the number of coins that the device tosses before this procedure.
+            is_answer: whether a user can give this answer. If not, it represents a channel input
+                that only occurs as a part of other answers.
 
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
-        # equal laws are stored only once, because they may have a million probabilities
+        # # equal distributions are stored once, because each may have a million probabilities
         chances = declared if self.compare("a report", law.chances, declared) else law.chances
         taken = {symbol: {coins + walked for walked in numbers} for symbol, numbers in law.coins.items()}
         self.add(chances, answer, law.paths, taken)
@@ -91,7 +91,7 @@ class Walk:
             chances: the law, as the probability of each symbol.
             answer: the answer.
             paths: the number of paths of the law.
-            coins: for each symbol, the numbers of coins that the paths to this symbol take.
+            coins: for each symbol, the possible numbers of coins on a path to this symbol.
 
         """
         self._laws.append(chances)
@@ -112,7 +112,7 @@ class Walk:
         return mixture
 
     def compare(self, what: str, walked: Chances[T], declared: Chances[T]) -> bool:
-        """Return whether a law equals the declared law, and add a mismatch if not."""
+        """Return whether two distributions are equal, and record a mismatch if not."""
         if walked == declared:
             return True
         none = Fraction(0)
@@ -130,7 +130,7 @@ class Walk:
         Args:
             metric: the name of the metric.
             claimed_nanos: the epsilon that is charged, in billionths.
-            request: the requested loss. None if the laws are not compared with a request.
+            request: the requested privacy loss; None if there is none to compare with.
 
         """
         channel = self.channel
@@ -178,7 +178,7 @@ class RequestedLoss:
     """The requested limit on how much a report may reveal.
 
     Attributes:
-        odds: e to the requested epsilon.
+        odds: e to the power of the requested epsilon.
         delta: the amount by which a probability under one answer may exceed ``odds`` times the
             probability under another answer.
 

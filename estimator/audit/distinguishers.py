@@ -1,14 +1,17 @@
-"""Distinguishers: scores that are higher the more an observation favors one of two answers.
+"""Distinguishers: scores that rise with the evidence for one of two answers.
 
-An adversary sees the bytes that a device sends. These bytes are split into features.
+An adversary sees the bytes that a device sends. The audit splits these bytes into features.
 
-The best test of two known laws orders observations by their likelihood ratio (Neyman & Pearson
-1933). Here the laws are unknown, so likelihood ratios are learned from a sample. There is a ratio
-for each feature; for each pair of features, because the noise may be correct in each report but not
-jointly; for all features together, as if they were independent; and for all pairs of windows
-together. Alphabets that are too large to learn are also divided into bins of equal counts. Sums
-over windows are divided into bins too, because the strongest evidence may be neither a large sum
-nor a small one.
+The best test between two known distributions orders observations by their likelihood ratio (Neyman
+& Pearson 1933). Here the distributions are unknown, so likelihood ratios are learned from a sample:
+
+* for each feature;
+* for each pair of features, because the noise of two reports may be correlated;
+* for all features together, as if they were independent;
+* for all pairs of windows together.
+
+If a feature has too many values, they are also divided into bins of equal counts. Sums over windows
+are divided into bins too, because the strongest evidence may be a sum of medium size.
 
 Sources of the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of
 differential privacy"; Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding
@@ -56,16 +59,16 @@ Value = int | str | bytes | tuple[object, ...]
 Observation = dict[Feature, Value]
 
 MISSING = -1
-"""The number that stands for a missing feature. Other numbers are never below 0."""
+"""The code of a missing feature. All other codes are at least 0."""
 
 
 class ObservationTable(NamedTuple):
-    """Observations of two answers, as integers.
+    """Observations of two answers, coded as integers.
 
     Attributes:
         features: the feature of each column.
-        ordered: for each column, whether its integers are the values of the feature. If so, their
-            order may have a meaning.
+        ordered: for each column, whether its integers are the values of the feature. Only then can
+            their order have a meaning.
         first: the observations of the first answer, shape (observations, features).
         second: the observations of the second answer, of the same shape.
 
@@ -122,7 +125,7 @@ def _features(bodies: Bodies) -> Iterator[tuple[str, Value]]:
 def tabulate(first: Sequence[Observation], second: Sequence[Observation]) -> ObservationTable:
     """Return a table with the same number of observations of each answer.
 
-    Features that never differ are left out.
+    Features with the same value in all observations are left out.
     """
     n = min(len(first), len(second))
     both = [*first[:n], *second[:n]]
@@ -146,22 +149,22 @@ def _plain(values: Iterable[Value | None]) -> Rows:
 
 
 def _interned(values: Iterable[Value | None]) -> Rows:
-    """Return a column that replaces different values by numbers, whose order means nothing."""
+    """Return a column of codes for values. The order of the codes has no meaning."""
     numbers: dict[Value | None, int] = {None: MISSING}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
 
 
 FINE, COARSE = 64, 12
-"""The maximum number of bins: of a single feature, and of each feature in a pair. A few thousand
-observations are enough to learn the 144 cells of a pair.
+"""The maximum number of bins: first of a single feature, then of each feature in a pair. A few
+thousand observations are enough to learn the 144 cells of a pair.
 """
 
 LEAST_FOR_PAIRS = 16
 """The minimum number of observations of each answer to learn pairs of features."""
 
 WIDEST_TABLE = 2**12
-"""The maximum width of a range of values whose codes are tabulated. In wider ranges, codes are
-found by binary search, which takes three times as long.
+"""The maximum width of a range of values whose codes are looked up in a table. In wider ranges,
+codes are found by binary search, which takes three times as long.
 """
 
 PRIOR = 0.5
@@ -170,7 +173,7 @@ PRIOR = 0.5
 """
 
 Places = tuple[tuple[int, ...], ...]
-"""Groups of columns that use the same table of likelihood ratios."""
+"""Groups of columns to which the same table of likelihood ratios applies."""
 
 
 class Score(Protocol):
@@ -241,7 +244,7 @@ class _Bins:
 
 @dataclass(frozen=True, slots=True)
 class _Learnt:
-    """A score: the logarithm of a likelihood ratio from a table, summed over groups of columns."""
+    """A score that sums the log-likelihood ratios of groups of columns, read from a table."""
 
     places: Places
     coders: tuple[Coder, ...]
@@ -253,7 +256,7 @@ class _Learnt:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A score that adds up several scores, as if their features were independent."""
+    """A score that sums several scores, as if their features were independent."""
 
     parts: tuple[Score, ...]
 
@@ -263,7 +266,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A score: the logarithm of the likelihood ratio of the bin that contains another score."""
+    """A score that divides another score into bins, and returns the bin's log-likelihood ratio."""
 
     inner: Score
     bins: _Bins
@@ -286,7 +289,7 @@ def scores(sample: ObservationTable) -> Iterator[Score]:
     if len(pooled) > 1:
         yield _Sum(pooled)
     for at, values in enumerate(columns):
-        if len(pooled) < len(columns):  # otherwise the feature occurs in one window, and its score was yielded above
+        if len(pooled) < len(columns):  # otherwise the score of the feature's only window was yielded above
             yield _learn(sample, ((at,),), (exact[at],))
         if sample.ordered[at] and values.size > FINE:
             yield _learn(sample, ((at,),), (_bins(sample, at, FINE),))
@@ -295,7 +298,7 @@ def scores(sample: ObservationTable) -> Iterator[Score]:
 
 
 def _in_pairs(sample: ObservationTable, exact: Sequence[_ExactCoder]) -> Iterator[Score]:
-    """Yield a score for each pair of features, and one for all pairs of windows of a feature."""
+    """Yield a score for each pair of features, and one for all pairs of a feature's windows."""
     coarse = {at: coder for at in range(_width(sample)) if (coder := _coarse(sample, at, exact[at])) is not None}
     over_time: defaultdict[str, list[Score]] = defaultdict(list)
     for first, second in combinations(coarse, 2):
@@ -329,7 +332,7 @@ def _pooled(sample: ObservationTable, columns: Sequence[Rows]) -> Iterator[_Lear
 def _coarse(sample: ObservationTable, at: int, exact: _ExactCoder) -> Coder | None:
     """Return a coder with few codes.
 
-    Return None if the feature never differs, or has many values without order, such as ids.
+    Return None if the feature has only one value, or many unordered values, such as ids.
     """
     if exact.values.size <= COARSE:
         return exact if exact.values.size > 1 else None

@@ -1,19 +1,18 @@
 """Every path of coins through a procedure, with its exact probability.
 
-A path is one combination of the outcomes of all decisions. The procedure runs from the start, once
-for each combination of its own decisions. In each run, decisions are replayed up to the first one
-that differs from the previous run. The procedure is therefore a black box, with one condition: the
-same coins must always lead to the same behavior. A run may return a result that is still undecided.
-Each way to decide the result is a separate path, but the procedure does not run again for it,
-because reading the result tosses no coins.
+Each coin is a decision with several outcomes. A path is one combination of the outcomes of all
+decisions. The procedure runs once for each combination, and always from the start. In each run,
+decisions are repeated from the previous run up to the first decision whose outcome changes. The
+procedure can therefore be a black box, on condition that the same coins always lead to the same
+behavior. A run may return a result with undecided values. Each way to decide them is a separate
+path, but the procedure does not run again, because reading the result tosses no coins.
 
-A drawn integer stays undecided until it matters, so that 2**64 integers are walked as a few
-intervals. `Draw` is not an ``int``, and supports only the operations below. Some operations are
-deferred: adding, scaling or dividing by a known integer. The other operations decide as little as
-possible: on which side of a threshold the integer lies, or which value a result has. On one path,
-the code therefore cannot distinguish the integers of an interval, and its outcome is the same for
-all of them. No threshold needs to be known beforehand, because the code itself supplies it when it
-compares the integer. An operation that is missing here ends the audit; nothing is guessed.
+A drawn integer is decided as late as possible, so that 2**64 integers are walked as a few
+intervals. It is represented by a `Draw`, which is not an ``int`` and supports only the operations
+below. Adding, multiplying or dividing by a known integer decides nothing. A comparison decides only
+on which side of the threshold the integer lies. The threshold comes from the code itself, so the
+walk needs no prior knowledge of it. On one path, the outcome is the same for all integers of an
+interval, because the code cannot distinguish them. An unsupported operation ends the audit.
 """
 
 from __future__ import annotations
@@ -28,9 +27,10 @@ from client_sdk.protocol.channel import COIN_SCALE, Coins
 from estimator.errors import AuditError
 
 MOST_VALUES = 2**24
-"""The maximum number of values of a drawn integer that the code uses directly. Each value is then a
-path, and walking all of them takes minutes. The limit equals the maximum number of symbols of a
-tally. Larger integers are drawn only to search tables, and are only compared and divided.
+"""If the code reads the value of a drawn integer, each possible value is a path. This is the
+maximum number of such values, which take minutes to walk. The limit equals the maximum number of
+symbols of a tally. The SDK draws larger integers only to search tables, and only compares or
+divides them.
 """
 
 Choose = Callable[[int], int]
@@ -55,8 +55,8 @@ class ExactLaw(Generic[T]):
     Attributes:
         chances: the probability of each outcome. The sum is 1.
         paths: the number of walked paths.
-        coins: for each outcome, the numbers of coins that its paths take. If an outcome has several
-            numbers, the time that a run takes reveals more than the outcome does.
+        coins: for each outcome, the possible numbers of coins on its paths. If an outcome has
+            several numbers, the running time reveals more than the outcome does.
 
     """
 
@@ -66,31 +66,31 @@ class ExactLaw(Generic[T]):
 
     @property
     def lengths(self) -> frozenset[int]:
-        """The numbers of coins that occur on any path."""
+        """The possible numbers of coins on a path."""
         return frozenset().union(*self.coins.values())
 
 
 class PathCoins:
-    """Coins whose outcomes a script determines.
+    """Coins whose outcomes come from a script.
 
-    After the end of the script, each further decision takes its first outcome, which is appended to
+    Once the script is used up, each further decision gets its first outcome, which is appended to
     the script.
 
     Attributes:
         tossed: the number of tossed coins.
-        used: the number of decisions of the script that were used.
+        used: the number of decisions that were read from the script.
 
     """
 
     def __init__(self, script: list[list[int]]) -> None:
-        """Take the script: each decision's outcome, from 0, and the number of its outcomes."""
+        """Take the script: for each decision, its outcome and the number of its outcomes."""
         self.tossed = self.used = 0
         self._script = script
         self._weight, self._scale = 1, 1
         self._intervals: list[Interval] = []
 
     def bernoulli(self, numerator: int) -> bool:
-        """Return the outcome of a coin. A coin with only one possible outcome is not a decision."""
+        """Return the outcome of a coin, which is a decision unless only one outcome is possible."""
         self.tossed += 1
         if not 0 <= numerator <= COIN_SCALE:
             raise AuditError(f"the SDK tosses a coin with a probability of {numerator} in 2**64")
@@ -102,7 +102,7 @@ class PathCoins:
         return is_true
 
     def below(self, bound: int) -> int:
-        """Return a drawn integer from 0 to bound - 1, whose value is not decided yet."""
+        """Return an integer from 0 to bound - 1. Its value is still undecided."""
         self.tossed += 1
         if not 1 <= bound <= COIN_SCALE:
             raise AuditError(f"the SDK draws an integer below {bound}; a bound must be from 1 to 2**64")
@@ -111,11 +111,11 @@ class PathCoins:
         return Draw(interval)  # type: ignore[return-value] # it acts as an int in every operation that it supports
 
     def bounds(self) -> list[tuple[int, int]]:
-        """Return, for each drawn integer, the range in which it is known to lie so far."""
+        """Return, for each drawn integer, the range to which decisions have limited it."""
         return [(interval.low, interval.high) for interval in self._intervals]
 
     def go_back(self, used: int, bounds: list[tuple[int, int]]) -> None:
-        """Return to the state in which ``used`` decisions were used and integers had ``bounds``."""
+        """Go back to the state after ``used`` decisions, when integers had the given ``bounds``."""
         self.used = used
         for interval, (low, high) in zip(self._intervals, bounds, strict=True):
             interval.low, interval.high = low, high
@@ -145,8 +145,8 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 
     Args:
         procedure: the procedure, a function of coins.
-        read: a function that turns the result of the procedure into an outcome, in which every
-            drawn integer is decided.
+        read: a function that turns the procedure's result into an outcome, and decides the value of
+            every drawn integer in the result.
 
     Raises:
         AuditError: if the procedure cannot be walked. The message says why.
@@ -155,7 +155,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
     sums: defaultdict[int, defaultdict[T, int]] = defaultdict(lambda: defaultdict(int))
     script: list[list[int]] = []
     paths, coins = 0, dict[T, frozenset[int]]()
-    alone: dict[int, frozenset[int]] = {}  # equal sets are shared, because there may be a million outcomes
+    alone: dict[int, frozenset[int]] = {}  # equal sets are shared objects, because there may be a million outcomes
     while True:
         walked = PathCoins(script)
         result = _done(procedure, walked)
@@ -180,7 +180,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 
 
 def _turn(script: list[list[int]], kept: int = 0) -> bool:
-    """Give the last decision that has outcomes left its next outcome, and drop later decisions.
+    """Advance the last decision that has a further outcome, and drop all later decisions.
 
     The first ``kept`` decisions are not changed. Return whether a decision was changed.
     """
@@ -216,15 +216,15 @@ def _unsteady() -> AuditError:
 
 
 class Interval:
-    """The range in which a drawn integer is known to lie: from ``low`` up to, but below, ``high``.
+    """The range to which decisions have limited a drawn integer: at least ``low``, below ``high``.
 
-    The range can only shrink.
+    Each decision can only shrink the range.
     """
 
     __slots__ = ("_choose", "bound", "high", "low")
 
     def __init__(self, bound: int, choose: Choose) -> None:
-        """Begin with all integers from 0 up to, but below, a bound."""
+        """Begin with the integers from 0 to bound - 1."""
         self.bound = bound
         self.low, self.high = 0, bound
         self._choose = choose
@@ -332,7 +332,7 @@ class Draw:
     def __divmod__(self, other: int | Draw) -> tuple[int, int | Draw]:
         divisor = int(other)
         if self._interval.high - self._interval.low <= MOST_VALUES:
-            # each value gets a path anyway, and plain integers are faster
+            # # each value is a separate path anyway, and plain integers are faster
             return divmod(int(self), divisor)
         quotient = int(self // divisor)
         return quotient, self - quotient * divisor

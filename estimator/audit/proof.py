@@ -1,11 +1,12 @@
 """The results of an exact audit next to the claims, as data and as a document.
 
-The audit proves the exact distance of laws: the smallest ratio for a delta, and the smallest delta
-for a ratio. For two laws P and Q and a ratio r, the hockey-stick divergence is the sum over symbols
-of max(0, P - r Q). Laws satisfy (ln r, delta) differential privacy (Dwork & Roth 2014, definition
-2.4) if and only if the divergence of every two laws, in both directions, is at most delta.
+The audit proves how far distributions of reports are apart: the smallest ratio for a delta, and the
+smallest delta for a ratio. For two distributions P and Q and a ratio r, the hockey-stick divergence
+is the sum over symbols of max(0, P - r Q). Distributions satisfy (ln r, delta) differential privacy
+(Dwork & Roth 2014, definition 2.4) if and only if the divergence of every pair, in both directions,
+is at most delta.
 
-In the document, exact numbers are texts, and ratios are written as numerator and denominator.
+In the document, exact numbers are strings, and ratios are written as numerator and denominator.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ NEVER = Fraction(0)
 
 
 def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
-    """Return the smallest ratio, at least 1, at which no two laws diverge by more than delta."""
+    """Return the smallest ratio, at least 1, at which no divergence exceeds delta."""
     rows, total = _rows(laws)
     if not delta:
         return _largest(rows)
@@ -49,7 +50,7 @@ def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
 
 
 def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
-    """Return the smallest delta for a ratio: the largest divergence of any two laws."""
+    """Return the smallest delta for a ratio: the largest divergence of any pair."""
     rows, total = _rows(laws)
     if (largest := _largest(rows)) is not None and largest <= ratio:
         return NEVER
@@ -74,7 +75,7 @@ def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
 
 
 def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:
-    """Return all ordered pairs of rows, the most distant first because they decide most results."""
+    """Return all ordered pairs of rows, the most distant first, because they usually decide."""
     places = sorted(permutations(range(len(rows)), 2), key=lambda pair: -abs(pair[0] - pair[1]))
     return [(rows[first], rows[second]) for first, second in places]
 
@@ -88,8 +89,8 @@ def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fracti
     """Return the smallest ratio, at least the given one, at which the divergence is allowed.
 
     The divergence is a convex and piecewise linear function of the ratio. Each step of Newton's
-    method goes to the root of the current piece, which never lies beyond the root of the whole
-    function. The last step is therefore exact.
+    method goes to the root of the current linear piece, and never beyond the root of the function.
+    The last step is therefore exact.
     """
     while True:
         numerator, denominator = ratio.as_integer_ratio()
@@ -106,13 +107,13 @@ CLAIMED_DIGITS: Final = 9
 """The number of decimals of a charged epsilon."""
 
 PROVED_DIGITS: Final = 14
-"""The number of decimals of a proved epsilon, which is rounded up. A charged epsilon has five
-decimals fewer. More decimals would not fit into a line.
+"""The number of decimals of a proved epsilon, which is rounded up. More decimals would not fit into
+a line.
 """
 
 USED_DIGITS: Final = 6
-"""The number of decimals of the used part of a charged epsilon. More would be meaningless, because
-the charge is rounded up to 1e-9.
+"""The number of decimals in the proved fraction of a charged epsilon. More would be meaningless,
+because the charge is rounded up to 1e-9.
 """
 
 
@@ -122,7 +123,7 @@ class ExactClaim:
 
     Attributes:
         nanos: the epsilon that is charged, in billionths.
-        ratio: e to the exact epsilon that the channel declares.
+        ratio: e to the power of the epsilon that the channel declares.
         delta: the exact claimed delta; 0 for most channels.
 
     """
@@ -134,15 +135,15 @@ class ExactClaim:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """The extent of a walk.
+    """How much was walked.
 
     Attributes:
         inputs: the number of walked inputs of the channel.
         laws: the number of walked laws of answers and of inputs.
         paths: the number of paths of coins in all laws.
-        coins: the numbers of coins that a report takes. If there are several numbers, the symbol
-            must determine the number. Otherwise, the time that a report takes reveals more than the
-            symbol does.
+        coins: the possible numbers of coins that a report tosses. If there are several, the symbol
+            must determine the number. Otherwise, the running time would reveal more than the symbol
+            does.
 
     """
 
@@ -162,12 +163,13 @@ class Proof:
         mechanism: the mechanism of the step.
         inputs: the number of inputs of the step's channel.
         symbols: the number of symbols of the step's channel.
-        walked: the extent of the walk.
+        walked: how much was walked.
         claim: the SDK's claim about the step.
-        ratio: e to the exact epsilon of all walked laws at the claimed delta.
-        delta: the exact delta of all walked laws at the claimed ratio.
+        ratio: e to the power of the smallest epsilon that all walked distributions satisfy at the
+            claimed delta.
+        delta: the smallest delta that all walked distributions satisfy at the claimed ratio.
         between_answers: like ``ratio``, but only between answers that a user can give. Inputs that
-            are only parts of answers are left out.
+            only occur as parts of answers are left out.
         mismatches: a sentence for each difference from the declaration.
         leaves_out_sets: whether only some of the possible sets were walked.
 

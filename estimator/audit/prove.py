@@ -1,22 +1,22 @@
-"""The exact audit of a registry. It walks the metrics, and compares their laws with the claims.
+"""The exact audit of a registry: it walks all metrics, and compares the results with the claims.
 
 The audit walks the code that a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls
 them. For permanent answers, it walks `Permanent.settle` with an ideal random function in place of
 the device's pseudo-random function (`settling`), and then the following call of `perturb`.
 
-An exact law either equals the declared law or does not. The audit therefore refuses not only an
-epsilon above the claim. Each probability must equal the declared probability. The declared epsilon
-and delta must equal the law's epsilon and delta to the last digit, even if the SDK reveals less
-than it claims. Neither may exceed the value in the registry. All paths to a symbol must take the
-same number of coins. These checks are strict because decoding relies on the declared law, and
-because a device that deviates from this law was changed without notice.
+The audit requires more than an epsilon within the claim. Each probability must equal the declared
+probability. The declared epsilon and delta must equal the proved values to the last digit, even if
+the SDK reveals less than it claims. Neither may exceed the value in the registry. All paths to a
+symbol must toss the same number of coins. These checks are strict because decoding relies on the
+declared probabilities, and because a deviation means that somebody changed the SDK without changing
+its declaration.
 
 For crosses, each symbol concerns a single feature, which a coin chooses. The symbol's probability
 depends only on the cell of this feature and on the label. A set of observations therefore contains
 a symbol's worst pair if the set contains each cell of the feature with each label. If there are too
-many observations to walk, only a few are walked. In half of the walked observations, all features
-are in their first cell, or all are in their second cell, and so on. In the other half, the cells of
-every other feature are counted from the last cell instead.
+many observations, the audit walks only a few that satisfy this condition. In one half of them, all
+features are in their first cell, or all are in their second cell, and so on. In the other half,
+every other feature counts its cells from the last one.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ from estimator.errors import AuditError
 
 
 class IdealFunction:
-    """An ideal random function: equal labels give equal coins, different labels independent coins.
+    """An ideal random function: equal labels give the same coins, others independent coins.
 
     As in the device, coins come from words of 64 bits. Two coins from the same word are therefore
-    coupled as in the device: a coin that is true for a numerator is true for every larger
-    numerator.
+    dependent: if a coin with a small probability is true, a coin with a larger probability is true
+    as well.
     """
 
     def __init__(self, coins: Coins) -> None:
@@ -70,7 +70,7 @@ class IdealFunction:
         return _LabeledCoins(self, labels)
 
     def word(self, place: tuple[str | int, ...], bound: int) -> int:
-        """Return the integer below a bound that belongs to a place.
+        """Return the drawn integer below a bound for a place: some labels and a number.
 
         Raises:
             AuditError: if the place was used with another bound.
@@ -99,12 +99,12 @@ class _LabeledCoins:
 
 
 MOST_SETTLED = 2**10
-"""The maximum number of inputs for which pairs of different answers are settled together. This
-takes a million paths, or about ten seconds.
+"""If a channel has more inputs, no pairs of different answers are settled together. With this many
+inputs, a pair has a million paths, which take about ten seconds.
 """
 
 Settled = tuple[int, ...]
-"""Two settled answers: the input and the permanent answer of the first, then of the second."""
+"""The input and the permanent answer of one answer, then of a second answer."""
 
 
 def settling(
@@ -113,12 +113,11 @@ def settling(
     """Walk the code that settles answers permanently, with separate coins for each answer.
 
     An ideal function (`IdealFunction`) replaces the device's pseudo-random function, as in every
-    proof of such a mechanism. To anyone without the secret, the two look alike: each label always
-    gives the same coins. The walk covers the way in which the SDK uses the function. If an answer
-    is settled twice, the result must be the same, so that any number of reports of this answer
-    reveals no more than the permanent answer. Answers that are encoded as different inputs must
-    have independent permanent answers. These two requirements are properties of the joint law of
-    two settled answers of one device, so the audit walks this joint law.
+    proof of such a mechanism. Nobody without the secret can distinguish the two. The walk checks
+    how the SDK uses the function. Settling an answer twice must give the same result, so that many
+    reports of this answer reveal no more than the permanent answer. Answers that are encoded as
+    different inputs must have independent permanent answers. Both requirements concern the joint
+    distribution of two settled answers of one device, so the audit walks pairs of answers.
     """
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:
@@ -133,7 +132,7 @@ def settling(
 
 
 def _different(answers: list[EncodedAnswer]) -> Iterator[tuple[EncodedAnswer, EncodedAnswer]]:
-    """Yield pairs of different answers: the ends of the domain, and some answers in between."""
+    """Yield pairs of different answers, among them the ends of the domain."""
     first, *_ = answers
     alone = [answer for answer in answers if len(answer.inputs) == 1]
     yield first, alone[-1]
@@ -143,7 +142,7 @@ def _different(answers: list[EncodedAnswer]) -> Iterator[tuple[EncodedAnswer, En
 
 
 def _settle(metric: Metric, channel: Permanent, answers: tuple[EncodedAnswer, ...], coins: Coins) -> list[int]:
-    """Settle the answers of one device like the SDK."""
+    """Settle the answers of one device as the SDK does."""
     function, settled = IdealFunction(coins), list[int]()
     for answer in answers:
         settled += channel.settle(partial(metric.encode, answer.value), function, metric.name, metric.edition)
@@ -156,7 +155,7 @@ def _settled(outcome: object) -> Settled:
 
 
 def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
-    """Return the law of the permanent answer alone, because reports depend on nothing else."""
+    """Return the distribution of the permanent answer, on which reports depend."""
     symbols: defaultdict[int, Fraction] = defaultdict(Fraction)
     for (_, symbol, *_), chance in chances.items():
         symbols[symbol] += chance
@@ -172,7 +171,7 @@ def _coins_of_symbols(coins: Mapping[Settled, frozenset[int]]) -> dict[int, set[
 
 
 def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chances[Settled]:
-    """Return the declared law of two settled answers."""
+    """Return the declared joint distribution of two settled answers."""
     chances: defaultdict[Settled, Fraction] = defaultdict(Fraction)
     for (place, other), share in _coupled(first.inputs, second.inputs).items():
         for symbol, chance in walk.declared(EncodedAnswer.of_input(place)).items():
@@ -185,7 +184,7 @@ def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chance
 
 
 def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, int]]:
-    """Return the joint law of the inputs of two answers that are rounded by the same offset.
+    """Return the joint distribution of the inputs of two answers that are rounded with one offset.
 
     An answer is rounded up if the offset is low enough.
     """
@@ -199,7 +198,7 @@ def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, in
 
 
 def _ends(inputs: Chances[int]) -> dict[int, Fraction]:
-    """Return the upper end of the offsets that lead to each input, in falling order of inputs."""
+    """Return the largest offset that leads to each input, with inputs in falling order."""
     ends, end = {}, Fraction(0)
     for place in sorted(inputs, reverse=True):
         end += inputs[place]
@@ -225,14 +224,14 @@ def prove(
 
     Args:
         registry: the registry, whose metrics are walked.
-        requests: the losses that the definitions request, keyed by metric. A metric without an
-            entry is not compared with a request.
+        requests: the requested privacy losses of each metric. A metric without an entry is not
+            compared with a request.
         all_inputs: whether to walk all inputs of large alphabets instead of a sample, however long
             this takes.
         after_law: called with 1 after each walked law.
 
     Raises:
-        AuditError: if the SDK cannot be walked. The message says which metric, and why.
+        AuditError: if the SDK cannot be walked. The message names the metric and the reason.
 
     """
     walked = (
@@ -264,8 +263,8 @@ class Walks(NamedTuple):
     """The functions that walk the laws of a mechanism.
 
     Attributes:
-        laws: returns the number of laws of a question, for all inputs or for a sample.
-        proofs: yields the proofs about a question, given the losses that its definition requests.
+        laws: returns the number of distributions of a question, for all inputs or for a sample.
+        proofs: yields the proofs about a question, given the requested privacy losses.
 
     """
 
@@ -323,7 +322,7 @@ def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
 
 
 def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) -> Walk:
-    """Walk a report of a permanent answer. Such a report does not depend on earlier reports."""
+    """Walk a report of a permanent answer. Earlier reports do not affect it."""
     walk = Walk("a report of this answer", channel, after_law)
     for place in inputs:
         walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place))
@@ -331,7 +330,7 @@ def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) 
 
 
 def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
-    """Return the combinations of cells to walk. Each combination is walked with both labels."""
+    """Return the combinations of cells to walk, each with both labels."""
     counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
     cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
     if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
@@ -353,14 +352,14 @@ def crosses_proof(
     for cells, label in product(walked_cells(metric, all_inputs=all_inputs), (False, True)):
         values = zip(observation.features, cells, strict=True)
         answer = {feature.name: feature.answer_in(cell) for feature, cell in values} | {LABEL: label}
-        given: Any = tuple(2 * cell + label for cell in cells)  # elsewhere an input is a number
+        given: Any = tuple(2 * cell + label for cell in cells)  # the type of an input is a number for other mechanisms
         walk.reported(partial(metric.perturb, answer), EncodedAnswer(given, {given: Fraction(1)}))
     inputs = 2 * math.prod(feature.cells for feature in observation.features)
     return replace(walk.proof(metric.name, metric.epsilon_nanos, request), inputs=inputs)
 
 
 def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
-    """Yield one cell for each feature: the given cell, or the last one if there are fewer.
+    """Yield one cell for each feature: the given cell, or the last if the feature has fewer cells.
 
     If ``turned``, the cells of every other feature are counted from the last one.
     """
@@ -391,4 +390,4 @@ WALKS: Final[Mapping[str, Walks]] = {
         ),
     ),
 }
-"""The functions for mechanisms with too many laws to be walked like other mechanisms."""
+"""The walks of mechanisms that have too many distributions for a complete walk."""

@@ -1,9 +1,9 @@
-"""The audit by attacks: play devices, observe the bytes that they send, and attack the claim.
+"""The audit by attacks: simulate devices, observe the bytes that they send, attack the claim.
 
-A life is the sequence of a device's answers. A game consists of two lives, which an attack tries to
-tell apart, and of the claim about these lives. A horizon is the part of a life that is observed;
-each horizon has a function that makes its games. The answers to tell apart are the ends of a domain
-and a few answers in between.
+A *life* is the sequence of a device's answers. A *game* is the task of telling two lives apart, and
+the SDK's claim about these lives. A *horizon* is the observed part of a life, such as one report or
+one month. Each horizon has a function that creates its games. The answers to tell apart are the
+ends of a domain and a few answers in between.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from estimator.errors import metric_named
 from estimator.results.estimate import Record, says
 
 BETWEEN = 2
-"""The number of answers that are played in addition to the first and the last. Four answers make
-six pairs.
+"""The number of answers between the first and the last that are simulated. Four answers make six
+pairs.
 """
 
 SEED = 1
@@ -40,18 +40,18 @@ SEED = 1
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
     """Return the answers to tell apart: the ends of the domain, then some answers in between."""
-    named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # permanent numbers are rounded only once
+    named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # a permanent number is rounded only once
     if named:
         return tuple(named)
     labels = metric.labels
-    answers = labels if metric.has_no_answer else cast("Labels", metric.kind).answers  # other kinds name their extremes
+    answers = labels if metric.has_no_answer else cast("Labels", metric.kind).answers  # others name extremes
     inner = np.random.default_rng(SEED).permutation(np.arange(1, len(labels) - 1))[:BETWEEN]
     chosen = dict.fromkeys((0, len(labels) - 1, *sorted(inner.tolist())))
     return tuple(NamedAnswer(answers[at], word(labels[at])) for at in chosen)
 
 
 MONTH = 30
-"""The number of windows in the longest horizon."""
+"""The number of windows in the longest observation."""
 
 LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
 """The minimum number of reports of each answer. An attack needs `LEAST_OBSERVATIONS`, and the
@@ -59,18 +59,18 @@ longest observation is a month.
 """
 
 REPORTS_A_WINDOW = 6
-"""The number of single reports that take about as long to simulate as a device's first window of
-all metrics.
+"""The time to simulate a device's first window, measured in single reports.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """Two sequences of a device's answers (lives), which an observer of its reports tells apart.
+    """Two lives, each of a device, that an observer of the reports tries to tell apart.
 
     Attributes:
-        metric: the metric whose answers differ. None if the answers to all metrics differ.
-        horizon: in words, what is observed and where the two lives differ, such as ``one report``.
+        metric: the metric whose answers differ; None if the answers to all metrics differ.
+        horizon: a description of the observation, and of where the two lives differ, such as ``one
+            report``.
         names: the names of the two answers.
         lives: the lives of the two devices.
         claim: the SDK's claim about the two lives.
@@ -95,7 +95,7 @@ class GameGroup:
 
     Attributes:
         games: the games.
-        devices: the number of devices that play each life.
+        devices: the number of devices that are simulated for each life.
 
     """
 
@@ -109,12 +109,12 @@ class GameGroup:
 
     @property
     def windows(self) -> int:
-        """The total number of windows that are played."""
+        """The total number of windows to simulate."""
         return self.devices * sum(len(life.answers) for life in self.lives)
 
     @property
     def effort(self) -> int:
-        """The cost of playing, in windows.
+        """The cost of the simulation, in windows.
 
         The first window of a device costs as much as `REPORTS_A_WINDOW` further windows.
         """
@@ -139,8 +139,8 @@ def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
 def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGroup]:
     """Yield the games of one metric: games of one report, and games of a month.
 
-    Unless answers are permanent, each window of a month is also used as a single report. A claim on
-    many reports covers only as many reports as the lifetime ceiling allows.
+    Unless answers are permanent, each window of a month also serves as a single report. A claim
+    about many reports is limited to as many as the lifetime ceiling allows.
     """
     paid = max(1, min(MONTH, lifetime // metric.epsilon_nanos))
     answers, devices = extremes(metric), -(-reports // MONTH)
@@ -154,7 +154,7 @@ def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGrou
 
 
 def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Game]:
-    """Yield, for every pair of answers, a game that tells the two apart by a single report.
+    """Yield a game for every pair of answers, which is to be told apart by a single report.
 
     Each window of a life has a single report.
     """
@@ -164,10 +164,9 @@ def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[L
 
 
 def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life], paid: int = MONTH) -> Iterator[Game]:
-    """Yield a game in which all paid-for windows differ, and a game in which only one differs.
+    """Yield a game in which all charged windows differ, and a game in which one window differs.
 
-    For permanent numbers, there is also a game with a third answer, which coins round to either
-    end.
+    For permanent numbers, another game has a third answer, which coins round to either end.
     """
     first, second, *between = answers
     names = (first.name, second.name)
@@ -182,7 +181,7 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 
 
 def windows(registry: Registry) -> Iterator[Game]:
-    """Yield a game in which all paid-for answers differ, and games in which one answer differs."""
+    """Yield a game in which all charged answers differ, and games in which one answer differs."""
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
     paid = list(_paid_together(registry))
@@ -200,7 +199,7 @@ def windows(registry: Registry) -> Iterator[Game]:
 
 
 def _paid_together(registry: Registry) -> Iterator[Metric]:
-    """Yield, in order, the metrics whose reports the ceilings allow within one window."""
+    """Yield, in order, the metrics that the ceilings allow to be reported within one window."""
     left = min(registry.budget.per_window_nanos, registry.budget.lifetime_nanos)
     for metric in registry.metrics.values():
         if metric.epsilon_nanos <= left:
@@ -209,7 +208,7 @@ def _paid_together(registry: Registry) -> Iterator[Metric]:
 
 
 def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
-    """Return the claim on reports that differ: the sums of their charged epsilons and deltas.
+    """Return the claim about several reports: the sums of their charged epsilons and deltas.
 
     Source: Dwork & Roth 2014, section 3.16.
     """
@@ -218,7 +217,7 @@ def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
 
 
 def permanent_claim_of(metric: Metric, windows: int = MONTH) -> PrivacyClaim:
-    """Return the claim on several windows with permanent answers that never change."""
+    """Return the claim about several windows with an unchanging permanent answer."""
     return PrivacyClaim(as_float(min(windows * metric.epsilon_nanos, metric.channel.permanent_nanos)))
 
 
@@ -233,11 +232,11 @@ MOST_REPORTS = 20_000
 """The default maximum number of reports of each answer. Audits of few questions reach it."""
 
 Lives = dict[black_box.Life, list[list[Observation]]]
-"""For each life, the observations of each device that played it, window by window."""
+"""The observations of each device, window by window, for each life."""
 
 
 class Finding(Record, frozen=True, kw_only=True):
-    """Two answers that an attack tried to tell apart, and the lower bound that it proved."""
+    """Two answers, and the lower bound that an attack proved by telling them apart."""
 
     metric: Annotated[str | None, says("the metric whose answers differ. None if the answers to all metrics differ.")]
     horizon: Annotated[str, says("the observed part of a device's life and the part that differs, in words.")]
@@ -285,7 +284,7 @@ def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
 
 
 def windows_played(registry: Registry, reports: int) -> int:
-    """Return the number of windows that an audit plays."""
+    """Return the number of windows that an audit simulates."""
     return sum(game_group.windows for game_group in game_groups(registry, reports))
 
 
@@ -304,7 +303,7 @@ def audit(
 ) -> Audit:
     """Audit the SDK on the questions of a registry.
 
-    Devices are played without ceilings, because devices that stop reporting reveal less.
+    Devices are simulated without ceilings, because a device that stops reporting reveals less.
 
     Args:
         registry: the registry to audit, from `chosen`.
@@ -324,7 +323,7 @@ def audit(
     def findings_of(game_group: GameGroup) -> Iterator[Finding]:
         lived: Lives = {life: [] for life in game_group.lives}
         for _ in range(game_group.devices):
-            # lives take turns, so that a change on the machine affects all of them
+            # # lives alternate, so that a change of the machine's load affects all of them
             for life, devices in lived.items():
                 bodies = black_box.play(bare, life, make_device)
                 devices.append([observe([window]) for window in bodies])

@@ -1,23 +1,23 @@
-"""Walks a channel of vectors or texts: every path at a toy size, then a few paths at full size.
+"""Walks of channels of vectors and texts: all paths at a toy size, and a few at full size.
 
-A report of a vector takes s * (2 D - s) paths in each of B rotations, which are too many to walk if
-D is in the hundreds. Privacy needs only one thing: for every vector and rotation, exactly s of the
-2 D axes must be favored. Each symbol then has one of two probabilities, and the ratio of these two
-is the largest ratio of any pair of vectors. Vectors that favor disjoint axes, such as opposite
-vectors, have this ratio.
+A report of a vector has s * (2 D - s) paths in each of B rotations, which are too many to walk if D
+is in the hundreds. Privacy depends on one condition: for every vector and rotation, exactly s of
+the 2 D axes must be favored. Each symbol then has one of two probabilities, whose ratio is the
+largest ratio of any pair of vectors. Vectors that favor disjoint axes, such as opposite vectors,
+have this ratio.
 
 The walk of vectors therefore has two parts. In dimension `LOW`, all paths of a few vectors, among
 them opposite vectors, are walked through the device's code at the same epsilon. At full size, the
-favored axes of the corresponding vectors are counted in some rotations, and scripted coins must
-lead to the axes that they name. With the same coins, a few answers must give the same reports as
-the vectors that encode them.
+audit counts the favored axes of the corresponding vectors in some rotations. It also scripts the
+coins that choose a certain axis, and checks that the report is this axis. With the same coins, a
+few answers must give the same reports as the vectors that encode them.
 
-A report of a text takes about 10**9 paths. Privacy needs only two things: the probability of a
+A report of a text has about 10**9 paths. Privacy depends on two conditions: the probability of a
 group must not depend on the text, and the geometry must randomize the text's cell in this group.
 The walk therefore covers all paths of all texts through the device's code, for an alphabet of two
 letters, at most three letters per text, and a geometry of 13 points at the same epsilon. At full
-size, scripted coins must lead to the group that they name, and within the group to the geometry's
-symbol.
+size, the audit scripts the coins for a certain group and a certain symbol of the geometry, and
+checks that the report has both.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ LENGTH: Final = 3
 PRIME: Final = 3
 
 DIMENSION: Final = 3
-"""The dimension of the geometry at toy size. Over the field with `PRIME` elements, the geometry has
-13 points.
+"""The dimension of the geometry at toy size. Over the field with `PRIME` elements, the geometry
+then has 13 points.
 """
 
 TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters in product(LETTERS, repeat=size))
@@ -79,10 +79,10 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
     low = low_dimension(channel)
     walk = Walk(f"one report, as in dimension {LOW}", low, after_law)
     for shape in SHAPES:
-        vector: Any = lifted(shape, LOW)  # elsewhere an input is a number
+        vector: Any = lifted(shape, LOW)  # the type of an input is a number for other mechanisms
         walk.reported(partial(low.perturb, vector), EncodedAnswer(vector, {vector: Fraction(1)}))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
-    sets = comb(LOW, low.favoured) * 2**low.favoured  # within a rotation, vectors differ only in their favored axes
+    sets = comb(LOW, low.favoured) * 2**low.favoured  # in one rotation, vectors differ only in their favored axes
     others = dict.fromkeys((*at_full_size(channel), *_as_answered(metric, channel)))
     return replace(proof, inputs=sets, mismatches=(*proof.mismatches, *others))
 
@@ -98,7 +98,7 @@ def low_dimension(channel: RotatedAxes) -> RotatedAxes:
 
 
 def at_full_size(channel: RotatedAxes) -> Iterator[str]:
-    """Yield a sentence for each difference from the declaration at the channel's full size."""
+    """Yield a sentence for each deviation from the declaration at the channel's full size."""
     favoured, others = channel.favoured, 2 * channel.dimension - channel.favoured
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     if channel.worst_ratio != keep / favoured / ((1 - keep) / others):
@@ -113,7 +113,7 @@ def at_full_size(channel: RotatedAxes) -> Iterator[str]:
 
 
 def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: Sequence[int]) -> Iterator[str]:
-    """Yield a sentence if scripted coins do not lead to the axes that they name."""
+    """Yield a sentence if scripted coins for an axis do not lead to this axis."""
     rest = [axis for axis in range(2 * channel.dimension) if axis not in set(axes)]
     for keep, place in ((True, 0), (True, -1), (False, 0), (False, -1)):
         coins = Script(rotation, keep, place % len(axes), place % len(rest))
@@ -124,7 +124,7 @@ def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: 
 
 
 def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
-    """Yield a sentence if an answer is not reported like the vector that encodes it."""
+    """Yield a sentence if an answer is reported differently from the vector that encodes it."""
     ends = (0, 0, 0), (channel.rotations - 1, channel.favoured - 1, 2 * channel.dimension - channel.favoured - 1)
     for answer, (rotation, *places), keep in product(_answers(metric), ends, (True, False)):
         vector = metric.encode(answer, Script())
@@ -134,7 +134,7 @@ def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
 
 
 def _answers(metric: Metric) -> Iterator[object]:
-    """Yield some answers; for a model, those with all features in their first or last cells."""
+    """Yield some answers; for a model, all features are in their first or last cells."""
     observation = analysis_of(metric).observation
     if observation is None:
         yield from (each.value for each in metric.kind.extremes())
@@ -147,7 +147,7 @@ def _answers(metric: Metric) -> Iterator[object]:
 
 
 class Script:
-    """Coins with scripted outcomes, which record the bounds of all draws."""
+    """Coins with scripted outcomes. It records the bounds of all draws."""
 
     def __init__(self, *outcomes: int) -> None:
         """Take the outcomes in the order of use."""
@@ -180,7 +180,7 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
     toy_metric = replace(metric, kind=toy, channel=small)
     walk = Walk(f"one report, as for {LENGTH} letters", small, after_law)
     for text in TEXTS:
-        encoded: Any = toy.cells_of(toy.number_of(text), cells)  # elsewhere an input is a number
+        encoded: Any = toy.cells_of(toy.number_of(text), cells)  # the type of an input is a number for other mechanisms
         walk.reported(partial(toy_metric.perturb, text), EncodedAnswer(text, {encoded: Fraction(1)}))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
     return replace(
@@ -189,12 +189,12 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
 
 
 def toy_of(domain: Text) -> Text:
-    """Return a domain of few texts that runs the same code as the given domain."""
+    """Return a domain of few texts, for which the same code runs as for the given domain."""
     return type(domain)(LETTERS, LENGTH, discover=domain.discover)
 
 
 def _at_full_size(channel: GroupedGeometry, domain: Text) -> Iterator[str]:
-    """Yield a sentence for each difference from the declaration at the channel's full size."""
+    """Yield a sentence for each deviation from the declaration at the channel's full size."""
     if channel.worst_ratio != channel.geometry.worst_ratio:
         yield "the ratio differs from that of the geometry"
     total, below = sum(channel.weights), 0
