@@ -43,7 +43,7 @@ def measure_estimator() -> str:
 
 
 def draw_tallies(folder: Path, reports: int) -> Path:
-    """Write tallies of a number of reports of a uniform population, drawn from the law."""
+    """Write tallies of a number of reports of a uniform population, drawn from the distribution."""
     generator = np.random.default_rng(SEED)
     file = folder / f"tallies-{reports}.ndjson"
     lines = []

@@ -70,7 +70,7 @@ def histograms() -> str:
 
 
 def tallies(metrics: Registry, windows: int = WINDOWS) -> Iterator[bytes]:
-    """Yield the tallies of all questions, drawn from their mechanisms' laws."""
+    """Yield the tallies of all questions, drawn from their mechanisms' distributions."""
     rng = np.random.default_rng(1)
     for metric in metrics.metrics.values():
         for day in range(windows):

@@ -3,7 +3,7 @@
 Ends of features are the 2nd and the 98th percentile of a data set. A quarter of the people is held
 back, in each split another one; devices are drawn from the others with replacement, so that only
 the noise of privacy counts. Products get normal noise of the mechanism's variance in 128 blocks,
-crosses are drawn by their law. One cell of products is repeated with real reports.
+crosses are drawn by their distribution. One cell of products is repeated with real reports.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def _directions(devices: int, length: int, generator: np.random.Generator) -> Fl
 def _error(metric: Metric, number: int, generator: np.random.Generator, judged_by: Registry | None = None) -> float:
     """Return n times the squared error of a tally's mean.
 
-    The tally is drawn by the law, or counted from uploads.
+    The tally is drawn by the distribution, or counted from uploads.
     """
     window = f"2026-{1 + number % 12:02}-{1 + number // 12 % 28:02}"
     channel = metric.channel.in_window(window)

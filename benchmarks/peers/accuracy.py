@@ -68,7 +68,7 @@ class Errors:
         return cls(tuple(float(((np.asarray(estimate) - truth) ** 2).mean()) for estimate in estimates))
 
     def joined(self, others: Errors | None) -> Errors:
-        """Return the errors of these runs together with others of the same law."""
+        """Return the errors of these runs together with others of the same distribution."""
         return Errors(self.runs + others.runs) if others else self
 
     @property
@@ -116,7 +116,7 @@ def accuracy_section(peers: Sequence[Peer]) -> str:
 
 
 def _ours(size: int, epsilon: float) -> tuple[Errors, ...]:
-    """Return our errors: unbiased, shrunken, projected onto the simplex, and likeliest."""
+    """Return our errors: unbiased, shrunken, projected onto the simplex, and most likely."""
     channel, counts = chosen(size, epsilon), zipf(size)
     inverse, sampler, generator = inverse_of(channel), sampler_of(channel), np.random.default_rng(11)
     tallies = [sampler(counts, generator) for _ in range(OUR_RUNS)]

@@ -45,7 +45,7 @@ class Population:
 def random_strings(number: int = STRINGS, longest: int = LONGEST, seed: int = 1) -> Population:
     """Return strings that share no beginnings, which is the worst case of a search by beginnings.
 
-    Lengths and letters are uniform, and shares by Zipf's law.
+    Lengths and letters are uniform, and shares by Zipf's distribution.
     """
     generator, strings = np.random.default_rng(seed), dict[str, None]()
     while len(strings) < number:

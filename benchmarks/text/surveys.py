@@ -74,8 +74,8 @@ class Survey:
     def by_cell(self, devices: int, generator: np.random.Generator) -> GroupTables:
         """Return the same without a tally: the reports that support a cell are drawn cell by cell.
 
-        Each cell's number has its exact law, and so has each group's number of reports; that two
-        cells of a group are all but independent is a property of the geometry.
+        Each cell's number has its exact distribution, and so has each group's number of reports;
+        that two cells of a group are all but independent is a property of the geometry.
         """
         inverse = inverse_of(_channel(self.metric).geometry)
         assert isinstance(inverse, Balanced)

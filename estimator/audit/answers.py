@@ -1,4 +1,4 @@
-"""The choice of inputs and answers to walk, and the law from an answer to inputs.
+"""The choice of inputs and answers to walk, and the distribution from an answer to inputs.
 
 To *walk* an input or answer is to run the SDK's code for it with every outcome of its coins.
 

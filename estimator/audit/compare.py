@@ -41,7 +41,7 @@ class Walk:
     Attributes:
         step: a description of the step.
         channel: the declared channel of the step.
-        after_law: called with 1 after each walked law.
+        after_law: called with 1 after each walked distribution.
 
     """
 
@@ -85,12 +85,12 @@ class Walk:
             self._of_answers.append(chances)
 
     def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: Mapping[int, Iterable[int]]) -> None:
-        """Add the law of an answer.
+        """Add the distribution of an answer.
 
         Args:
-            chances: the law, as the probability of each symbol.
+            chances: the distribution, as the probability of each symbol.
             answer: the answer.
-            paths: the number of paths of the law.
+            paths: the number of paths of the distribution.
             coins: for each symbol, the possible numbers of coins on a path to this symbol.
 
         """
@@ -125,7 +125,7 @@ class Walk:
         return False
 
     def proof(self, metric: str, claimed_nanos: int, request: RequestedLoss | None) -> Proof:
-        """Return the proof that follows from all walked laws.
+        """Return the proof that follows from all walked distributions.
 
         Args:
             metric: the name of the metric.

@@ -50,7 +50,7 @@ Chances = dict[T, Fraction]
 
 @dataclass(frozen=True, slots=True)
 class ExactLaw(Generic[T]):
-    """The exact law of a procedure.
+    """The exact distribution of a procedure.
 
     Attributes:
         chances: the probability of each outcome. The sum is 1.
@@ -141,7 +141,7 @@ class PathCoins:
 
 
 def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) -> ExactLaw[T]:
-    """Return the exact law of a procedure.
+    """Return the exact distribution of a procedure.
 
     Args:
         procedure: the procedure, a function of coins.

@@ -23,13 +23,13 @@ from estimator.audit.paths import Chances
 from estimator.results.estimate import Record, says
 
 Ratio = Fraction | None
-"""A ratio of probabilities. None means infinite: a symbol is possible under one law and impossible
-under another.
+"""A ratio of probabilities. None means infinite: a symbol is possible under one distribution and
+impossible under another.
 """
 
 Rows = list[list[int]]
-"""The numerators of the probabilities of laws over a common denominator. There is a row for each
-law and a column for each symbol.
+"""The numerators of the probabilities of distributions over a common denominator. There is a row
+for each distribution and a column for each symbol.
 """
 
 NEVER = Fraction(0)
@@ -139,8 +139,8 @@ class Walked:
 
     Attributes:
         inputs: the number of walked inputs of the channel.
-        laws: the number of walked laws of answers and of inputs.
-        paths: the number of paths of coins in all laws.
+        laws: the number of walked distributions of answers and of inputs.
+        paths: the number of paths of coins in all distributions.
         coins: the possible numbers of coins that a report tosses. If there are several, the symbol
             must determine the number. Otherwise, the running time would reveal more than the symbol
             does.

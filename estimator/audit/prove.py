@@ -228,7 +228,7 @@ def prove(
             compared with a request.
         all_inputs: whether to walk all inputs of large alphabets instead of a sample, however long
             this takes.
-        after_law: called with 1 after each walked law.
+        after_law: called with 1 after each walked distribution.
 
     Raises:
         AuditError: if the SDK cannot be walked. The message names the metric and the reason.
@@ -242,7 +242,7 @@ def prove(
 
 
 def laws_walked(registry: Registry, *, all_inputs: bool = False) -> int:
-    """Return the number of laws that `prove` walks."""
+    """Return the number of distributions that `prove` walks."""
     return sum(_laws(metric, all_inputs=all_inputs) for metric in registry.metrics.values())
 
 
@@ -260,10 +260,11 @@ def _proofs(
 
 
 class Walks(NamedTuple):
-    """The functions that walk the laws of a mechanism.
+    """The functions that walk the distributions of a mechanism.
 
     Attributes:
-        laws: returns the number of distributions of a question, for all inputs or for a sample.
+        laws: returns the number of distributions of a question, for all inputs or for a
+            sample.
         proofs: yields the proofs about a question, given the requested privacy losses.
 
     """

@@ -1,4 +1,4 @@
-"""Cases from the vectors of single functions: laws, answers, editions and windows."""
+"""Cases from the vectors of single functions: distributions, answers, editions and windows."""
 
 from __future__ import annotations
 

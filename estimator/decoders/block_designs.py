@@ -91,7 +91,7 @@ class LeastSquares:
     answer x only through the distance x - v.
 
     Attributes:
-        block: the law of the symbols.
+        block: the distribution of the symbols.
         shifts: the relation between symbols and the values that their blocks contain.
         weights: the Fourier transforms of the weights, shape (j, k // 2 + 1).
         mean_squares: the mean squared score of a report for a value, by the distance of the answer
@@ -247,7 +247,7 @@ class FirstPoints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedBlock(Block):
-    """The law of a design whose blocks are not equally frequent.
+    """The distribution of a design whose blocks are not equally frequent.
 
     Attributes:
         frequencies: how often each symbol's block is drawn, relative to the average, shape (m,).

@@ -1,8 +1,8 @@
-"""A channel's law, its inverse for shares, and its decoder for means.
+"""A channel's distribution, its inverse for shares, and its decoder for means.
 
-The law maps the shares of inputs to the probabilities of symbols. The inverse maps a tally of
-symbols to the shares of inputs. The decoder has an unbiased score for each symbol, and the mean of
-the scores estimates the mean of the answers. The mean squared score of a report for a share
+The distribution maps the shares of inputs to the probabilities of symbols. The inverse maps a tally
+of symbols to the shares of inputs. The decoder has an unbiased score for each symbol, and the mean
+of the scores estimates the mean of the answers. The mean squared score of a report for a share
 (`Squares`) determines every variance in a plan.
 """
 
@@ -87,7 +87,7 @@ class ChannelLaw(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableLaw:
-    """A channel's law, stored as a table.
+    """A channel's distribution, stored as a table.
 
     Attributes:
         table: the probability of each symbol given each input, shape (k, m).

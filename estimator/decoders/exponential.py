@@ -21,7 +21,7 @@ from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableInverse:
-    """The inverse of a channel whose law is given as a table.
+    """The inverse of a channel whose distribution is given as a table.
 
     Attributes:
         law: the probability of each symbol given each input, shape (k, m).

@@ -74,7 +74,7 @@ class TreeLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: Hierarchical) -> TreeLaw:
-    """Return the law of a channel, cached for further windows."""
+    """Return the distribution of a channel, cached for further windows."""
     return TreeLaw.from_channel(channel)
 
 

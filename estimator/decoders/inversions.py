@@ -50,16 +50,17 @@ class Inversion(NamedTuple):
             inputs. None if inputs are not labels.
         decoder: the function that returns a channel's decoder, which maps a tally to a mean. None
             if inputs are not points of a grid.
-        law: the function that returns a channel's law. None if inputs are not points of a grid.
+        law: the function that returns a channel's distribution. None if inputs are not points of a
+            grid.
         blocks: the function that returns the likelier symbols of each input, if each symbol has one
             of two probabilities.
         sampler: the function that returns a sampler of tallies. None if tallies are drawn from the
-            blocks or from the table of the law.
+            blocks or from the table of the distribution.
         extreme: the function that returns the largest probability, over all pairs of answers, that
             the privacy loss of a report is epsilon. By default, it returns 1 as an upper bound.
         likelier: the function that returns the probability that a report is one of the symbols that
             the answer makes likelier, if each symbol has one of two probabilities. This probability
-            is the same for all answers. None for other laws.
+            is the same for all answers. None for other distributions.
         parts: the function that returns the channels that a channel consists of. Each device draws
             one of these, with equal probabilities. None if there is only one channel.
 
@@ -173,7 +174,7 @@ def decoder_of(channel: Channel) -> Decoder | None:
 
 
 def grid_law(channel: Channel) -> ChannelLaw:
-    """Return the law of a channel on a grid.
+    """Return the distribution of a channel on a grid.
 
     Raises:
         TypeError: if the inputs are not the points of a grid.

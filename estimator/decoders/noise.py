@@ -4,10 +4,10 @@ The score of a symbol is its position. Gaussian noise is symmetric and never cli
 expected position is exactly the input.
 
 Laplace noise is clipped to the ends of the range. Its probability falls by a factor f with each
-position. For every input, the average distance of clipped symbols beyond the end is therefore
-f / (1 - f) positions. If the scores of the ends are moved outward by this amount, the expected
-score is the input (Ghosh, Roughgarden & Sundararajan 2012, for the law). The weights of the law are
-integers, which changes the expectation by less than one part in 2**32.
+position. For every input, the average distance of clipped symbols beyond the end is therefore f /
+(1 - f) positions. If the scores of the ends are moved outward by this amount, the expected score is
+the input (Ghosh, Roughgarden & Sundararajan 2012, for the distribution). The weights of the
+distribution are integers, which changes the expectation by less than one part in 2**32.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def table(channel: AdditiveNoise) -> Floats:
 
 
 def law(channel: AdditiveNoise) -> TableLaw:
-    """Return the channel's law on a grid, as a table."""
+    """Return the channel's distribution on a grid, as a table."""
     return TableLaw(table(channel))
 
 

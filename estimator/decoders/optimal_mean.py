@@ -53,7 +53,7 @@ class OptimalMeanLaw:
 
     @classmethod
     def from_channel(cls, channel: OptimalMean) -> OptimalMeanLaw:
-        """Compute the law of a channel."""
+        """Compute the distribution of a channel."""
         knots, inputs = np.array(channel.knots), np.arange(channel.inputs)
         lower = np.searchsorted(knots[:-1], inputs, side="right") - 1
         return cls(band_law(channel), knots, lower, (inputs - knots[lower]) / np.diff(knots)[lower])
@@ -76,7 +76,7 @@ class OptimalMeanLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: OptimalMean) -> OptimalMeanLaw:
-    """Return the law of a channel, cached for further windows."""
+    """Return the distribution of a channel, cached for further windows."""
     return OptimalMeanLaw.from_channel(channel)
 
 

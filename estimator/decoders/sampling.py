@@ -1,12 +1,12 @@
-"""Tallies drawn at random from their exact law, with few draws for many devices.
+"""Tallies drawn at random from their exact distribution, with few draws for many devices.
 
 Devices are independent. The reports of the n_x devices with input x are therefore a single
-multinomial draw from the law P(. | x).
+multinomial draw from the distribution P(. | x).
 
 In many channels, each input has a block of symbols. All symbols in the block have the same
-probability, and all other symbols have the same smaller probability. Such a law is a mixture of two
-uniform draws: one from all symbols, and one from the symbols of the block. In a weighted design,
-both draws use the weights of the base blocks.
+probability, and all other symbols have the same smaller probability. Such a distribution is a
+mixture of two uniform draws: one from all symbols, and one from the symbols of the block. In a
+weighted design, both draws use the weights of the base blocks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The decoder of a square wave, and its law as operators with O(k) steps.
+"""The decoder of a square wave, and its distribution as operators with O(k) steps.
 
 The expected symbol is an exactly linear function of the input. A linear function of the symbol is
 therefore an unbiased score (Wang et al. 2019, "Collecting and analyzing multidimensional data with
@@ -84,7 +84,7 @@ def _sums(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class SquareWaveLaw:
-    """The law of a square wave, computed in O(symbols) steps."""
+    """The distribution of a square wave, computed in O(symbols) steps."""
 
     channel: SquareWave
 

@@ -167,7 +167,7 @@ class Balanced:
 
     Attributes:
         support: the probabilities that a report supports a value, summed over symbols.
-        block: the law of the symbols.
+        block: the distribution of the symbols.
         incidence: the relation between symbols and the values that they support.
 
     """

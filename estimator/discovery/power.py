@@ -4,8 +4,8 @@ A text must survive every level up to its length, and then be confirmed. Counts 
 approximated as normal, and hash collisions between texts are neglected. The text is assumed to
 share no prefix with other texts, which is the worst case.
 
-`made_up_reports` estimates the number of made-up reports that can put a text on the list although
-nobody has it.
+`made_up_reports` estimates the number of fabricated reports that can put a text on the list
+although nobody has it.
 """
 
 from __future__ import annotations
@@ -191,15 +191,15 @@ def _whole(number: float | None) -> int | None:
 
 
 def made_up_reports(domain: Text, tables: GroupTables) -> int:
-    """Return roughly how many made-up reports put a short text on the list half of the time.
+    """Return roughly how many fabricated reports put a short text on the list half of the time.
 
-    All of the made-up reports support this text.
+    All of the fabricated reports support this text.
     """
     return math.ceil(float(made_up_by_group(domain, tables).sum()))
 
 
 def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
-    """Return the number of made-up reports needed in each group to list a text, shape (groups,).
+    """Return the number of fabricated reports needed in each group to list a text, shape (groups,).
 
     Attackers choose the group and the symbol freely. They need enough reports for each level of the
     text, and enough for all groups that confirm the text, because these groups must not contradict

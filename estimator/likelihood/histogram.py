@@ -1,13 +1,13 @@
-"""Histograms: their bins, the channel's law given each bin, and the fit to tallies.
+"""Histograms: their bins, the channel's distribution given each bin, and the fit to tallies.
 
-A histogram is fitted by expectation maximization (Li et al. 2020, section 5.4). The likeliest
+A histogram is fitted by expectation maximization (Li et al. 2020, section 5.4). The most likely
 histogram of many bins follows the noise, so a second fit smooths the shares by (1, 2, 1) / 4 after
 each step (EMS, in the same section). Smoothing introduces a small bias where the density bends.
 Steps are accelerated by squared extrapolation (Varadhan & Roland 2008, "Simple and globally
 convergent methods for accelerating the convergence of any EM algorithm", scheme SqS3).
 
-Many tallies of a question are fitted together, because the law of the mechanism is the same for all
-of them.
+Many tallies of a question are fitted together, because the distribution of the mechanism is the
+same for all of them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ cache; with larger arrays, each tally takes twice as long.
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """The bins of a number, and the law of a channel given each bin.
+    """The bins of a number, and the distribution of a channel given each bin.
 
     If every input represents one answer, as with a count, each bin represents one answer too.
     Otherwise, the inputs are points of a grid, and the bins lie between the points. An answer
@@ -64,7 +64,7 @@ class Histogram:
     section 5.3 and 5.4).
 
     Attributes:
-        law: the law of the symbols given each input.
+        law: the distribution of the symbols given each input.
         lows: the lower end of each bin, in rising order.
         highs: the upper end of each bin, equal to the lower end if a bin is a single answer.
 
@@ -178,8 +178,8 @@ class Fit:
 
     Attributes:
         smoothed: the smoothed shares of the bins, shape (bins,).
-        likeliest: the maximum-likelihood shares without smoothing, shape (bins,). The iteration may
-            have stopped early.
+        likeliest: the maximum-likelihood shares without smoothing, shape (bins,). The iteration
+            may have stopped early.
 
     """
 
@@ -197,7 +197,7 @@ def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | N
     """Yield the histograms of each tally, or None for a tally without reports.
 
     Args:
-        histogram: the bins, and the law of the mechanism given each bin.
+        histogram: the bins, and the distribution of the mechanism given each bin.
         tallies: the count of each symbol in each tally, each of shape (symbols,).
 
     """
@@ -225,7 +225,7 @@ def shares_of(
     """Return the shares of the bins, shape (..., bins), fitted to one or more tallies.
 
     Args:
-        histogram: the bins, and the law of the mechanism given each bin.
+        histogram: the bins, and the distribution of the mechanism given each bin.
         frequencies: the frequencies of the symbols, with sum 1 for each tally; shape (...,
             symbols).
         smooth: whether to smooth the shares after each step.

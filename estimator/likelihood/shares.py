@@ -1,4 +1,4 @@
-"""Maximum likelihood on the simplex: the shares with sum 1 that make a tally likeliest.
+"""Maximum likelihood on the simplex: the shares with sum 1 that make a tally most likely.
 
 These shares are biased at the edges of the simplex (near 0 and 1). Reports therefore show them next
 to the unbiased estimates, with a label.
@@ -12,15 +12,15 @@ the unbiased estimate.
 The climb runs for many tallies together, and needs only a channel's operators. The method is
 accelerated projected gradients (Beck & Teboulle 2009, "A fast iterative shrinkage-thresholding
 algorithm for linear inverse problems", section 4, with backtracking; restarts as in O'Donoghue &
-Candes 2015, section 3.2). Near a uniform law of symbols, the curvature is almost the same in all
-directions. Gradient methods are fast there, whereas expectation maximization is slow: even if
-accelerated, it would need about 1 / (p - q)**2 rounds.
+Candes 2015, section 3.2). Near a uniform distribution of symbols, the curvature is almost the same
+in all directions. Gradient methods are fast there, whereas expectation maximization is slow: even
+if accelerated, it would need about 1 / (p - q)**2 rounds.
 
 The climb stops when no shares could raise the log-likelihood by more than k * `SLACK`. This can be
 decided without knowing the maximum: because the log-likelihood is concave, it rises from given
 shares to any other shares by at most n * (r - 1), where r is the maximum, over the values v, of the
-expected frequency / law of a symbol given v (Lindsay 1983, "The geometry of mixture likelihoods",
-theorem 4.1).
+expected frequency / distribution of a symbol given v (Lindsay 1983, "The geometry of mixture
+likelihoods", theorem 4.1).
 
 Arrays have one row for each tally. A single number for each tally has shape (tallies, 1).
 """
@@ -66,8 +66,8 @@ class _Climb(NamedTuple):
         frequencies: the frequencies of the tally's symbols, with sum 1.
         slack: the climb ends once the mean log-likelihood per report is this close to its upper
             bound.
-        best: the likeliest shares so far.
-        law: the law of the symbols under ``best``.
+        best: the most likely shares so far.
+        law: the distribution of the symbols under ``best``.
         value: the mean log-likelihood of ``best``.
         ahead: the shares that the next step starts from, with sum 1. They may lie beyond ``best``.
         value_ahead: the mean log-likelihood of ``ahead``.
@@ -96,10 +96,10 @@ class _Climb(NamedTuple):
 
 
 def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
-    """Return the likeliest shares, shape (..., k).
+    """Return the most likely shares, shape (..., k).
 
     Args:
-        operators: the channel's law, as operators.
+        operators: the channel's distribution, as operators.
         counts: the count of each symbol, shape (..., m). Each tally has at least one count above 0.
         start: the shares on the simplex to start from, shape (..., k).
 
@@ -217,16 +217,16 @@ def _product(rows: Floats, other_rows: Floats) -> Floats:
 
 
 WRITTEN_OUT = 2**17
-"""The maximum number of probabilities for which a law is kept as a table (1 MB). Larger tables are
-slower than transforms.
+"""The maximum number of probabilities for which a distribution is kept as a table (1 MB). Larger
+tables are slower than transforms.
 """
 
 REMEMBERED = 16
-"""The number of tables of laws cached for further windows of the same metrics."""
+"""The number of tables of distributions cached for further windows of the same metrics."""
 
 
 def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
-    """Return the likeliest shares, shape (..., k).
+    """Return the most likely shares, shape (..., k).
 
     Args:
         inverse: the inverse of the channel.

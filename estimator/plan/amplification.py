@@ -77,7 +77,7 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
     method). Bisection would need two or three times as many steps.
 
     Args:
-        shuffled: the law of the tally, which determines a delta for each epsilon.
+        shuffled: the distribution of the tally, which determines a delta for each epsilon.
         delta: the requested delta, from 0 to 1.
         at_zero: the delta at an epsilon of 0, which is larger than the requested one.
 

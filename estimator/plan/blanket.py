@@ -2,8 +2,8 @@
 
 The blanket of a channel assigns to each symbol y its smallest probability over all answers. The sum
 of these probabilities is gamma. For any answer, a report is drawn from the blanket with probability
-gamma. Let R0 and R1 be the laws of the symbol for the victim's two possible answers, u = R0 /
-blanket and v = R1 / blanket. Consider an observer who knows which of the other reports are not
+gamma. Let R0 and R1 be the distributions of the symbol for the victim's two possible answers, u =
+R0 / blanket and v = R1 / blanket. Consider an observer who knows which of the other reports are not
 drawn from the blanket, and also knows their content. Even this observer sees the victim's report
 only among the remaining reports. The hockey-stick divergence at an epsilon is then E[max(0, W_1 +
 ... + W_n)] / n, where W is u - e^epsilon v of a symbol of the blanket with probability gamma, and
@@ -29,8 +29,8 @@ A larger a moves weight from *both* and *neither* to the two corners that are ap
 corners, W is larger than at *both* and *neither*; at the other corner, W is smaller; and the sum
 stays the same. This is a mean-preserving spread, so the worst pair is the one with the largest
 total variation distance. If this distance is unknown, the largest a that leaves no weight below 0
-is used. The law of a randomly drawn input is a mixture of laws, so its total variation distance is
-no larger.
+is used. The distribution of a randomly drawn input is a mixture of distributions, so its total
+variation distance is no larger.
 
 If a channel's blanket is unknown, max(R0, R1) / r is a lower bound, with which u or v is r. By the
 same argument, the worst case is that all weight is apart: a = 1 / (r + 1). Randomized response is
@@ -46,8 +46,8 @@ L is the difference between the logarithms of f at the nodes (Hoeffding 1963, le
 the maximum of f(g) e^(t g) between nodes for any t. E f(G) is at most this maximum times E e^(-t
 G), which is a power. For an approximately optimal t, the bound is nearly exact.
 
-The binomial laws are bounded in floats. Each function states whether its result is rounded up or
-down.
+The binomial distributions are bounded in floats. Each function states whether its result is rounded
+up or down.
 """
 
 from __future__ import annotations
@@ -230,8 +230,8 @@ class Blanket:
     def of_channel(cls, channel: Channel) -> Self:
         """Return the blanket of a channel whose own delta is 0.
 
-        The relative error of each number is a few times 2^-53. Every law of `Shuffled` is rounded
-        up by more than this.
+        The relative error of each number is a few times 2^-53. Every distribution of `Shuffled` is
+        rounded up by more than this.
         """
         # a set can lack any member, so the blanket of sets is the blanket of their members
         worst, total = cls.of_epsilon(as_float(epsilon_nanos(channel))), blanket_weight(channel.last_step)
@@ -260,7 +260,7 @@ def blanket_weight(channel: Channel) -> Fraction | None:
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """The law of K, the number of reports in a tally that are apart.
+    """The distribution of K, the number of reports in a tally that are apart.
 
     Attributes:
         blanket: the blanket of each report.
@@ -284,7 +284,7 @@ class Shuffled:
 
     @classmethod
     def among(cls, honest: int, blanket: Blanket, tail: float = TAIL) -> Self:
-        """Return the law for a number of honest reports, with the tails cut off."""
+        """Return the distribution for a number of honest reports, with the tails cut off."""
         if blanket.local_epsilon > MOST_EPSILON:
             nothing = np.zeros(0)
             return cls(blanket, 1, nothing, nothing, nothing, tail, 0.0)

@@ -1,7 +1,7 @@
 """The population of a rehearsal: the number of devices with each answer, and the true figures.
 
-An answer is parsed from a text. A `TrueAnswer` includes the law by which a device converts the
-answer to an input of the channel. A rehearsal shows the true figures next to the estimates, and
+An answer is parsed from a text. A `TrueAnswer` includes the distribution by which a device converts
+the answer to an input of the channel. A rehearsal shows the true figures next to the estimates, and
 counts how often intervals contain the true figures.
 """
 
@@ -91,7 +91,7 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
 
 
 def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer of any kind
-    """Return an answer with the law by which the metric's kind converts it to an input.
+    """Return an answer with the distribution by which the metric's kind converts it to an input.
 
     Raises:
         DomainError: if the value is not an answer to the metric.

@@ -1,12 +1,12 @@
-"""The confidence of every interval, quantiles and tails of laws, and corrected p-values.
+"""The confidence of every interval, quantiles and tails of distributions, and corrected p-values.
 
 Among many comparisons, some show a difference by chance alone. If each p-value is valid, then the
 probability that any comparison of two equal quantities gets a corrected p-value of 0.05 or less is
 at most 5% (Holm 1979, "A simple sequentially rejective multiple test procedure").
 
-Tails and quantiles of the binomial, chi-square and Student's laws are all from scipy.special. scipy
-is imported only on first use: the import takes 250 ms, as long as a whole report of shares and
-means, which does not need scipy.
+Tails and quantiles of the binomial, chi-square and Student's distributions are all from
+scipy.special. scipy is imported only on first use: the import takes 250 ms, as long as a whole
+report of shares and means, which does not need scipy.
 """
 
 from __future__ import annotations
@@ -129,10 +129,11 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
 def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
     """Return, for each count, the chance at which `binomial_tail` equals ``tail``.
 
-    These chances are quantiles of beta laws. Bisection finds them to the last bit, and never above
-    the true quantiles. scipy's betaincinv only determines where the search starts, because it is
-    wrong for some counts from 10**8 reports on, and takes milliseconds near 2**53. (For 1,000 of
-    10**9 reports and a tail of 0.025, scipy 1.17.1 returns a chance at which the tail is 1.)
+    These chances are quantiles of beta distributions. Bisection finds them to the last bit, and
+    never above the true quantiles. scipy's betaincinv only determines where the search starts,
+    because it is wrong for some counts from 10**8 reports on, and takes milliseconds near 2**53.
+    (For 1,000 of 10**9 reports and a tail of 0.025, scipy 1.17.1 returns a chance at which the tail
+    is 1.)
 
     Args:
         counts: the counts, each from 0 to ``reports``.

@@ -7,11 +7,11 @@ reports:
   the confidence for every true value.
 * From 50 reports on, it is Wilson's score interval (Wilson 1927). For epsilon from .5 on, its
   average coverage is the confidence. (Below .5, few possible counts lie in an interval, and the
-  average varies by one percent.) If few reports are expected, the coverage of a 95% interval
-  falls to 84% (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section
+  average varies by one percent.) If few reports are expected, the coverage of a 95% interval falls
+  to 84% (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section
   4.1.1; they move three bounds out). Here, the bounds of small counts are moved out until 95%
   intervals also cover the true values beyond these bounds with a probability of at least 93.1%.
-  Exact sums of the binomial law show that no other bound must be moved.
+  Exact sums of the binomial distribution show that no other bound must be moved.
 
 Simultaneous intervals are those of Clopper & Pearson at Bonferroni's confidence, which is safe for
 any dependence between the counts. In these far tails, the probabilities of Wilson's normal
@@ -22,10 +22,10 @@ lower bound for the rest of the reports.
 
 Score intervals like Wilson's are also used for bounded variables.
 
-The interval for the mean of bounded numbers is valid for every law. It comes from bets against a
-mean. A gambler claims that the mean is larger than some value m, and bets a stake on each number.
-If the mean is m or less, the gambler's expected wealth is at most 1, and so is the expected average
-wealth of several gamblers. By Markov's inequality, the average wealth exceeds 1 / a with a
+The interval for the mean of bounded numbers is valid for every distribution. It comes from bets
+against a mean. A gambler claims that the mean is larger than some value m, and bets a stake on each
+number. If the mean is m or less, the gambler's expected wealth is at most 1, and so is the expected
+average wealth of several gamblers. By Markov's inequality, the average wealth exceeds 1 / a with a
 probability of at most a. The interval consists of all m for which the average wealth stays below 1
 / a. Stakes are fixed before a number is seen, so the order of the numbers does not matter. The
 wealth depends on how much the numbers vary, so no bound on their variance is needed. The interval
@@ -298,7 +298,7 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the 
     reports: Reports,
     family: float = 1,
 ) -> tuple[Floats, Floats]:
-    """Return intervals, not clipped, that are valid for every law of a report's score.
+    """Return intervals, not clipped, that are valid for every distribution of a report's score.
 
     The intervals consist of the shares from which the estimate deviates no farther than two bounds
     allow: Hoeffding's bound from the span, and Bernstein's bound from the variance in

@@ -1,6 +1,6 @@
 """Makes ``tallies.ndjson``: every year's answers as a closed window.
 
-Each answer passes through the law of its question's mechanism.
+Each answer passes through the distribution of its question's mechanism.
 """
 
 from __future__ import annotations

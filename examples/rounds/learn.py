@@ -1,7 +1,7 @@
 """Rounds of gradients: a logistic regression that is learnt from answers nobody sees.
 
 `features_of` and `gradient_of` are the device's part, `next_theta` is the analyst's. `play` runs
-both over the people of the health example, with the mechanism's law in place of devices:
+both over the people of the health example, with the mechanism's distribution in place of devices:
 
     .venv/bin/python -m examples.rounds.learn
 """
