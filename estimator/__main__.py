@@ -8,7 +8,7 @@ import sys
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
 """The environment variable that limits numpy to one thread, and the value to set. numpy reads the
-variable on import. The matrices of a report are so small that more threads would only slow it down.
+variable on import. The matrices in a report are so small that more threads would slow numpy down.
 """
 
 

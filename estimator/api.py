@@ -51,7 +51,7 @@ def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegresso
     """
     file = read_model_file(path)
     try:
-        kinds = import_module("estimator.scikit_learn")  # 4400 ms
+        kinds = import_module("estimator.scikit_learn")  # this import takes 4400 ms
     except ImportError:
         raise MissingLibraryError(
             "this needs scikit-learn, which is not installed: pip install 'hearsay-ldp[sklearn]' "
@@ -306,9 +306,9 @@ def _is_complete(learned: LearnedModel) -> bool:
 
 
 def _has_weights(each: ModelInput, *, has_norm: bool) -> bool:
-    """Return whether a feature has either values or two ends, and the matching number of weights.
+    """Return whether a feature has either values or a range, and the right number of weights.
 
-    There is one weight for each coordinate if the model has a norm, otherwise one for each cell.
+    A model with a norm has one weight for each coordinate. Any other model has one for each cell.
     """
     if each.values:
         has_ends = (each.low, each.high) != (None, None)

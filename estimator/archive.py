@@ -51,8 +51,8 @@ from estimator.results.standing import INDEX, INDEX_SCHEMA, PAGE, ArchivedWindow
 from estimator.tallies import Tally
 
 OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.mark")
-"""Files found in the data directory of a collector's embedded store. The archive must not be
-written to a directory that contains one of them.
+"""Files in the data directory of a collector's embedded store. The archive refuses a folder that
+contains any of them.
 """
 
 DIGEST: Final = "digest.txt"
@@ -63,7 +63,7 @@ ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
-"""A file in each window's folder. A folder without this file was not written by this module."""
+"""A file in every folder that this module writes for a window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ class Archive:
             ) from error
 
     def _require_no_other_index(self) -> None:
-        """Refuse a folder that is not an archive but has an index file, such as a website's folder.
+        """Refuse a folder with an index file that is not an archive, such as a website's folder.
 
-        An archive with a damaged index is accepted; the run rewrites the index later.
+        An archive with a damaged index is accepted, because each run rewrites the index.
         """
         foreign = next(filter(is_not_ours, (self.folder / name for name in ON_ALL_WINDOWS)), None)
         if foreign is not None and not (self.folder / LOCK).exists():
@@ -208,8 +208,8 @@ Estimates = Mapping[Window, Sequence[MetricEstimate]]
 """The estimates for all metrics in each window."""
 
 ALERTS: Final = "alerts.ndjson"
-"""The file with a window's alerts. It is kept in the window's folder, because later runs do not
-report these alerts again.
+"""The file with the alerts of a window, in the window's folder. Later runs do not report these
+alerts again.
 """
 
 NOT_BEGUN: Final = "it has not begun; check that the clocks of this machine and of the collector are right"
@@ -234,7 +234,7 @@ class ArchiveRun:
 
 
 def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selection) -> dict[Window, list[Tally]]:
-    """Return the tallies of each selected closed window not archived yet, oldest window first."""
+    """Return the tallies of each selected closed window that is not archived yet, oldest first."""
     windows: dict[Window, list[Tally]] = {}
     for tally in tallies:
         if tally.closed and selection.spans(tally.window):
@@ -305,9 +305,9 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
 def _report_of(
     registry: Registry, tallies: list[Tally], request: Request, advance: Callable[[int], object]
 ) -> EstimateReport:
-    shown = replace(request, highlights=True)  # the window's page shows highlights
+    shown = replace(request, highlights=True)  # the page of the window shows highlights
     report = make_report(registry, tallies, request=shown, advance=advance)
-    if not report.metrics:  # a written window is final, and its tallies may fit a later registry
+    if not report.metrics:  # writing the window would be final, but a later registry may fit its tallies
         raise UnfitTallyError(_why_nothing(report))
     return report
 
@@ -324,7 +324,7 @@ def _changes_until(window: Window, estimates: Estimates, registry: Registry) -> 
 
 
 def _files_of(registry: Registry, report: EstimateReport, alerts: Sequence[JudgedAlert]) -> dict[str, bytes]:
-    """Return the content of each file in a window's folder, by file name."""
+    """Return the content of each file in a window's folder, keyed by file name."""
     files = {
         REPORT: as_json(report).encode(),
         "report.csv": as_csv(report).encode(),
@@ -382,7 +382,7 @@ def recent_estimates(
     is_damaged: Callable[[Window], object] = lambda _: None,
     known: Estimates = MappingProxyType({}),
 ) -> Estimates:
-    """Return the estimates for known editions in the newest windows of each kind.
+    """Return the estimates of the newest windows of each kind, for editions in the registry.
 
     If a report cannot be read, perhaps because another version wrote it, its window is left out and
     passed to `is_damaged`. Reports of windows in `known` are not read again.
@@ -401,7 +401,7 @@ def recent_estimates(
 
 
 def _known(path: Path) -> dict[str, ArchivedWindow]:
-    """Return the windows listed in an index, by name; none if the file is missing or no index."""
+    """Return the windows in an index, keyed by name; empty if there is no valid index."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         document = json.loads(path.read_bytes())
         if document["schema"] == INDEX_SCHEMA:
@@ -413,7 +413,7 @@ def _entry(window: Window, folder: Path) -> ArchivedWindow:
     files = tuple(sorted(path.name for path in folder.iterdir()))
     try:
         report = read_report(folder / REPORT)
-    except ReportError:  # perhaps written by another version; the index still links to it
+    except ReportError:  # perhaps another version wrote the report; the index still links to it
         return ArchivedWindow(window.text, window.kind, None, None, None, files)
     reports = sum(estimated.reports for estimated in report.metrics)
     return ArchivedWindow(window.text, window.kind, len(report.metrics), reports, len(report.skipped), files)

@@ -25,7 +25,7 @@ class AnswersError(HearsayError):
 
 
 class UnfitTallyError(HearsayError):
-    """A tally does not fit its metric. The message says why, and what would help."""
+    """A tally does not fit its metric. The message says why, and what to do."""
 
 
 class RequestError(HearsayError):
@@ -49,7 +49,7 @@ class BusyError(HearsayError):
 
 
 class AuditError(HearsayError):
-    """An audit could not be carried out. Whether the SDK passes it remains unknown."""
+    """An audit could not be carried out, so it neither passed nor failed."""
 
 
 class PlanError(HearsayError):
@@ -57,7 +57,7 @@ class PlanError(HearsayError):
 
 
 class ConformanceError(HearsayError):
-    """A program under test cannot be started. Whether it conforms remains unknown."""
+    """A program under test cannot be started, so it neither passed nor failed."""
 
 
 def metric_named(registry: Registry, name: str) -> Metric:

@@ -30,7 +30,7 @@ FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"
 
 
 def token_of_environment() -> str:
-    """Return the secret of a read key, from the environment or from a file that it names.
+    """Return the secret of a read key, from an environment variable or the file named by one.
 
     Raises:
         ValueError: if no secret is set, if both variables are set, or if an HTTP header cannot
@@ -57,7 +57,7 @@ def checked_token(token: str, problem: str) -> str:
 
     Args:
         token: the secret.
-        problem: the error message if an HTTP header cannot contain the secret.
+        problem: the message of the error that is raised for such a secret.
 
     Raises:
         ValueError: if an HTTP header cannot contain the secret.
@@ -76,7 +76,8 @@ collector sums the shards of every tally before it sends the first line.
 
 LIMIT_S = 900.0
 """The maximum number of seconds for the whole response, enough for hundreds of megabytes over a
-slow connection. Without this limit, a collector could send one byte a minute forever.
+slow connection. Without this limit, a collector could keep the job busy forever by sending one byte
+a minute.
 """
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
@@ -84,7 +85,7 @@ SNAPSHOT_TAKEN = "Hearsay-Snapshot"
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A handler that follows no redirects, so that urllib sends no read token to another host."""
+    """A handler that refuses redirects, so that urllib never sends a read token to another host."""
 
     def redirect_request(  # noqa: PLR0913, PLR0917 the overridden signature
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -111,7 +112,7 @@ NO_COLLECTOR: Final = "--collector must be a URL such as http://127.0.0.1:8080, 
 
 
 def is_collector(url: str) -> bool:
-    """Return whether a text is a valid URL to read tallies from."""
+    """Return whether a text is a valid URL of a collector."""
     return is_base_url(url) and url.isascii()
 
 
@@ -144,7 +145,8 @@ def fetch(
         except BaseException as error:  # noqa: BLE001 the waiting thread raises it
             answer.set_exception(error)
 
-    # a slow thread is abandoned: no socket timeout limits the time for all headers of a response
+    # a slow thread is abandoned, because no socket timeout limits the total time for a response's
+    # headers
     Thread(target=ask, daemon=True).start()
     try:
         return answer.result(LIMIT_S)
@@ -168,7 +170,7 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
     except HTTPError as error:
         with error:
             raise _refusal(collector, error.code, preliminary=preliminary) from None
-    except HTTPException as error:  # the error's own message would reveal the response
+    except HTTPException as error:  # the error's own message would quote the response
         raise CollectorDownError(failure_of(error).said_of(collector)) from None
     except OSError as error:
         reason = error.reason if isinstance(error, URLError) else error
@@ -181,7 +183,7 @@ def _pieces(response: HTTPResponse, collector: str, until: float) -> Iterator[by
         if time.monotonic() > until:
             raise _too_slow(collector)
         yield piece
-    if response.length:  # http.client mistakes a broken connection for the end
+    if response.length:  # http.client mistakes a broken connection for the end of the body
         raise IncompleteRead(b"", response.length)
 
 
@@ -198,7 +200,8 @@ def _instant(text: str | None) -> datetime | None:
         instant = None if text is None else datetime.fromisoformat(text)
         return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
     except (ValueError, OverflowError):
-        # the conversion to UTC can move an instant on the first or last possible day out of range
+        # converting an instant on the first or last possible day to UTC can exceed the range of
+        # dates
         return None
 
 

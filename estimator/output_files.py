@@ -17,8 +17,8 @@ from estimator.errors import OutputError
 from estimator.formats.tables import COLUMNS
 
 _HEADS: Final = re.compile(
-    rb"\s*<!doctype html>.*?<title>[^<]*[Tt]elemetry report"  # a page, or the index of an archive
-    rb'|\{\n  "schema": \d'  # a report, an index or a model, in JSON
+    rb"\s*<!doctype html>.*?<title>[^<]*[Tt]elemetry report"  # a page of a report or of an archive
+    rb'|\{\n  "schema": \d'  # a report, an index or a model
     rb"|PAR1"
     rb"|# HELP hearsay_"  # OpenMetrics
     rb"|" + ",".join(COLUMNS[:3]).encode() + rb"|Nothing to report"
@@ -41,7 +41,7 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
-            # a rename would replace a device with a file
+            # a rename would turn a device file such as /dev/null into a regular file
             raise OutputError(f"{path} is not a file; name a file that may be replaced")
         part = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
         try:
@@ -67,7 +67,7 @@ def replace_file(path: Path, text: str) -> bool:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove the unfinished files of killed runs. No other run may be writing to the folder.
+    """Remove unfinished files of killed runs. The caller must prevent concurrent runs.
 
     Raises:
         OSError: if a file cannot be removed.
@@ -91,5 +91,5 @@ def write_through(path: Path, content: bytes) -> None:
 
 
 def is_not_ours(path: Path) -> bool:
-    """Return whether writing to a path would overwrite a file that is not a report."""
+    """Return whether the path is an existing file that is not a report."""
     return replaces_another_kind(path, lambda head: _HEADS.match(head) is not None)

@@ -44,11 +44,11 @@ METRICS: Final = "metrics"
 SUFFIX: Final = ".json"
 
 NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
-"""The text shown in place of an answer if all windows of a question are withheld."""
+"""The text in place of a question's answer if all its windows are withheld."""
 
 PLAIN: Final = Request(highlights=False)
-"""The figures that are published for each tally. Further figures that an operator can request for
-the archive are not published.
+"""The figures that are published for each tally. Figures that an operator requests for the archive
+with ``--with`` are not published.
 """
 
 
@@ -57,7 +57,7 @@ def publish(
 ) -> tuple[bool, bool]:
     """Update a public folder.
 
-    Return whether any file changed, and whether the folder contains no published window.
+    Return two booleans: whether any file changed, and whether no window is published.
 
     Args:
         folder: the public folder, which must be locked.
@@ -83,7 +83,7 @@ def publish(
 
 
 def known_estimates(folder: Path, name: str, public: Registry) -> list[MetricEstimate]:
-    """Return those published estimates of a question that may still be published."""
+    """Return the published estimates of a question, except those that are no longer public."""
     with suppress(ReportError):  # the file is missing, or another version wrote it
         return _published(read_report(_path(folder, name)).metrics, public)
     return []
@@ -96,7 +96,7 @@ def _published(estimates: Iterable[MetricEstimate], public: Registry) -> list[Me
 
 
 def _metric(estimated: MetricEstimate) -> str:
-    """Return the name of an estimate's question, even if the estimate is of a single stratum."""
+    """Return the name of an estimate's question, without the stratum if there is one."""
     return estimated.metric.partition("[")[0]
 
 

@@ -55,7 +55,7 @@ class _Answer(NamedTuple):
 
     Attributes:
         metric: the question's name.
-        window: the window of the answer, marked as preliminary if it is still open.
+        window: the window of the answer, with the word "preliminary" if the window is still open.
         answer: the answer, in a sentence or two.
         reports: the number of reports, with its noun.
 
@@ -68,7 +68,7 @@ class _Answer(NamedTuple):
 
 
 def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
-    """Return each question's answer in its last closed window, and a sentence on participation."""
+    """Return each question's latest answer, and a sentence on the participation of devices."""
     from estimator.render.words import answer_of, participation_of, titled  # noqa: PLC0415 90 ms
     from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
 

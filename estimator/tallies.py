@@ -1,9 +1,9 @@
 """Tallies of reports, and a strict reader of tallies.
 
-A tally counts how often each symbol was reported in a window.
-A file has one NDJSON line for each metric, edition and window. Limits on the input protect the
-job's memory from a malicious collector, or from a machine that impersonates the collector. Real
-collections stay far below each limit. If a collection reaches a limit, read fewer windows.
+A tally counts how often each symbol was reported in a window. A file has one NDJSON line for each
+metric, edition and window. Limits on the input protect the job's memory from a malicious collector,
+or from a machine that impersonates the collector. Real collections are far below all limits. If
+yours reaches a limit, read fewer windows.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from estimator.errors import TalliesError, UnfitTallyError
 from estimator.statistics.arrays import Counts
 
 INT64: Final = "q"
-"""The type code of arrays of counts. An array takes eight bytes for each count, whereas a list
-would take a Python object for each.
+"""The type code of arrays of counts. An array takes eight bytes for each count; a list would take a
+Python object.
 """
 
 MOST_BYTES: Final = 2**32
-"""The maximum number of bytes of a response or a file. Reading that much takes about a minute, but
-no more memory than reading a small file, because only one line is in memory at a time.
+"""The maximum number of bytes of a response or a file. Reading so many bytes takes about a minute,
+but little memory, because only one line is in memory at a time.
 """
 
 MOST_TALLIES: Final = 10**5
-"""The maximum number of selected tallies, enough for fifty questions on each day of five years. A
-tally takes some kilobytes of memory and some milliseconds to estimate.
+"""The maximum number of selected tallies, enough for five years of fifty daily questions. A tally
+takes some kilobytes of memory and some milliseconds to estimate.
 """
 
 MOST_COUNTS: Final = 2**26
@@ -51,14 +51,14 @@ gigabyte of memory.
 """
 
 MOST_REPORTS: Final = 2**53 - 1
-"""The maximum number of reports in all selected tallies together. Up to this number, every sum of
-counts is exact as a float, the type that shares, browsers and many JSON readers use. The limit
-equals about a million reports from every person on earth.
+"""The maximum number of reports in all selected tallies together. Up to this number, a 64-bit float
+represents every sum of counts exactly. Shares, browsers and many JSON readers use such floats. The
+limit equals about a million reports from every person on earth.
 """
 
 LEAST_LINE_BYTES: Final = 2**22
-"""The length in bytes that a line may always have. The metrics of the registry may need less, but
-an older edition of a metric may have had more symbols.
+"""Lines of up to this many bytes are always allowed. The registry's metrics may need less, but
+their older editions may have had more symbols.
 """
 
 BYTES_A_SYMBOL: Final = 28
@@ -74,8 +74,8 @@ MOST_LISTS: Final = 2
 """The maximum number of lists in a tally's line: the counts and the symbols."""
 
 MOST_OTHER_BYTES: Final = 2**16
-"""The maximum number of bytes in a line outside its lists. A list that contains anything but plain
-numbers counts as outside. Valid lines have a few hundred bytes there.
+"""The maximum number of bytes in a line outside its lists of whole numbers. Valid lines have a few
+hundred such bytes.
 """
 
 POWERS: Final = 10 ** np.arange(1, 19)
@@ -152,11 +152,12 @@ def _every(_: Window) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits on the tallies that are read from one collection.
+    """The limits for reading the tallies of one collection.
 
     Attributes:
         line_bytes: the maximum length of a line.
-        spans: whether a window is selected. Tallies of other windows are checked and dropped.
+        spans: a function that returns whether a window is selected. Tallies of other windows are
+            checked and dropped.
 
     """
 
@@ -204,7 +205,7 @@ class Bounds:
 
 
 class Extent:
-    """The total size of the selected tallies read so far, which is checked against the limits."""
+    """The total size of the selected tallies so far. It must not exceed the limits."""
 
     def __init__(self) -> None:
         """Start with a size of 0."""
@@ -340,10 +341,11 @@ def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
     """Return the document of a line, with arrays in place of lists of whole numbers.
 
     The JSON reader would create an object for each number, which takes half a gigabyte for a large
-    tally. Lists of whole numbers are therefore parsed separately, and a small JSON object takes the
-    place of each list. This object is unambiguous, because a tally's line contains no others.
+    tally. Therefore, lists of whole numbers are first cut out and parsed separately. A JSON object
+    marks the place of each list. A valid line contains no other nested objects, so the marks are
+    unambiguous.
     """
-    if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # a short line could create many objects or nest deeply
+    if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # a short line could nest deeply, or contain many objects
         raise ValueError("it must be one object that contains names, numbers and at most two lists")
     rest, arrays, end = b"", list[Counts](), 0
     while (start := line.find(b"[", end)) >= 0 and (stop := line.find(b"]", start)) >= 0:
@@ -364,11 +366,11 @@ def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
 
 
 def _numbers(text: bytes) -> Counts | None:
-    """Parse the numbers between a list's brackets; return None if they contain anything else."""
+    """Parse the text between a list's brackets as numbers; return None if it is anything else."""
     digits = text.replace(b", ", b",")
     if digits.translate(None, b"0123456789,") or b",," in digits or digits[:1] == b"," or digits[-1:] == b",":
         return None
     numbers = np.fromstring(digits, np.int64, sep=",")
     needed = numbers.size + int(np.searchsorted(POWERS, numbers, side="right").sum())
-    # JSON allows no leading zeros, so the length must match the digits exactly
+    # JSON allows no leading zeros, so each number must have the expected length
     return numbers if needed + max(0, numbers.size - 1) == len(digits) else None

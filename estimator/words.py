@@ -1,4 +1,4 @@
-"""Functions that write values and counts of things as text for people, in all report formats."""
+"""Functions that format values and numbers of things as text for people, in all reports."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ LONGEST_LABEL: Final = 80
 
 
 def shown_of(number: int, most: int) -> int:
-    """Return how many of ``number`` things to show.
+    """Return how many of ``number`` things to list.
 
-    At most ``most`` are shown, or one more if it would otherwise be the only thing left out.
+    The result is at most ``most``, or one more if only one thing would be left out otherwise.
     """
     return number if number <= most + 1 else most
 
@@ -51,12 +51,12 @@ def cell_of(value: Any) -> str:  # noqa: ANN401 the value that a figure describe
 
 
 def joined(label: str | tuple[str, ...]) -> str:
-    """Return a label as one text, even if `parts` has split it."""
+    """Return a label as one text. A pair, as `parts` returns it, is joined."""
     return label if isinstance(label, str) else ", ".join(label)
 
 
 def is_yes_or_no(labels: Sequence[object]) -> bool:
-    """Return whether the answers are no and yes. A report then shows only the share of yes."""
+    """Return whether the answers are no and yes. If so, a report shows only the share of yes."""
     return len(labels) == 2 and list(labels) == [False, True]  # noqa: PLR2004 yes and no
 
 

@@ -86,7 +86,8 @@ def archive(  # noqa: PLR0913 one argument for each option
     interrupted one.
     """
     try:
-        # other commands save the 41 ms that loading templates takes, and not every system has fcntl
+        # importing here saves other commands the 41 ms for loading templates; fcntl is missing on
+        # some systems
         from estimator.archive import ON_ALL_WINDOWS, Archive, missing_windows, write_standing, write_windows  # noqa: PLC0415
         from estimator.publication import METRICS, publish  # noqa: PLC0415 likewise 41 ms
     except ModuleNotFoundError as error:
@@ -158,7 +159,7 @@ def _refuse_mixed(kept: Archive, public: Archive | None, metrics: str) -> None:
                 f"{public.folder} is an archive, which contains every question; name another folder for public data"
             )
         files = [] if public is None else [*(public.folder / metrics).glob("*.json")]
-    except OSError:  # the error will be reported when the folder is written
+    except OSError:  # writing to the folder will report the error
         return
     foreign = next(filter(is_not_ours, files), None)
     if foreign is not None:

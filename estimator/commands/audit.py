@@ -21,7 +21,9 @@ from estimator.render.text import audit as exact_forms
 from estimator.render.text.audit import AUDIT_FORMATS, accusation
 
 MAX_REPORTS = 10**7
-"""The maximum number of reports that fit into memory. A million reports take an hour."""
+"""The maximum number of reports. Their observations still fit into memory. A million reports
+take an hour.
+"""
 
 
 @click.command(
@@ -100,7 +102,7 @@ def _attack(metrics: Registry, reports: int, form: str, program: str | None) -> 
 
 
 def _prove(metrics: Registry, registry_text: str, form: str, *, all_inputs: bool) -> list[str]:
-    """Try to prove the claims, print the proofs, and return a sentence for each refuted claim."""
+    """Try to prove the claims, print the results, and return a sentence for each refuted claim."""
     requests = requests_of(registry_text)
     with progress("proving", laws_walked(metrics, all_inputs=all_inputs)) as advance:
         walked = prove(metrics, requests, all_inputs=all_inputs, after_law=advance)

@@ -70,7 +70,7 @@ USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
     RequestError: "",
     UnknownMetricError: "",
 }
-"""The errors that the user can correct, each with the words that come before its message.
+"""The errors that the user can correct, each with the text that precedes its message.
 
 Any other error counts as a failure of the command.
 """

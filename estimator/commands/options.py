@@ -37,7 +37,7 @@ class WindowType(click.ParamType[Window]):
 
 
 class RangeOfMetric(click.ParamType[tuple[str, float, float]]):
-    """A metric and two numbers, such as ``startup_ms:2000:5000``, as the type of an argument."""
+    """A metric and a range, such as ``startup_ms:2000:5000``, as the type of an argument."""
 
     name = "range"
 
@@ -56,7 +56,7 @@ class RangeOfMetric(click.ParamType[tuple[str, float, float]]):
 class NumberRange(click.FloatRange):
     """A number within bounds as the type of an argument.
 
-    Unlike click's own type, it refuses NaN, which is neither below nor above any bound.
+    Unlike click's own type, it refuses NaN.
     """
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -88,7 +88,7 @@ class WholeRange(click.IntRange):
 
 
 def _span(bounds: click.IntRange | click.FloatRange) -> str:
-    """Return a phrase for the bounds of a number."""
+    """Return a phrase that states the bounds of a number."""
     least = "" if bounds.min is None else f"{'above' if bounds.min_open else 'at least'} {bounds.min:,}"
     most = "" if bounds.max is None else f"{'below' if bounds.max_open else 'at most'} {bounds.max:,}"
     if least and most and not (bounds.min_open or bounds.max_open):

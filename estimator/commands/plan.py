@@ -37,18 +37,18 @@ from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
 from estimator.tallies import Bounds, read_file
 
 LEAST_DELTA = 1e-9
-"""The minimum delta. Sums of floats are too inexact for smaller probabilities of large losses."""
+"""The minimum delta. For smaller probabilities, sums of floats are too inexact."""
 
 NO_POPULATION: Final = "[app] states no population, so there was no check for questions that would show nothing"
 
 ERRORS = (1e-102, 1e100)
-"""The limits of target errors: 1% of the narrowest range of a number, and the widest range."""
+"""The limits of target errors: 1% of the narrowest possible range, and the widest range."""
 
 MOST_WINDOWS: Final = 10_000
-"""The maximum number of windows, which exceeds the lifetime of any registry in days."""
+"""The maximum number of windows, which no registry's lifetime exceeds."""
 
 WEIGHTS = (1e-9, 1e9)
-"""The range of weights. Within it, floats can represent squared errors divided by weights."""
+"""The range of weights, so that floats can represent squared errors divided by weights."""
 
 
 class MetricValue(click.ParamType[tuple[str, float]]):
@@ -243,11 +243,11 @@ def _statement(registry: Registry, old: Registry | None, language: str, *, is_ch
 
 
 def _people(registry: Registry, population: int, shares: Path | None, pilot: Path | None) -> dict[str, Numbers]:
-    """Return the distributions of numbers by metric, from shares or from the last pilot window.
+    """Return the distribution of each number's answers, from shares or from the last pilot window.
 
     Raises:
-        click.UsageError: if the pilot has no tally of a number whose distribution the registry asks
-        for.
+        click.UsageError: if the pilot lacks a tally of a number, although the registry declares
+        that its distribution is estimated.
 
     """
     people: dict[str, Numbers] = {}
@@ -271,7 +271,7 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
 def _goals(
     registry: Registry, target_errors: Mapping[str, float], weights: Mapping[str, float], day: date
 ) -> dict[str, float]:
-    """Return the target error of each metric that is still asked, divided by its weight."""
+    """Return the target error of each unexpired metric, divided by the metric's weight."""
     return {
         name: target_errors.get(name, usual_error(metric)) / weights.get(name, 1.0)
         for name, metric in registry.metrics.items()
@@ -296,7 +296,7 @@ def _refuse_astray(*, against: Path | None, at_most: float | None, check: bool, 
 
 
 def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """Return values by metric.
+    """Return the values keyed by metric.
 
     Raises:
         UnknownMetricError: if the registry does not define a metric.
@@ -324,9 +324,10 @@ def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> Non
 
 
 def _check(new: Registry, old: Registry | None, day: date, at_most: float | None, population: int | None) -> None:
-    """Print changes of the registry and of the page for users, the loss of a year, and warnings.
+    """Print changes of the registry and of the users' page, the yearly privacy loss, and warnings.
 
-    If the number of devices is known, there is a warning for each question that would show nothing.
+    If the number of devices is known, warn about each question whose error would be too large to be
+    useful.
 
     Raises:
         click.exceptions.Exit: with status 1 if there are warnings.

@@ -20,7 +20,7 @@ from estimator.words import shown_of
 
 
 def left_out_lines(report: EstimateReport) -> str:
-    """Return a line for each window that is left out because the window of --since begins in it."""
+    """Return a line for each window left out because the --since window begins within it."""
     windows = {(window, changes.since): None for changes in report.changes for window in changes.left_out}
     return "".join(f"{window} is left out of the comparison: {since} begins within it\n" for window, since in windows)
 
@@ -36,7 +36,7 @@ def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
 
 
 NAMED: Final = 3
-"""The maximum number of tallies that are named for each reason for skipping."""
+"""The maximum number of tallies that are listed for each reason why tallies were skipped."""
 
 
 def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]:
@@ -88,7 +88,7 @@ def stdout() -> TextIO:
 
 
 REDRAWS = 1000
-"""The maximum number of times that a bar is drawn. More drawings would only take more time."""
+"""The maximum number of times that a bar is redrawn, because drawing takes time."""
 
 
 @contextmanager

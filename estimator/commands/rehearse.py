@@ -1,7 +1,7 @@
-"""The commands ``rehearse`` and ``rehearse-model``, which use known answers before a release.
+"""The commands ``rehearse`` and ``rehearse-model``, which simulate a collection from known answers.
 
 The command ``rehearse`` runs the answers through the real mechanisms. The command
-``rehearse-model`` measures how well a model would predict.
+``rehearse-model`` measures how well a learned model would predict.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ from estimator.tallies import Tally, encode
 DEVICES = WholeRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
-"""The number of bits of a generated seed. It is small, so that people can type the seed again."""
+"""The number of bits of a generated seed, which is short enough for people to type."""
 
 DIGITS: Final = 6
-"""The decimal places of the epsilons that are tried."""
+"""The decimal places of the candidate epsilons."""
 
 FEWEST_ROUNDS: Final = 2
 """The minimum number of rounds of a search. A single round does not show the effect of chance."""
 
 FACTORS: Final = (0.5, 1, 2)
-"""The epsilons that are tried, as multiples of the registry's epsilon."""
+"""The candidate epsilons, as multiples of the registry's epsilon."""
 
 
 @click.command(
@@ -315,7 +315,7 @@ def _searched(epsilon: float, loss: Loss | None) -> TriedModel:
 
 
 def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
-    """Return a metric with another epsilon, but the same mechanism and division of ranges."""
+    """Return a metric with another epsilon. Its mechanism and grid remain the same."""
     try:
         channel = channel_for(metric.kind, RequestedEpsilon.parse(epsilon), metric.channel.name)
     except ValueError as error:

@@ -52,19 +52,19 @@ SUFFIXES: Final = {
     ".html": "html",
     ".prom": "openmetrics",
 }
-"""The format of a file by its extension. A model is also JSON, so ``--format`` must request it."""
+"""The format of a file, by its extension. Models are JSON too, so they need ``--format``."""
 
 MODEL_FILE: Final = ("model", ".json")
 """The name and the extension of the format for models."""
 
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
-"""Hints on how to use a written file, by format."""
+"""A hint on what to do with a written file, by format."""
 
 CLOSED_ONLY: Final = "only closed windows were read; to include open windows, add --preliminary"
 """A hint if a collector returned no tallies. From a file, tallies of open windows are skipped."""
 
 STDOUT: Final = Path("-")
-"""The name that many programs interpret as standard output. Here, it is refused."""
+"""The name that many programs interpret as standard output. This command refuses it."""
 
 KILOBYTE, MEGABYTE = 10**3, 10**6
 
@@ -199,7 +199,7 @@ def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
 def _check_metrics(
     registry: Registry, names: Sequence[str], form: str, alerts: Sequence[Alert], of_ranges: Sequence[str]
 ) -> None:
-    """Refuse unknown metrics, and requests about metrics that ``--metric`` leaves out.
+    """Refuse unknown metrics, and options about metrics that ``--metric`` excludes.
 
     Raises:
         click.UsageError: if a request is refused. The message says what to do.

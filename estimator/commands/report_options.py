@@ -52,7 +52,7 @@ LAST: Final = click.option("--to", "last", metavar="WINDOW", type=WindowType(), 
 OPENMETRICS: Final = frozenset({"openmetrics"})
 
 ROWS: Final = frozenset({"csv", "parquet"}) | OPENMETRICS
-"""The formats with one row per estimate, which cannot show facts about a whole tally."""
+"""The formats with one row for each estimate. They cannot show facts about a whole tally."""
 
 FOR_PEOPLE: Final = frozenset({"table", "html"})
 """The formats for people. They cannot show a matrix."""
@@ -168,15 +168,15 @@ def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RequestedExtra:
-    """One name that ``--with`` accepts.
+    """One name that can follow ``--with``.
 
     Attributes:
         field: the field of a request that this name sets.
         does: a description of the figures that the name adds to a report.
         value: the type of the value after ``=``. None if the name takes no value.
-        metavar: the name of the value.
+        metavar: the placeholder for the value in the help.
         example: an example of a value.
-        absent: the formats that cannot show the figures.
+        absent: the formats that cannot show the added figures.
         is_repeatable: whether the name may be given more than once.
 
     """
@@ -247,7 +247,7 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
         is_repeatable=True,
     ),
 }
-"""The extras, by the names that ``--with`` accepts."""
+"""The extras, keyed by the names that follow ``--with``."""
 
 
 def written(name: str) -> str:
@@ -306,7 +306,7 @@ def _without_repeats(
 
 
 def with_extras(known: Iterable[str], example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option ``--with`` for a command that accepts some of the extras."""
+    """Return the option ``--with`` for a command that accepts the given names."""
     return click.option(
         "--with",
         "extras",
@@ -365,8 +365,8 @@ def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
 def read_candidates(path: Path) -> tuple[str, ...]:
     """Return the texts of a file, one per line. Empty lines and a byte order mark are left out.
 
-    Only LF and CR LF end a line. Other characters that some programs treat as line breaks can be
-    part of a text.
+    Only LF and CR LF end a line. Characters such as U+2028, which some programs treat as line
+    breaks, can be part of a text.
 
     Raises:
         RequestError: if the file cannot be read, is too large, or is not UTF-8 text.

@@ -44,7 +44,8 @@ LEAST_S: Final = 10
 """The minimum number of seconds between two drawings.
 
 More frequent drawings would seldom show new data, because collectors renew their snapshots once an
-hour, or at a configured interval. Each drawing also makes the collector add up all shards.
+hour, or at a configured interval. Each drawing also costs the collector time, because it adds up
+the counts of all shards.
 """
 
 GREATEST_S: Final = 86_400
@@ -79,8 +80,8 @@ class Watch:
         """Redraw the report until an exception occurs.
 
         Raises:
-            TalliesError: if the collector's answer does not consist of tallies, so that waiting
-                would not help.
+            TalliesError: if the collector's response does not consist of tallies. Waiting would not
+                help.
 
         """
         picture, read_at = "", ""

@@ -1,4 +1,4 @@
-"""A collector that answers requests as a history specifies, and keeps all requests."""
+"""A simulated collector that responds as a history specifies, and keeps all requests."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 MAX_BODY_BYTES = 1 << 20
-"""The maximum number of bytes read of a body, sixteen times the largest upload. A longer body is
-truncated, and then fails the check of its size.
+"""The maximum number of bytes that are read of a body: sixteen times the largest upload. A longer
+body is truncated and then fails the size check.
 """
 
 
@@ -26,11 +26,11 @@ class ReceivedRequest(NamedTuple):
 
 
 Scripted = dict[str, Any]
-"""The scripted treatment of one request. ``docs/protocol/vectors.md`` lists its members."""
+"""The scripted response to one request. ``docs/protocol/vectors.md`` lists its members."""
 
 
 class ScriptedCollector:
-    """A collector on a port of this machine. When its script is used up, it accepts all reports."""
+    """A collector on a local port. After the end of the script, it accepts all reports."""
 
     def __init__(self, on_kill: Callable[[], None]) -> None:
         """Start to listen. ``on_kill`` kills the program when the script requires it."""
@@ -62,12 +62,12 @@ class ScriptedCollector:
         self._script = deque(script)
 
     def taken(self) -> list[tuple[ReceivedRequest, Scripted]]:
-        """Return the requests since the last call, each with the scripted treatment."""
+        """Return the requests since the last call, each with the scripted response."""
         received, self._received = self._received, []
         return received
 
     def answer(self, request: ReceivedRequest) -> tuple[int, dict[str, str], bytes, Scripted]:
-        """Store a request, and return the answer's status, headers and body, and the script."""
+        """Store a request, and return the response's parts and the entry of the script."""
         script: Scripted = self._script.popleft() if self._script else {"refuse": {}}
         self._received.append((request, script))
         if script.get("kill"):
@@ -87,7 +87,7 @@ class ScriptedCollector:
 
 
 def _reports(body: bytes) -> list[dict[str, Any]]:
-    """Return the reports of a body; [] if the body is not an upload. Other checks report this."""
+    """Return the reports of a body, or [] for an invalid upload, which other checks detect."""
     try:
         reports = json.loads(body)["reports"]
         return [{"metric": str(report["metric"])} for report in reports]
@@ -118,6 +118,6 @@ def _handler(collector: ScriptedCollector) -> type[BaseHTTPRequestHandler]:
         do_GET = do_PUT = do_HEAD = do_POST  # noqa: N815 a client may follow a redirect with any of them
 
         def log_message(self, *_: object) -> None:
-            """Log nothing, because the report names all failures."""
+            """Log nothing, because the report lists all failures."""
 
     return Handler

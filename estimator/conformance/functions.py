@@ -1,4 +1,4 @@
-"""Cases from the vectors of single functions: distributions, answers, editions and windows."""
+"""Cases that test single functions with vectors: mechanisms, answers, editions and windows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def answers(
     """Yield a case for each answer in the vectors."""
     listed: tuple[tuple[dict[str, Any], str, Callable[[Any], object]], ...] = (
         *((vector, "K-1", _as_it_is) for vector in coins["kinds"]),
-        *((vector, "K-1", json.loads) for vector in coins["answers"]),  # decimal texts
+        *((vector, "K-1", json.loads) for vector in coins["answers"]),  # these texts are decimal numbers
         *((vector, "K-2", _as_it_is) for vector in invalid["answers"]),
     )
     for vector, rule, read in listed:
@@ -58,7 +58,7 @@ def editions(program: Program, vectors: list[dict[str, Any]], compiled: Mapping[
 
 
 def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each instant, and for each text that is or is not a window."""
+    """Yield a case for each instant, and for each text that may or may not name a window."""
     for vector in vectors["of"]:
         texts = {kind: vector[kind] for kind in ("day", "week", "month")}
         line = {"do": "window", "at": vector["instant_s"]}

@@ -1,4 +1,4 @@
-"""Cases from histories of a device: recorded answers, uploads, and the collector's responses."""
+"""Cases that replay a device's history: recorded answers, uploads, and responses."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ Step = dict[str, Any]
 """One step of a history. ``docs/protocol/vectors.md`` lists the members of a step."""
 
 NINE: Final = "nine"
-"""The name of a registry with nine daily questions, used by histories built from verdicts."""
+"""The name of a registry with nine daily questions, used by the histories that are generated
+from verdicts.
+"""
 
 START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 16:00", "2026-11-20 16:00"
-"""The instants of histories built from verdicts. At `START`, reports are recorded and sent. They
-are sent again at `SOON` if there was no verdict, or at `LATER` if they were refused. At `LAST`,
-nothing more is sent.
+"""The instants of histories that are generated from verdicts. At `START`, the device records and
+sends reports. It sends them again at `SOON` if it got no verdict, or at `LATER` if they were
+refused. At `LAST`, it sends nothing more.
 """
 
 MOST_REPORTS: Final = 9
 
 
 def histories_of(document: Mapping[str, Any], verdicts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the histories of the vectors, and a history for each vector of verdicts."""
+    """Yield the given histories, and a history generated from each verdict."""
     yield from document["histories"]
     for vector in verdicts["malformed"]:
         steps = [*_answered(vector), {"flush": SOON, "sent": [], "again": [0]}]
@@ -42,7 +44,7 @@ def histories_of(document: Mapping[str, Any], verdicts: Mapping[str, Any]) -> It
 
 
 def _answered(vector: Mapping[str, Any]) -> Iterator[Step]:
-    """Yield the steps of a device whose first upload gets the verdict of a vector."""
+    """Yield the steps of a device whose first upload gets a certain verdict."""
     names = [f"q{place}" for place in range(vector["reports"])]
     yield {"begin": NINE, "consent": True, "at": START}
     yield from ({"record": name, "answer": "a", "at": START, "recorded": "queued"} for name in names)
@@ -147,11 +149,11 @@ class _PlayedDevice:
 
 
 def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
-    """Check that each upload has as many reports as the scripted verdict is about.
+    """Check that each upload has as many reports as the scripted verdict covers.
 
     Raises:
-        NotSupportedError: if an upload has another number of reports, because the program does not
-            send these reports together.
+        NotSupportedError: if the number differs, because the program distributes reports
+            differently over uploads.
 
     """
     for request, script in received:

@@ -48,7 +48,7 @@ class Breach(NamedTuple):
 
 
 class Case(NamedTuple):
-    """The outcome of a case, which passed if ``breach`` and ``lacks`` are both empty.
+    """The outcome of a case. The case passed if ``breach`` and ``lacks`` are both empty.
 
     Attributes:
         case_class: the class of the case.

@@ -1,4 +1,4 @@
-"""The program under test. It exchanges lines of JSON with the runner, which can kill it anytime."""
+"""The program under test, which exchanges lines of JSON with the runner."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class NotSupportedError(Exception):
 
 
 class RefusedLineError(Exception):
-    """The program ended, answered too late or with an error, or did not print a JSON object."""
+    """The program ended, was too slow, reported an error, or did not print a JSON object."""
 
 
 class Program:
-    """A program that plays an SDK. After `kill`, the next line starts the program again.
+    """A program that represents an SDK. After `kill`, the next line starts it again.
 
     Attributes:
         name: the name of the program, from its answer to ``hello``.
@@ -69,7 +69,7 @@ class Program:
         """Send a line to the program, and return its answer.
 
         Raises:
-            NotSupportedError: if the program answers that it does not support the line.
+            NotSupportedError: if the program answers that it does not support this request.
             RefusedLineError: if the program gives no valid answer.
 
         """

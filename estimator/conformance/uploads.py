@@ -23,7 +23,7 @@ VARIES: Final = frozenset({"content-length", "host"})
 """The headers that may differ between requests, depending on the body or the collector."""
 
 ReportKey = tuple[str, str, str]
-"""The metric, the edition and the window of a report."""
+"""The metric, edition and window of a report."""
 
 
 class Arrived(NamedTuple):
@@ -31,7 +31,8 @@ class Arrived(NamedTuple):
 
     Attributes:
         sent: the labels of reports that were sent for the first time, such as ``theme 2026-11-18``.
-        again: the positions, among all uploads of the history, of uploads that were sent again.
+        again: the uploads that were sent again, by their positions among all uploads of the
+            history.
         alone: the labels of reports that were sent again after a refusal, each in a separate
             upload.
 
@@ -69,12 +70,12 @@ class DeviceTraffic:
         self.refused: set[ReportKey] = set()
 
     def learn(self, name: str, definition: str) -> None:
-        """Add a registry that the device's app uses."""
+        """Add a registry that the device's app has loaded."""
         if name not in self._registries:
             self._registries[name] = _parsed(definition)
 
     def label(self, key: ReportKey) -> str:
-        """Return a report's label in a history, with the registry's name unless it comes first."""
+        """Return a report's label, with the registry's name unless it is the first registry."""
         metric, edition, window = key
         first, *others = self._registries.items()
         if metric in first[1].metrics and edition == first[1].metric(metric).edition:
@@ -159,7 +160,7 @@ class DeviceTraffic:
         return next((metric for metric in known if metric is not None and report.edition in metric.editions), None)
 
     def _settle(self, upload: Upload, keys: list[ReportKey], script: Scripted) -> None:
-        """Note which reports of an upload the scripted answer refused or left unanswered."""
+        """Record which reports of an upload the scripted response refused or left unanswered."""
         self._unanswered |= set(keys)
         if script.get("drop") or script.get("cut") or script.get("kill") or script.get("status", OK) != OK:
             return

@@ -27,7 +27,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _encode_compactly: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 FEWEST_VALUES: Final = 2
-"""The minimum number of values of a question with shares. A single value asks nothing."""
+"""The minimum number of values of a question with shares."""
 
 
 def as_json(document: Record) -> str:
@@ -41,7 +41,7 @@ def as_json(document: Record) -> str:
 
 
 def document_of(document: Record) -> dict[str, Any]:
-    """Convert a document to dicts and lists, with the number of its schema first if it has one."""
+    """Convert a document to dicts and lists. If its schema has a number, the number comes first."""
     number = {} if document.schema_number is None else {"schema": document.schema_number}
     return number | builtins_of(document)
 
@@ -96,7 +96,7 @@ def read_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateRe
         source: a path, or an open file.
 
     Raises:
-        ReportError: if the source cannot be read, is not a report, or has an unknown schema.
+        ReportError: if the source cannot be read, is not a report, or has an unknown schema number.
 
     """
     name = str(source) if isinstance(source, str | PathLike) else "the report"
@@ -116,8 +116,7 @@ def decode(document: object) -> EstimateReport:
     """Return the report in a JSON document.
 
     Raises:
-        ReportError: if the document is not a report. The message names the place of the first
-            mistake.
+        ReportError: if the document is not a report. The message locates the first mistake.
 
     """
     if not isinstance(document, dict) or "schema" not in document:
@@ -139,10 +138,10 @@ def decode(document: object) -> EstimateReport:
 
 
 def _check(estimated: MetricEstimate, place: str) -> None:
-    """Refuse figures of a window that contradict each other.
+    """Refuse figures of one window that contradict each other.
 
     Raises:
-        ReportError: if figures are refused. The message names the place.
+        ReportError: if figures are refused. The message locates them.
 
     """
     try:
@@ -170,12 +169,12 @@ def _refused(text: str) -> NoReturn:
 
 
 def _figures(_: type, rows: Any) -> Figures:  # noqa: ANN401 any JSON
-    """Return figures from a list, because `Figures` is the only type that msgspec does not know."""
+    """Return figures from a list. msgspec needs this function, as it does not know `Figures`."""
     return Figures.from_rows(msgspec.convert(rows, list[Figure]))
 
 
 def _explained(message: str) -> str:
-    """Return a message of msgspec with the place of the mistake at the beginning.
+    """Return a message of msgspec, but with the location of the mistake at the beginning.
 
     msgspec writes, for example: ``Expected `bool`, got `int` - at `$.metrics[0].closed```.
     """

@@ -3,11 +3,11 @@
 CSV follows RFC 4180, but lines end with LF. Times are in UTC, in the form of ISO 8601.
 
 A spreadsheet treats a cell as a formula if it begins with =, +, - or @. Values from the registry,
-and texts that the analyst named, are written unchanged, because programs that read the rows must
-recognize them. Texts that were found could be dangerous, because devices chose them. A found text
-gets an apostrophe in front if a spreadsheet might execute the text (OWASP, "CSV Injection"), and
-also if the text itself begins with an apostrophe. Removing one leading apostrophe therefore always
-restores the text.
+and texts that the analyst requested, are written unchanged, because programs that read the rows
+must recognize them. Texts that a search found could be dangerous, because devices chose them. A
+found text gets a leading apostrophe if a spreadsheet might execute the text (OWASP, "CSV
+Injection"), and also if the text itself begins with an apostrophe. Removing one leading apostrophe
+therefore always restores the text.
 
 pandas, polars and pyarrow are imported only when they are used.
 """
@@ -63,13 +63,13 @@ DESCRIPTIONS: Final = {
 """The possible values of the column ``statistic``, with their descriptions."""
 
 BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
-"""The miss rate of bounds on all installations, minus the miss rate of the underlying intervals."""
+"""The miss rate of bounds for all installations, minus that of the underlying intervals."""
 
 GUARD: Final = "'"
 """The character that, in front of a cell, makes a spreadsheet treat the cell as text."""
 
 GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets treat full-width signs like the others
-"""The characters that require an apostrophe in front of a found text that begins with them."""
+"""A found text that begins with one of these characters gets a leading apostrophe."""
 
 IN_PANDAS: Final = {
     str: "string",
@@ -156,7 +156,7 @@ TYPES: Final[dict[str, type]] = {
 
 
 class Cells(NamedTuple):
-    """The contents of a row that differ among the rows of one tally."""
+    """The cells of a row that differ from row to row within one tally."""
 
     statistic: str
     value: str | None
@@ -250,7 +250,7 @@ def _participation_cells(estimated: MetricEstimate, confidence: float) -> Iterat
 
 
 _Place = tuple[str | None, datetime | None, datetime | None, bool | None]
-"""The window of a row, the times at which the window begins and ends, and whether it is closed."""
+"""A row's window, the begin and end of the window, and whether the window is closed."""
 
 
 def _rows_in(
@@ -258,7 +258,8 @@ def _rows_in(
 ) -> Callable[[float, Cells], Row]:
     """Return a function that makes the rows of a question and its windows.
 
-    The function's arguments are the confidence of the intervals, and the cells that differ by row.
+    The returned function takes the confidence of the intervals, and the cells that differ from row
+    to row.
     """
     place: _Place = (None, None, None, closed)
     if windows:
