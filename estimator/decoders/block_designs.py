@@ -1,13 +1,13 @@
 """Inverses of block designs, in which a report supports all values of its block.
 
 In a balanced design, all pairs of values share blocks equally often. Support counts are therefore
-binomial, and yield unbiased shares. The sums over all shifts of a block are convolutions over Z_v,
-which take one real FFT for each base block.
+binomial, and yield unbiased shares. The blocks are the shifts of a few base blocks. Sums over all
+shifts of a base block are convolutions over Z_v, which take one real FFT.
 
-The blocks of a cyclic design are pseudo-random. They are nearly but not exactly balanced, so shares
-from support counts alone would be biased. Instead, the linear equations of the channel are solved
-by least squares, separately for each Fourier frequency, because every block occurs with all its
-shifts. The equations are weighted for a uniform population. In this population, the estimate has
+The blocks of a cyclic design are pseudo-random. They are not exactly balanced, so shares from
+support counts alone would be biased. Instead, the linear equations of the channel are solved by
+least squares. Because every block occurs with all its shifts, each Fourier frequency has a separate
+equation. The equations are weighted for a uniform population. In this population, the estimate has
 the smallest variance of all unbiased estimates. The estimate is unbiased in every population.
 Blocks of two values are exactly balanced, and need no least squares.
 
@@ -39,7 +39,7 @@ Spectra = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shifts:
-    """The relation between shifted base blocks and their values, by convolutions over Z_k.
+    """The sums that relate symbols (shifted base blocks) to values, by convolutions over Z_k.
 
     Attributes:
         inputs: k, the number of inputs.
@@ -57,14 +57,14 @@ class Shifts:
 
     @classmethod
     def of_blocks(cls, inputs: int, blocks: Sequence[tuple[int, ...]]) -> Shifts:
-        """Compute the Fourier transforms of base blocks, which are subsets of Z_k."""
+        """Compute the Fourier transforms of base blocks, which are given as subsets of Z_k."""
         indicators = np.zeros((len(blocks), inputs))
         for indicator, block in zip(indicators, blocks, strict=True):
             indicator[list(block)] = 1
         return cls(inputs, np.fft.rfft(indicators))
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return the sum of the scores of the symbols whose blocks contain each value, (..., k)."""
+        """Return, for each value, the sum of the scores of all symbols with it, shape (..., k)."""
         return self.gathered(scores, self.blocks)
 
     def of_symbols(self, shares: Floats) -> Floats:
@@ -72,23 +72,23 @@ class Shifts:
         return self.spread(shares, self.blocks)
 
     def gathered(self, scores: Floats, weights: Spectra) -> Floats:
-        """Return, for each value, a weighted sum of the symbols' scores, shape (..., k)."""
+        """Return a weighted sum of the symbols' scores for each value, shape (..., k)."""
         spectra = np.fft.rfft(scores.reshape(*scores.shape[:-1], -1, self.inputs))
         return np.fft.irfft((spectra * weights).sum(axis=-2), n=self.inputs)
 
     def spread(self, shares: Floats, weights: Spectra) -> Floats:
-        """Return, for each symbol, a weighted sum of the values' shares, shape (..., m)."""
+        """Return a weighted sum of the values' shares for each symbol, shape (..., m)."""
         spectra = np.fft.rfft(shares)[..., np.newaxis, :] * weights.conj()
         return np.fft.irfft(spectra, n=self.inputs).reshape(*shares.shape[:-1], -1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeastSquares:
-    """The inverse of a design that is not exactly balanced.
+    """The inverse of a cyclic design that is not exactly balanced.
 
     A report of block i shifted by s adds the score ``weight_i(v - s)`` to the estimate for value v.
-    The mean score is 1 if the answer is v, and otherwise 0. The mean squared score depends on the
-    answer x only through the distance x - v.
+    The expected score is 1 if the answer is v, and otherwise 0. The mean squared score depends on
+    the answer x only through the distance x - v.
 
     Attributes:
         block: the distribution of the symbols.
@@ -97,10 +97,10 @@ class LeastSquares:
         mean_squares: the mean squared score of a report for a value, by the distance of the answer
             from the value, shape (k,).
         own: the probability that a report's block contains the sender's answer.
-        other_least: the smallest probability, over all distances, that the block contains another
-            given value.
-        other_most: the largest probability, over all distances, that the block contains another
-            given value.
+        other_least: the smallest probability that the block contains another given value, over all
+            distances between the two values.
+        other_most: the largest probability that the block contains another given value, over all
+            distances between the two values.
 
     """
 
@@ -119,7 +119,7 @@ class LeastSquares:
         inputs, blocks, gap = channel.inputs, shifts.blocks, block.supporting - block.others
         powers = (np.abs(blocks) ** 2).sum(axis=0)
         weights = blocks / (gap * powers)
-        weights[:, 0] = 1  # the weights of every symbol add up to 1, as shares do
+        weights[:, 0] = 1  # each symbol's weights add up to 1, as shares do
         squares = np.fft.irfft(weights, n=inputs) ** 2
         near = np.fft.irfft((np.fft.rfft(squares).conj() * blocks).sum(axis=0), n=inputs)
         held = channel.symbols * channel.block_size / inputs * block.others + gap * np.fft.irfft(powers, n=inputs)[1:]
@@ -133,8 +133,8 @@ class LeastSquares:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        The standard error is exact for one population: the one whose shares are nearest to the
-        estimated shares. It is therefore above 0.
+        It is computed for the population whose shares are nearest to the estimated shares, and is
+        therefore above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         spectrum = np.fft.rfft(shares) * np.fft.rfft(self.mean_squares).conj()
@@ -145,11 +145,12 @@ class LeastSquares:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        Populations with the same share have different variances. From 50 reports on, the interval
-        consists of the shares that a score test does not reject. For each share, the test uses the
-        largest variance over all populations with this share. If few reports contain a value, the
-        interval follows from the support count, which is binomial in every population, and each end
-        assumes the worst population. Such an interval is valid for every true share.
+        The interval consists of the shares that a score test does not reject. The variance depends
+        on the whole population, so the test of a share uses the largest variance over all
+        populations with this share. With fewer than 50 reports, or if few reports are expected to
+        contain the value, a score test is not valid. The interval then follows from the support
+        count, which is binomial in every population. Each end assumes the worst population, so the
+        interval is valid for every true share.
         """
         own, other = self.mean_squares[0], self.mean_squares[1:].max()
         low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
@@ -159,19 +160,19 @@ class LeastSquares:
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
         return self.block.symbol_law(self.shifts, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
+        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
         return self.block.expectations(self.shifts, scores)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol in the estimate of a weighted sum of shares."""
+        """Return the score that each symbol adds to the estimate of a weighted sum of shares."""
         return self.shifts.spread(weights, self.weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the sender's answer and for other values."""
+        """Return the mean squared scores of a report, for the sender's answer and for others."""
         own, others = self.mean_squares[:1], self.mean_squares[1:]
         enough = max(EXACT_BELOW, math.ceil(FEW / self.other_least))
         return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
@@ -179,7 +180,7 @@ class LeastSquares:
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the smallest and the largest score of a report, each of shape (1,).
 
-        All values have the same extremes, because every block occurs with all shifts.
+        They are the same for all values, because every block occurs with all shifts.
         """
         scores = np.fft.irfft(self.weights, n=self.shifts.inputs)
         return scores.min(keepdims=True).ravel(), scores.max(keepdims=True).ravel()
@@ -194,7 +195,7 @@ class LeastSquares:
 
 
 def cyclic_inverse(channel: CyclicDesign) -> Inverse:
-    """Return the inverse of a cyclic design: support counts for blocks of two, or least squares."""
+    """Return the inverse of a cyclic design. Only blocks of two values need no least squares."""
     inputs, size = channel.inputs, channel.block_size
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     supporting = keep / (channel.base_blocks * size)
@@ -206,12 +207,12 @@ def cyclic_inverse(channel: CyclicDesign) -> Inverse:
 
 
 def cyclic_extreme(channel: CyclicDesign) -> float:
-    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
+    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
     return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
 
 
 def _apart(channel: CyclicDesign) -> float:
-    """Return the largest fraction of one answer's blocks that do not contain another answer."""
+    """Return the largest fraction of an answer's blocks that lack another given answer."""
     if channel.block_size == PAIR:
         return 1 - 1 / (channel.inputs - 1)
     indicators = np.zeros((channel.base_blocks, channel.inputs))
@@ -223,11 +224,11 @@ def _apart(channel: CyclicDesign) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstPoints:
-    """The relation between shifted base blocks and the first k points, which are the inputs.
+    """The sums that relate shifted base blocks to the first k points, which are the inputs.
 
     Attributes:
         inputs: k, the number of inputs.
-        shifts: the relation between shifted base blocks and all points of Z_v.
+        shifts: the sums that relate shifted base blocks to all points of Z_v.
 
     """
 
@@ -235,7 +236,7 @@ class FirstPoints:
     shifts: Shifts
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return the sum of the scores of the symbols whose blocks contain each value, (..., k)."""
+        """Return, for each value, the sum of the scores of all symbols with it, shape (..., k)."""
         return self.shifts.of_values(scores)[..., : self.inputs]
 
     def of_symbols(self, shares: Floats) -> Floats:
@@ -247,26 +248,27 @@ class FirstPoints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedBlock(Block):
-    """The distribution of a design whose blocks are not equally frequent.
+    """The distribution of a design with blocks of different frequencies.
 
     Attributes:
-        frequencies: how often each symbol's block is drawn, relative to the average, shape (m,).
+        frequencies: the frequency with which each symbol's block is drawn, relative to the average,
+            shape (m,).
 
     """
 
     frequencies: Floats
 
     def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
         return self.frequencies * super(WeightedBlock, self).symbol_law(incidence, shares)
 
     def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
+        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
         return super(WeightedBlock, self).expectations(incidence, self.frequencies * scores)
 
 
 def balanced_inverse(channel: BalancedDesign) -> Balanced:
-    """Return the inverse of a balanced design. Any two values share blocks equally often."""
+    """Return the inverse of a balanced design. All pairs of values share equally many blocks."""
     points, size, blocks = channel.points, channel.block_size, channel.base_blocks
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     other = (keep * (size - 1) + (1 - keep) * size) / (points - 1)
@@ -279,6 +281,6 @@ def balanced_inverse(channel: BalancedDesign) -> Balanced:
 
 
 def balanced_extreme(channel: BalancedDesign) -> float:
-    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
+    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
     apart = (channel.points - channel.block_size) / (channel.points - 1)
     return float(channel.keep_numerator / COIN_SCALE * apart)

@@ -3,7 +3,7 @@
 The distribution maps the shares of inputs to the probabilities of symbols. The inverse maps a tally
 of symbols to the shares of inputs. The decoder has an unbiased score for each symbol, and the mean
 of the scores estimates the mean of the answers. The mean squared score of a report for a share
-(`Squares`) determines every variance in a plan.
+(`Squares`) determines all variances in a plan.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW
 
 REMEMBERED = 16
-"""The number of decoders cached for further windows of the same metrics. Each takes about 30 kB."""
+"""The number of decoders cached for further windows of the same metrics. Each decoder takes
+about 30 kB.
+"""
 
 LEAST_NOISE: Final = 6
 """The minimum variance, as a multiple of the squared range, that the mechanism must add to a sum of
 scores so that the mean is nearly normal. With less noise, a few people at an end of the range may
-outweigh the noise, and a tally that happens to contain none of these people does not show this. The
+affect the mean more than the noise does, and a tally may happen to contain none of them. The
 skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With the value 6, normal
 intervals contain the true value with a probability of at least 93% in the worst case (measured).
 """
@@ -32,21 +34,21 @@ intervals contain the true value with a probability of at least 93% in the worst
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squares:
-    """The mean squares of one report's score for the share of each value.
+    """The mean squared score of one report, for the share of each value.
 
     Arrays have shape (inputs,), or (1,) if the mean squares are the same for all values.
 
     Attributes:
         inputs: the number of values.
-        own: the mean square if the value is the sender's answer.
-        other: the largest mean square if the sender has another answer.
-        average: the mean square averaged over all other answers of the sender.
-        support: how often a report supports the sender's answer, and how often it supports another
-            value. None if the score does not depend on support alone.
+        own: the mean squared score if the value is the sender's answer.
+        other: the largest mean squared score if the sender has another answer.
+        average: the mean squared score, averaged over all other answers of the sender.
+        support: the probabilities that a report supports the sender's answer, and that it supports
+            another value. None if the score does not depend on support alone.
         least_reports: the minimum number of reports for which a share gets the large-sample
             interval.
         metrics: the number of questions among which the reports are divided. The other fields
-            describe one of these questions.
+            describe a single question.
 
     """
 
@@ -60,29 +62,29 @@ class Squares:
 
     @property
     def uniform(self) -> float:
-        """The variance of a share that is estimated from one report, if all shares are equal."""
+        """The variance of a share estimated from one report, if all shares are equal."""
         share = 1 / self.inputs
         return self.metrics * float((self.own * share + self.average * (1 - share) - share**2).max())
 
     @property
     def worst(self) -> float:
-        """The variance of a share that is estimated from one report, in the worst population."""
+        """The variance of a share estimated from one report, in the worst population."""
         share = np.clip((self.own - self.other) / 2, 0.0, 1.0)
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
     def variance(self, share: float) -> float:
-        """Return the variance like `worst`, but only over populations with the given share."""
+        """Return the variance from one report, in the worst population with the given share."""
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
 
 class ChannelLaw(Protocol):
-    """The law of a channel with k inputs and m symbols, and the adjoint of this linear map."""
+    """The linear map from shares of k inputs to probabilities of m symbols, and its adjoint."""
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
+        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,13 +110,13 @@ class TableLaw:
 
 
 class Inverse(ChannelLaw, Protocol):
-    """The inverse of a channel with k inputs and m symbols, for one tally or an array of tallies.
+    """The inverse of a channel with k inputs and m symbols. It accepts one tally or an array.
 
     Each symbol has a score. An estimate is the mean of the scores of the reported symbols.
     """
 
     def __hash__(self) -> int:
-        """Return a hash, because inverses are cached, and are keys of other caches."""
+        """Return a hash, because inverses are cached and are keys of caches."""
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
         """Return the unbiased estimate of each input's share, shape (..., k).
@@ -130,24 +132,24 @@ class Inverse(ChannelLaw, Protocol):
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), above 0.
 
-        Standard errors apply to people sampled at random.
+        It describes people who are sampled at random.
         """
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' intervals, each of shape (..., k), within 0..1.
 
-        No interval is empty. All intervals of a family are valid simultaneously, with the
-        confidence of a single separate interval.
+        No interval is empty. If ``family`` is above 1, this many intervals are valid
+        simultaneously, with the confidence of a single interval.
         """
 
     def contrast(self, weights: Floats) -> Floats:
         """Return the score of each symbol, shape (m,), for a weighted sum of shares, shape (k,).
 
-        The covariances of all shares follow from these scores.
+        The covariance of all shares is computed from such scores.
         """
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the sender's answer and for other values.
+        """Return the mean squared scores of a report, for the sender's answer and for others.
 
         Args:
             inputs: the number of values.
@@ -163,15 +165,15 @@ class Inverse(ChannelLaw, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoder:
-    """Unbiased scores of a channel's symbols. The ends of the range have the scores 0 and 1.
+    """Unbiased scores of a channel's symbols. The ends of the range are 0 and 1.
 
     Attributes:
         scores: the score of each symbol, shape (symbols,).
-        squares: the expected squared score given each input, shape (inputs,).
-        least_squares: for each input, the minimum expected squared score over all populations with
-            this mean answer, even if people's answers differ; shape (inputs,).
+        squares: the expected squared score for each input, shape (inputs,).
+        least_squares: for each input, the minimum expected squared score over all populations whose
+            mean is this input, shape (inputs,).
         least_noises: for each input, the minimum variance that the mechanism adds, over all
-            populations with this mean answer; shape (inputs,).
+            populations whose mean is this input, shape (inputs,).
 
     """
 
@@ -181,7 +183,7 @@ class Decoder:
     least_noises: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Compute the minimum squares and noises once, because a job uses them in every window."""
+        """Compute the minimum squares and noises once, because every window uses them."""
         points = np.linspace(0.0, 1.0, self.squares.size)
         object.__setattr__(self, "least_squares", convex_minorant(self.squares))
         object.__setattr__(self, "least_noises", convex_minorant(self.squares - points * points))
@@ -194,30 +196,30 @@ class Decoder:
     def least_variance(self, means: Floats) -> Floats:
         """Return the minimum variance of a report's score for each true mean from 0 to 1.
 
-        If the expected square is a convex function of the input, the variance is smallest if all
-        people have the same answer.
+        For example, if the expected square is a convex function of the input, the variance is
+        smallest when all people have the same answer.
         """
         points = np.linspace(0.0, 1.0, self.squares.size)
         least: Floats = np.interp(means, points, self.least_squares) - means * means
         return least
 
     def least_noise(self, mean: float) -> float:
-        """Return the minimum variance that the mechanism adds to answers with a given true mean.
+        """Return the minimum variance that the mechanism adds, for populations with a given mean.
 
-        This variance may be below `least_variance`, which also includes the variance of people's
-        answers. In a population whose answers differ more, the mechanism may add less noise,
-        although the total variance is larger.
+        It may be smaller than `least_variance`, which includes the variance of people's answers.
+        The two minima can belong to different populations: if answers differ more, the mechanism
+        may add less noise, although the total variance is larger.
         """
         return float(np.interp(mean, np.linspace(0.0, 1.0, self.squares.size), self.least_noises))
 
 
 def floats(exact: Iterable[Fraction]) -> Floats:
-    """Return exact values, each as the nearest float."""
+    """Return the nearest float of each exact value."""
     return np.array([float(value) for value in exact])
 
 
 def convex_minorant(values: Floats) -> Floats:
-    """Return the largest convex function on 0, 1, … that is nowhere above the values, shape (k,).
+    """Return the largest convex function on 0, 1, … that exceeds no value, shape (k,).
 
     The function's corners are found from left to right. A corner is removed if it lies above the
     line from the previous corner to the next value (Andrew 1979, "Another efficient algorithm for

@@ -1,4 +1,4 @@
-"""The inverse of the exponential mechanism, by weighted least squares from the table of its law.
+"""The inverse of the exponential mechanism, by weighted least squares from a table.
 
 The equations are weighted for a uniform population. In this population, the estimate
 has the smallest variance of all unbiased estimates (Aitken 1936; Kay 1993, "Fundamentals of
@@ -26,8 +26,8 @@ class TableInverse:
     Attributes:
         law: the probability of each symbol given each input, shape (k, m).
         decoder: the score of each symbol for each share, shape (k, m).
-        mean_squares: the mean squared score for the share of the column's input, given the row's
-            input, shape (k, k).
+        mean_squares: the mean squared score for the share of the column's input if the sender has
+            the row's input, shape (k, k).
 
     """
 
@@ -37,7 +37,7 @@ class TableInverse:
 
     @classmethod
     def from_law(cls, law: Floats) -> TableInverse:
-        """Compute the least-squares scores for a law, and the mean squares of these scores."""
+        """Compute the least-squares scores for a distribution, and their mean squares."""
         weighted = law / law.mean(axis=0)
         decoder = np.linalg.solve(weighted @ law.T, weighted)
         return cls(law, decoder, law @ decoder.T**2)
@@ -50,8 +50,8 @@ class TableInverse:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        The standard error is exact for one population: the one whose shares are nearest to the
-        estimated shares. It is therefore above 0.
+        It is computed for the population whose shares are nearest to the estimated shares, and is
+        therefore above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         errors: Floats = np.sqrt((shares @ self.mean_squares - shares**2) / reports)
@@ -60,11 +60,11 @@ class TableInverse:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        From 50 reports on, the interval consists of the shares that a score test does not reject.
-        For each share, the test uses the largest variance over all populations with this share. If
-        there are fewer reports, or if few reports of some symbol are expected, another interval is
-        used, which is valid for every true share. A score test would then be too optimistic: at
-        epsilon 8 and 100 reports, its intervals contain some true shares only 84% of the time.
+        The interval consists of the shares that a score test does not reject. The test of a share
+        uses the largest variance over all populations with this share. With fewer than 50 reports,
+        or if few reports of some symbol are expected, the score test is too optimistic: at epsilon
+        8 and 100 reports, its intervals contain some true shares only 84% of the time. Another
+        interval, which is valid for every true share, then replaces it.
         """
         shares = self.shares(counts, reports)
         own = np.diagonal(self.mean_squares)
@@ -75,12 +75,12 @@ class TableInverse:
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol in the estimate of a weighted sum of shares."""
+        """Return the score that each symbol adds to the estimate of a weighted sum of shares."""
         summed: Floats = weights @ self.decoder
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the sender's answer and for other values."""
+        """Return the mean squared scores of a report, for the sender's answer and for others."""
         own = np.diagonal(self.mean_squares)
         others = self.mean_squares - np.diag(own)
         return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))
@@ -90,12 +90,12 @@ class TableInverse:
         return self.decoder.min(axis=1), self.decoder.max(axis=1)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
         law: Floats = shares @ self.law
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
+        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
         expected: Floats = scores @ self.law.T
         return expected
 

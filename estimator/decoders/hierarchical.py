@@ -1,11 +1,11 @@
 """The inverse of a hierarchical histogram, by least squares over all levels together.
 
-A node contains the nodes below it, so every level has information about the same shares of points.
-The equations of all levels are solved by least squares, with the weights for a uniform population.
-In this population, the estimate has the smallest variance of all unbiased estimates (Aitken 1936).
-The estimate is unbiased in every population. Least squares replaces the usual averaging of parents
-and children (Cormode, Kulkarni & Srivastava 2019, section 4: constrained inference). The two
-methods are equivalent if all nodes of a level have the same noise and are uncorrelated.
+Each node consists of the nodes below it, so every level shows something about the same shares. The
+equations of all levels are solved by least squares, with the weights for a uniform population. In
+this population, the estimate has the smallest variance of all unbiased estimates (Aitken 1936). The
+estimate is unbiased in every population. Least squares replaces the usual averaging of parents and
+children (Cormode, Kulkarni & Srivastava 2019, section 4: constrained inference). The two methods
+are equivalent if all nodes of a level have the same noise and are uncorrelated.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeLaw:
-    """The law of a tree, with one table for each level. A single table would be twice as large.
+    """The distribution of a tree's symbols, with one table for each level.
 
     Attributes:
         inputs: k, the number of inputs.
-        spans: for each level, the number of points in a node.
-        tables: for each level, the probability of each of its symbols given each node, shape
-            (nodes, symbols).
+        spans: the number of points in a node, for each level.
+        tables: the probability of each symbol of a level for each node of this level. There is one
+            table of shape (nodes, symbols) for each level.
 
     """
 
@@ -50,7 +50,7 @@ class TreeLaw:
         return cls(channel.inputs, tuple(level.span for level in levels), tables)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probabilities of symbols, (..., symbols), from shares, (..., inputs)."""
+        """Return the probability of each symbol, shape (..., symbols)."""
         parts = [
             np.add.reduceat(shares, np.arange(0, self.inputs, span), axis=-1) @ table
             for span, table in zip(self.spans, self.tables, strict=True)
@@ -58,7 +58,7 @@ class TreeLaw:
         return np.concatenate(parts, axis=-1)
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score for each input, (..., inputs), from scores, (..., symbols)."""
+        """Return the expected score for each input, shape (..., inputs)."""
         expected = np.zeros((*scores.shape[:-1], self.inputs))
         for span, table, of_level in zip(self.spans, self.tables, self._by_level(scores), strict=True):
             expected += np.repeat(of_level @ table.T, span, axis=-1)[..., : self.inputs]
@@ -74,7 +74,7 @@ class TreeLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: Hierarchical) -> TreeLaw:
-    """Return the distribution of a channel, cached for further windows."""
+    """Return the distribution of a channel's symbols, cached for further windows."""
     return TreeLaw.from_channel(channel)
 
 

@@ -1,7 +1,7 @@
 """A table with the functions that decode and draw tallies, for each mechanism.
 
-The table also contains functions for the largest probability that the privacy loss of a report is
-epsilon. They use the same integers as the mechanisms.
+The table also contains functions that compute the largest probability of a privacy loss of epsilon.
+They use the same integers as the mechanisms.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ class Inversion(NamedTuple):
             if inputs are not points of a grid.
         law: the function that returns a channel's distribution. None if inputs are not points of a
             grid.
-        blocks: the function that returns the likelier symbols of each input, if each symbol has one
-            of two probabilities.
+        blocks: the function that returns the more likely symbols of each input. It exists if each
+            symbol has one of two probabilities.
         sampler: the function that returns a sampler of tallies. None if tallies are drawn from the
             blocks or from the table of the distribution.
-        extreme: the function that returns the largest probability, over all pairs of answers, that
-            the privacy loss of a report is epsilon. By default, it returns 1 as an upper bound.
-        likelier: the function that returns the probability that a report is one of the symbols that
-            the answer makes likelier, if each symbol has one of two probabilities. This probability
-            is the same for all answers. None for other distributions.
-        parts: the function that returns the channels that a channel consists of. Each device draws
-            one of these, with equal probabilities. None if there is only one channel.
+        extreme: the function that returns the largest probability, over all pairs of answers, of a
+            privacy loss of epsilon. By default, it returns 1 as an upper bound.
+        likelier: the function that returns the probability that a report is one of the more likely
+            symbols of the answer. This probability is the same for all answers. None unless each
+            symbol has one of two probabilities.
+        parts: the function that returns the channels among which each device draws one, with equal
+            probabilities. None if there is only one channel.
 
     """
 
@@ -80,7 +80,7 @@ _ONE_BIT: Final = Inversion(support.binary_support, blocks=sampling.of_names)
 
 INVERSIONS: Final[Mapping[str, Inversion]] = {
     "randomized-response": _ONE_BIT,
-    "one-bit": _ONE_BIT,  # inputs are the two ends of the range, and the share of the high end is the mean
+    "one-bit": _ONE_BIT,  # the inputs are the two ends of the range, so the share of the high end is the mean
     "k-ary-randomized-response": Inversion(
         support.k_ary_support,
         blocks=sampling.of_names,
@@ -142,7 +142,7 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
 
 
 def inversion_of(channel: Channel) -> Inversion:
-    """Return the row of a channel, or of its last step for permanent answers and sets."""
+    """Return the row of a channel; for permanent answers and sets, the row of the last step."""
     return INVERSIONS.get(channel.last_step.name, Inversion())
 
 
@@ -187,10 +187,11 @@ def grid_law(channel: Channel) -> ChannelLaw:
 
 
 def extreme_of(channel: Channel) -> float:
-    """Return the largest probability that the privacy loss is epsilon, over all answer pairs.
+    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon.
 
-    For a set with as many favored members as possible, this is (1 - 1 / r) / (1 - 1 / e**epsilon)
-    times the probability for a member, where r is the worst ratio for members.
+    For sets, the probability for a single member is multiplied by (1 - 1 / r) / (1 - 1 /
+    e**epsilon), where r is the worst ratio for members. This is the probability for a set with as
+    many favored members as possible.
     """
     row, step = inversion_of(channel), channel.last_step
     if row.parts is None:
@@ -200,15 +201,15 @@ def extreme_of(channel: Channel) -> float:
 
 
 def blocks_of(channel: Channel) -> Blocks | None:
-    """Return the blocks of a channel; None unless each symbol has one of two probabilities."""
+    """Return the blocks of a channel, or None if symbols have more than two probabilities."""
     of_channel = inversion_of(channel).blocks
     return None if of_channel is None else of_channel(channel)
 
 
 def sampler_of(channel: Channel) -> Sampler:
-    """Return a function that draws tallies of a channel. All preparation is done once, beforehand.
+    """Return a function that draws tallies of a channel. Repeated calls share the preparation.
 
-    For sets, the argument of the returned function is the number of devices that drew each member.
+    For sets, the returned function takes the number of devices that drew each member.
     """
     if channel.permanent_nanos:
         first, second = sampler_of(permanent.first_step(channel)), sampler_of(channel.last_step)

@@ -4,10 +4,10 @@ The score of a symbol is its position. Gaussian noise is symmetric and never cli
 expected position is exactly the input.
 
 Laplace noise is clipped to the ends of the range. Its probability falls by a factor f with each
-position. For every input, the average distance of clipped symbols beyond the end is therefore f /
-(1 - f) positions. If the scores of the ends are moved outward by this amount, the expected score is
-the input (Ghosh, Roughgarden & Sundararajan 2012, for the distribution). The weights of the
-distribution are integers, which changes the expectation by less than one part in 2**32.
+position (Ghosh, Roughgarden & Sundararajan 2012). For every input, the symbols that are clipped at
+an end lie f / (1 - f) positions beyond it on average. The scores of the ends are moved outward by
+this amount, so that the expected score is the input. The weights of the distribution are integers,
+which changes the expectation by less than one part in 2**32.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def law(channel: AdditiveNoise) -> TableLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def gaussian_decoder(channel: Gaussian) -> Decoder:
-    """Return the scores of the symbols and their expected squares."""
+    """Return the scores of the symbols, and the expected squares of the scores."""
     scores = (np.arange(channel.symbols) - channel.reach) / (channel.inputs - 1)
     return Decoder(scores, table(channel) @ scores**2)
 
 
 def laplace_scores(channel: Laplace) -> list[Fraction]:
-    """Return the unbiased score of each symbol; 0 is the first input and 1 the last input."""
+    """Return the unbiased score of each symbol. The first input is 0, and the last is 1."""
     last = channel.inputs - 1
     beyond = Fraction(channel.weights[-1], channel.weights[-2])
     return [-beyond / last, *(Fraction(place, last) for place in range(1, last)), 1 + beyond / last]
@@ -59,6 +59,6 @@ def laplace_scores(channel: Laplace) -> list[Fraction]:
 
 @lru_cache(maxsize=REMEMBERED)
 def laplace_decoder(channel: Laplace) -> Decoder:
-    """Return the scores of the symbols and their expected squares."""
+    """Return the scores of the symbols, and the expected squares of the scores."""
     of_symbols = floats(laplace_scores(channel))
     return Decoder(of_symbols, table(channel) @ np.square(of_symbols))

@@ -1,4 +1,4 @@
-"""The inverse of one-of: each yes/no question is decoded separately, from the reports about it."""
+"""The inverse of one-of: each yes/no question is decoded from the reports about it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class OneOfShares:
         return np.outer(weights, [of_no, of_yes]).ravel()
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores, for the share of yes, of a report about a question."""
+        """Return the mean squared scores of a report, for the share of yes to its question."""
         return replace(self.support.squares(inputs), metrics=self.metrics)
 
     def extremes(self) -> tuple[Floats, Floats]:
@@ -63,13 +63,13 @@ class OneOfShares:
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected scores of people who say yes to one question only, (..., m)."""
+        """Return the expected score of people who say yes to one question, for each question."""
         expected: Floats = scores @ self.symbol_law(np.eye(self.metrics)).T
         return expected
 
     @property
     def _scores(self) -> tuple[float, float]:
-        """The scores of a no and of a yes to a question. One report in m is about the question."""
+        """The scores of a no and a yes to a question, which one report in m is about."""
         support = self.support
         return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))
 

@@ -1,10 +1,10 @@
 """The decoder of optimal mean: the unbiased scores with the smallest worst-case variance.
 
-Up to one factor and one constant, scores are unbiased if they rise by ``steps[i]`` from symbol i to
-symbol i + width, because band i + 1 differs from band i only by these two symbols. All other
-differences between scores are free. They are chosen to minimize a smooth bound on the largest
-variance of an answer. The result need not agree between machines to the last digit, because any
-choice is unbiased.
+Band i + 1 contains the same symbols as band i, except that symbol i + width replaces symbol i.
+Scores are therefore unbiased, after suitable scaling, if they rise by ``steps[i]`` from symbol i to
+symbol i + width. All other differences between scores can be chosen freely. The choice minimizes a
+smooth bound on the largest variance of an answer. Any choice is unbiased, so different machines may
+choose differently in the last digit.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from estimator.decoders.decoder import REMEMBERED, Decoder, floats
 from estimator.statistics.arrays import Floats
 
 SHARPNESS: Final = (10.0, 100.0, 1e3, 1e4)
-"""The sharpness of each smooth bound, in the order of use. The last bound exceeds the largest
-variance by less than 0.1%.
+"""The sharpness of the smooth bounds, which are minimized one after another. The last bound exceeds
+the largest variance by less than 0.1%.
 """
 
 NEWTON_STEPS: Final = 30
-"""The maximum number of Newton steps at each sharpness. Ten are usual."""
+"""The maximum number of Newton steps at each sharpness. Usually, ten are enough."""
 
 SCORE_SCALE: Final = 2**32
-"""The denominator of the fractions that free scores, in points of the grid, are rounded to."""
+"""The denominator of the fractions to which freely chosen scores are rounded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptimalMeanLaw:
-    """The law of the channel, as two operators: from inputs to bands, and from bands to symbols.
+    """The distribution of symbols, as two linear maps: from inputs to bands, and to symbols.
 
     Attributes:
         bands: the probability of each symbol given each band, shape (bands, symbols).
         knots: the input of each band, shape (bands,).
         lower: the index of the band at or before each input, shape (inputs,).
-        parts: the probability that an input uses the next band instead, shape (inputs,).
+        parts: the probability that an input uses the band after ``lower`` instead, shape (inputs,).
 
     """
 
@@ -59,7 +59,7 @@ class OptimalMeanLaw:
         return cls(band_law(channel), knots, lower, (inputs - knots[lower]) / np.diff(knots)[lower])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probabilities of symbols, (..., symbols), from shares, (..., inputs)."""
+        """Return the probability of each symbol, shape (..., symbols)."""
         firsts = self.knots[:-1]
         of_bands = np.zeros((*shares.shape[:-1], self.knots.size))
         of_bands[..., :-1] = np.add.reduceat(shares * (1 - self.parts), firsts, axis=-1)
@@ -68,7 +68,7 @@ class OptimalMeanLaw:
         return law
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score for each input, (..., inputs), from scores, (..., symbols)."""
+        """Return the expected score for each input, shape (..., inputs)."""
         of_bands = scores @ self.bands.T
         expected: Floats = of_bands[..., self.lower] * (1 - self.parts) + of_bands[..., self.lower + 1] * self.parts
         return expected
@@ -76,20 +76,20 @@ class OptimalMeanLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: OptimalMean) -> OptimalMeanLaw:
-    """Return the distribution of a channel, cached for further windows."""
+    """Return the distribution of a channel's symbols, cached for further windows."""
     return OptimalMeanLaw.from_channel(channel)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: OptimalMean) -> Decoder:
-    """Return the scores of the symbols and their expected squares."""
+    """Return the scores of the symbols, and the expected squares of the scores."""
     of_symbols = floats(scores(channel))
     return Decoder(of_symbols, law(channel).expectations(of_symbols**2))
 
 
 @lru_cache(maxsize=REMEMBERED)
 def scores(channel: OptimalMean) -> tuple[Fraction, ...]:
-    """Return the exact unbiased score of each symbol; 0 is the first input and 1 the last input."""
+    """Return the exact unbiased score of each symbol. The first input is 0, and the last is 1."""
     heights = _heights(channel)
     slope = Fraction(channel.band_total, (channel.heavy - channel.light) * channel.knots[-1])
     return tuple(Fraction(1, 2) + slope * height for height in heights)
@@ -104,7 +104,7 @@ def band_law(channel: OptimalMean) -> Floats:
 
 
 def _heights(channel: OptimalMean) -> list[Fraction]:
-    """Return the height (unscaled score) of each symbol. Mirror images have opposite heights."""
+    """Return the height (unscaled score) of each symbol. Heights are symmetric around 0."""
     fixed, free = _fixed(channel), _free(channel)
     chosen = _least_worst(channel, floats(fixed), free)
     exact = [Fraction(round(each * SCORE_SCALE), SCORE_SCALE) for each in chosen.tolist()]
@@ -133,9 +133,9 @@ def _fixed(channel: OptimalMean) -> list[Fraction]:
 
 
 def _free(channel: OptimalMean) -> Floats:
-    """Return how the heights change with each free number, shape (symbols, free).
+    """Return how much each free number changes each height, shape (symbols, free).
 
-    A free number moves a chain up, and the mirror image of the chain down.
+    A free number raises the heights of one chain, and lowers those of the mirrored chain.
     """
     columns = []
     for chain in _chains(channel):
@@ -149,7 +149,7 @@ def _free(channel: OptimalMean) -> Floats:
 
 
 def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
-    """Return the free numbers with the smallest worst variance, by Newton's method on a bound."""
+    """Return the free numbers that minimize the bound on the largest variance (Newton's method)."""
     table, count = band_law(channel), free.shape[1]
     gap = (channel.heavy - channel.light) / channel.band_total
     places = gap * (np.array(channel.knots) - channel.knots[-1] / 2)
@@ -184,5 +184,5 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
 
 def extreme(channel: OptimalMean) -> float:
-    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
+    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
     return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

@@ -2,9 +2,9 @@
 
 The permanent answer is the true answer with probability p, and each other answer with probability
 q. If f is the share of a true answer, the share of the same permanent answer is q + (p - q) f
-(Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3). The inverse of this
-linear function is applied to all results of the instantaneous step's inverse, which estimates the
-shares of permanent answers.
+(Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3). The inverse of the
+instantaneous step estimates the shares of permanent answers. The inverse of the linear function
+then converts them to shares of true answers.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class TwoStep:
         return low, high
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol in the estimate of a weighted sum of shares."""
+        """Return the score that each symbol adds to the estimate of a weighted sum of shares."""
         summed: Floats = (self.second.contrast(weights) - self.lie * weights.sum()) / self.gap
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the sender's answer and for other values."""
+        """Return the mean squared scores of a report, for the sender's answer and for others."""
         second = self.second.squares(inputs)
         others = inputs - 1
         everything = second.own + others * second.average
@@ -91,16 +91,16 @@ class TwoStep:
         )
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return a report's smallest and largest score, computed from those of the second step."""
+        """Return the smallest and the largest score of a report, from those of the second step."""
         least, most = self.second.extremes()
         return (least - self.lie) / self.gap, (most - self.lie) / self.gap
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
         return self.second.symbol_law(self.lie * shares.sum(axis=-1, keepdims=True) + self.gap * shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
+        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
         of_permanent = self.second.expectations(scores)
         expected: Floats = self.lie * of_permanent.sum(axis=-1, keepdims=True) + self.gap * of_permanent
         return expected
@@ -114,8 +114,8 @@ def first_step(channel: Channel) -> Channel:
 def two_step(channel: Channel, second: Inverse) -> Inverse:
     """Return the inverse of a channel with two steps.
 
-    If the inverse of the second step is a `Support`, the result is a `Support` too, because each
-    symbol still supports the value that it names.
+    If the second inverse is a `Support`, the result is also a `Support`, because each symbol still
+    supports the value that it names.
     """
     keep, lie = (first_step(channel).probability(0, given) for given in (0, 1))
     if not isinstance(second, Support):

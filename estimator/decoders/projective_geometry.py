@@ -1,9 +1,9 @@
 """The inverse of projective geometry response: a reported point supports all orthogonal points.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3. The decoder in that paper is a dynamic program over Z_q**t. Here, Fourier
-transforms with one coordinate less compute the sums over hyperplanes. Memory and time therefore
-grow with the number of points, instead of q - 1 times this number.
+geometry", section 3. The decoder in that paper is a dynamic program over Z_q**t. This module
+computes the sums over hyperplanes by Fourier transforms in t - 1 dimensions. Its memory and time
+grow with the number of points, not with q - 1 times this number.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Orthogonality:
         inputs: k, the number of inputs, which are the first k points.
         prime: q, the order of the field.
         firsts: the index of the first point with m digits after the leading 1, for m from 0 to t.
-        multiples: in row w and column m, the integer whose base-q digits are m times the vector of
-            point w. There is a row for each point of PG(t-2, q).
+        multiples: for each point w of PG(t-2, q) and each m, the integer whose base-q digits are m
+            times the vector of w. Rows are points, and columns are values of m.
 
     """
 
@@ -63,7 +63,7 @@ class Orthogonality:
         return self._sums(scores)
 
     def _sums(self, scores: Floats) -> Floats:
-        """Add up the scores of each point's hyperplane, with one more coordinate in each round.
+        """Sum the scores over each point's hyperplane, with one more coordinate in each round.
 
         In PG(0, q), the only point is not orthogonal to itself. In each round, the points (1, u)
         form an affine space. For a vector w, the inverse Fourier transform along the multiples of w
@@ -91,7 +91,7 @@ class Orthogonality:
 
 
 def inverse(channel: ProjectiveGeometry) -> Balanced:
-    """Return the inverse of a channel, in which any two values share equally many points."""
+    """Return the inverse. All pairs of values share equally many points."""
     points, orthogonal = channel.symbols, channel.orthogonal
     common = (orthogonal - 1) // channel.prime
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
@@ -101,6 +101,6 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
 
 
 def extreme(channel: ProjectiveGeometry) -> float:
-    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
+    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
     common = (channel.orthogonal - 1) // channel.prime
     return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)

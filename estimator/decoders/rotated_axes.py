@@ -1,8 +1,8 @@
-"""The decoder of rotated axes. The reported axes are rotated back, and their mean is scaled.
+"""The decoder of rotated axes: it rotates the reported axes back, and scales their mean.
 
-The reported axes of each rotation are counted first. Rotating them back then costs one Hadamard
-transform per rotation, instead of one per report. The mean of the axes has the direction of the
-mean of the vectors, but is shorter by a factor, the gain. The gain is computed for a uniform random
+The reported axes of each rotation are counted first, so that rotating them back takes one Hadamard
+transform per rotation instead of one per report. The mean of the axes has the direction of the mean
+vector, but is shorter by a factor called the gain. The gain is computed for a uniform random
 rotation. The actual rotations consist of three rounds of signs and transforms, and their gain
 differs by less than 0.1% (docs/research/vectors.md).
 """
@@ -22,12 +22,13 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail
 
 BLOCKS: Final = 128
-"""The maximum number of blocks of rotations. The differences between blocks show the mean's error.
+"""The maximum number of blocks of rotations. Differences between blocks show the error.
 """
 
 RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
-"""The fraction of the gain that remains when axes are ranked by coordinates with a uniform offset.
-This fraction is the correlation of a normal coordinate with the same coordinate plus the offset.
+"""The device adds a uniform offset to each coordinate before it selects the largest ones. This
+reduces the gain to the given fraction, which is the correlation of a normal coordinate with the
+same coordinate plus the offset.
 """
 
 GRID_POINTS: Final = 2001
@@ -36,7 +37,7 @@ the integral changes by less than one part in 10**6.
 """
 
 LARGEST_SIZE: Final = 12.0
-"""The size at which the integral ends, because a normal variable almost never exceeds it."""
+"""The upper end of the integral, which a normal variable almost never exceeds."""
 
 
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
@@ -71,7 +72,7 @@ def turned_back(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Flo
 
 
 def hadamard(vectors: Floats) -> Floats:
-    """Return the unnormalized Walsh-Hadamard transform of each row, as two small transforms."""
+    """Return the unnormalized Walsh-Hadamard transform of each row, by two smaller transforms."""
     dimension = vectors.shape[-1]
     columns = 1 << (dimension.bit_length() // 2)
     of_columns = vectors.reshape(-1, columns) @ _matrix(columns)
@@ -116,14 +117,14 @@ def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
 
 @lru_cache
 def gain(dimension: int, favoured: int, keep_numerator: int) -> float:
-    """Return the gain, which is the expected component of a reported axis along the vector."""
+    """Return the gain: the expected component of a reported axis in the vector's direction."""
     keep: float = keep_numerator / COIN_SCALE
     along: float = largest_sum(dimension, favoured)
     return RANKED * (keep * along / favoured - (1 - keep) * along / (2 * dimension - favoured))
 
 
 def square_along(channel: RotatedAxes) -> float:
-    """Return the expected squared component of a reported axis along the vector."""
+    """Return the expected squared component of a reported axis in the vector's direction."""
     dimension, favoured = channel.dimension, channel.favoured
     keep: float = channel.keep_numerator / COIN_SCALE
     squares = largest_squares(dimension, favoured)
@@ -137,12 +138,11 @@ def gain_of(channel: RotatedAxes) -> float:
 
 @lru_cache
 def largest_sum(dimension: int, favoured: int) -> float:
-    """Return the expected sum of the s largest magnitudes of a random unit vector's D coordinates.
+    """Return the expected sum of a random unit vector's s largest coordinates, without signs.
 
-    For D half-normal variables, the expected sum of the s largest is the integral over z of the
-    expected min(s, N), where the binomial N is the number of variables above z. The result is
-    divided by the expected length of a normal vector, which does not depend on the vector's
-    direction.
+    For D half-normal variables, the expected sum of the s largest is the integral of E min(s, N)
+    over z. N, the number of variables above z, has a binomial distribution. The result is divided
+    by the expected length of a normal vector, which does not depend on the vector's direction.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
     length = math.exp(math.log(2) / 2 + math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))
@@ -151,7 +151,7 @@ def largest_sum(dimension: int, favoured: int) -> float:
 
 @lru_cache
 def largest_squares(dimension: int, favoured: int) -> float:
-    """Return the expected sum of the s largest squares of a random unit vector's D coordinates.
+    """Return the expected sum of a random unit vector's s largest squared coordinates.
 
     The integral is the same as in `largest_sum`, with 2 z dz instead of dz.
     """
@@ -160,14 +160,14 @@ def largest_squares(dimension: int, favoured: int) -> float:
 
 
 def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
-    """Return sizes z, and the expected min(s, N) for the number N of variables above each z."""
+    """Return sizes z, and E min(s, N) for the number N of variables above each z."""
     sizes = np.linspace(0.0, LARGEST_SIZE, GRID_POINTS)
     above = np.array([math.erfc(size / math.sqrt(2)) for size in sizes])
     return sizes, _expected_least(dimension, favoured, above)
 
 
 def _expected_least(trials: int, most: int, chances: Floats) -> Floats:
-    """Return E min(most, N) of a binomial N for each chance, shape (chances,).
+    """Return E min(most, N) for each success probability of a binomial N, shape (chances,).
 
     If N is below ``most``, the minimum is N itself. The expectation of this part follows from the
     identity N P(N of n) = n p P(N - 1 of n - 1).

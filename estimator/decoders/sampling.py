@@ -1,4 +1,4 @@
-"""Tallies drawn at random from their exact distribution, with few draws for many devices.
+"""Random tallies from their exact distribution, with few draws for many devices.
 
 Devices are independent. The reports of the n_x devices with input x are therefore a single
 multinomial draw from the distribution P(. | x).
@@ -28,8 +28,8 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.statistics.arrays import Counts, Floats
 
 SymbolOf = Callable[[Counts, Counts], Counts]
-"""A function that takes inputs and places within their blocks, from 0 to size - 1, and returns the
-symbols at these places. The two arrays are broadcast.
+"""A function that takes inputs and, for each, a place in its block from 0 to size - 1. It returns
+the symbols at these places. The two arrays are broadcast.
 """
 
 Sampler = Callable[[Counts, np.random.Generator], Counts]
@@ -43,7 +43,7 @@ recomputed for each tally.
 """
 
 DRAWN_AT_ONCE = 2**20
-"""The number of devices, or of places in blocks, that are drawn together. Arrays then take 8 MB."""
+"""The maximum number of devices or places that are drawn together. Arrays then take 8 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Blocks:
 
     Attributes:
         size: the number of symbols in a block.
-        symbol_of: returns the symbol at a place of an input's block. Symbols at different places
-            differ.
-        weights: the weights with which symbols and places are drawn. Symbols, and likewise places,
-            are divided into ranges of equal length, one range for each weight.
+        symbol_of: a function that returns the symbol at a place in an input's block. A block
+            contains each symbol once.
+        weights: the weights by which symbols and places are drawn. All symbols are divided into
+            ranges of equal length, one for each weight. Places are divided in the same way.
 
     """
 
@@ -65,7 +65,7 @@ class Blocks:
 
     @property
     def share_of_first(self) -> Fraction:
-        """The probability of the first place if places are drawn by weight."""
+        """The probability of the first place in a block if places are drawn by weight."""
         return self.weights[0] / sum(self.weights) * len(self.weights) / self.size
 
     def drawn(self, number: int) -> Floats:
@@ -86,7 +86,7 @@ def of_square_wave(channel: SquareWave) -> Blocks:
 
 
 def of_block_design(channel: BlockDesign) -> Blocks:
-    """Return, as the block of an input, the shifted base blocks that contain it, with weights."""
+    """Return, as the block of an input, the symbols whose design blocks contain the input."""
     points, size = channel.points, channel.block_size
     members = np.array([channel.base_block(index) for index in range(channel.base_blocks)], dtype=np.int64).ravel()
 
@@ -103,7 +103,7 @@ def of_geometry(channel: ProjectiveGeometry) -> Blocks:
 
 
 def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
-    """Return a function that finds orthogonal points as ``ProjectiveGeometry.perturb`` does."""
+    """Return a function that finds orthogonal points like ``ProjectiveGeometry.perturb``."""
     prime = channel.prime
     powers = np.array([prime**digits for digits in range(channel.dimension + 1)], dtype=np.int64)
     firsts = (powers - 1) // (prime - 1)
@@ -128,7 +128,7 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
 
 
 def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:
-    """Return a sampler that draws some symbols from all symbols, and the rest from blocks."""
+    """Return a sampler that draws some reports from all symbols, and the others from blocks."""
     in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
     anything = blocks.drawn(channel.symbols)
@@ -148,11 +148,10 @@ def _first_symbol(blocks: Blocks) -> int:
 
 
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
-    """Add to the tally one symbol for each kept device, drawn from the block of its input.
+    """Add a report for each kept device to the tally, drawn from the block of its input.
 
-    If many devices have the same input, the number of devices at each place is drawn. If few
-    devices have the same input, the place of each device is drawn. If places have different
-    weights, the first method is always used.
+    For inputs of many devices, draw the number of devices at each place. For inputs of few devices,
+    draw the place of each device. With different weights, always use the first method.
     """
     fewest = blocks.size if len(blocks.weights) == 1 else 1
     many = np.flatnonzero(kept >= fewest)
@@ -210,7 +209,7 @@ def by_bands(channel: OptimalMean) -> Sampler:
 
 
 def by_table(channel: Channel) -> Sampler:
-    """Return a sampler that makes one multinomial draw for each input that occurs."""
+    """Return a sampler with one multinomial draw for each input that some device has."""
     laws: dict[int, NDArray[np.float64]] = {}
 
     def law_of(given: int) -> NDArray[np.float64]:
@@ -226,7 +225,7 @@ def by_table(channel: Channel) -> Sampler:
         tally = np.zeros(channel.symbols, dtype=np.int64)
         for given in np.flatnonzero(inputs).tolist():
             law = law_of(given)
-            # numpy adds the rounding error of the sum to the last symbol, which must be possible
+            # numpy adds rounding errors to the last symbol, which must therefore be possible
             possible = np.flatnonzero(law)
             tally[possible] += generator.multinomial(inputs[given], law[possible])
         return tally
@@ -237,8 +236,8 @@ def by_table(channel: Channel) -> Sampler:
 def by_metric(channel: OneOf) -> Sampler:
     """Return a sampler for devices that each report on one of m questions.
 
-    The sampler takes the number of devices whose true answer is no, and yes, to each question,
-    shape (2 m,). Each device has already been assigned its question.
+    The sampler takes the numbers of devices that answer no and yes to each question, shape (2 m,).
+    A device is counted only for the question that it reports on.
     """
     lie = float(1 - Fraction(channel.keep_numerator, COIN_SCALE))
 

@@ -1,8 +1,8 @@
-"""The decoder of a square wave, and its distribution as operators with O(k) steps.
+"""The decoder of a square wave, and its distribution of symbols, in O(k) steps.
 
-The expected symbol is an exactly linear function of the input. A linear function of the symbol is
-therefore an unbiased score (Wang et al. 2019, "Collecting and analyzing multidimensional data with
-local differential privacy", section III.B, lemma 1). The module `estimator.likelihood.histogram`
+The expected symbol is a linear function of the input. A linear function of the symbol is therefore
+an unbiased score (Wang et al. 2019, "Collecting and analyzing multidimensional data with local
+differential privacy", section III.B, lemma 1). The module `estimator.likelihood.histogram`
 estimates the histogram.
 """
 
@@ -20,7 +20,7 @@ from estimator.statistics.arrays import Floats
 
 
 def scores(channel: SquareWave) -> list[Fraction]:
-    """Return the exact unbiased score of each symbol; 0 is the first input and 1 the last input.
+    """Return the exact unbiased score of each symbol. The first input is 0, and the last is 1.
 
     Given an input x, the expected score is x / (inputs - 1). A single score may lie far outside
     0..1.
@@ -30,7 +30,7 @@ def scores(channel: SquareWave) -> list[Fraction]:
 
 
 def float_scores(channel: SquareWave) -> Floats:
-    """Return `scores` as the nearest floats. Each quotient of integers is rounded only once."""
+    """Return `scores` as the nearest floats. Each score is rounded only once."""
     numerators, denominator = _parts(channel)
     return np.array([numerator / denominator for numerator in numerators])
 
@@ -47,13 +47,13 @@ def _parts(channel: SquareWave) -> tuple[list[int], int]:
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: SquareWave) -> Decoder:
-    """Return the scores of the symbols and their expected squares."""
+    """Return the scores of the symbols, and the expected squares of the scores."""
     of_symbols = float_scores(channel)
     return Decoder(of_symbols, expectations(channel, of_symbols**2))
 
 
 def expectations(channel: SquareWave, values: Floats) -> Floats:
-    """Return the expected value for each input, (..., inputs), from values, (..., symbols)."""
+    """Return the expected value for each input, shape (..., inputs)."""
     sums = _sums(values)
     expected: Floats = sums[..., channel.width :] - sums[..., : channel.inputs]
     expected *= channel.heavy - channel.light
@@ -63,12 +63,12 @@ def expectations(channel: SquareWave, values: Floats) -> Floats:
 
 
 def symbol_law(channel: SquareWave, shares: Floats) -> Floats:
-    """Return the probabilities of symbols, (..., symbols), from shares, (..., inputs)."""
+    """Return the probability of each symbol, shape (..., symbols)."""
     sums = _sums(shares)
     law = np.empty((*shares.shape[:-1], channel.symbols))
     law[..., : channel.inputs] = sums[..., 1:]
     law[..., channel.inputs :] = sums[..., -1:]
-    law[..., channel.width :] -= sums[..., 1:-1]  # inputs too far below a symbol do not support it
+    law[..., channel.width :] -= sums[..., 1:-1]  # a symbol does not support inputs too far below it
     law *= channel.heavy - channel.light
     law += channel.light
     law /= channel.total
@@ -98,5 +98,5 @@ class SquareWaveLaw:
 
 
 def extreme(channel: SquareWave) -> float:
-    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
+    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
     return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total

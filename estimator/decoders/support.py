@@ -3,8 +3,8 @@
 Each symbol supports some values. A report supports a value with probability p if the value is the
 sender's answer, and with probability q if not. Among n reports of independently sampled people, the
 number of reports that support a value is therefore binomial with probability P = q + (p - q) *
-share, whatever the other shares are. (Wang, Blocki, Li & Jha 2017, "Locally differentially private
-protocols for frequency estimation", section 3: pure protocols.)
+share. Other shares do not affect it. Wang, Blocki, Li & Jha 2017, "Locally differentially private
+protocols for frequency estimation", section 3, call such protocols pure.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.intervals import binomial_intervals
 
 FEW_SYMBOLS = 2**8
-"""The maximum number of symbols for which a table of supported values (at most half a MB) is faster
-than transforms.
+"""The maximum number of symbols for which a table of supported values is used. Such a table takes
+at most half a MB, and is faster than transforms.
 """
 
 REMEMBERED = 16
@@ -38,15 +38,15 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The two exact probabilities that a report supports a value.
+    """The probabilities that a report supports the sender's answer, and another value.
 
-    This class is also the `Inverse` of channels in which each symbol supports only the value that
-    the symbol names.
+    This class is also the `Inverse` of channels whose symbols each support only the value that they
+    name.
 
     Attributes:
         own: p, the probability that a report supports the sender's answer.
         other: q, the probability that a report supports a given other value; below p.
-        slope: 1 / (p - q), the slope of the estimated share in the frequency of support.
+        slope: 1 / (p - q), by which the estimated share rises per unit of the frequency of support.
         intercept: -q / (p - q), the estimated share of a value that no report supports.
 
     """
@@ -57,7 +57,7 @@ class Support:
     intercept: Fraction = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute slope and intercept once: every window uses them, and fractions are slow."""
+        """Compute slope and intercept once, because exact fractions are slow."""
         object.__setattr__(self, "slope", 1 / (self.own - self.other))
         object.__setattr__(self, "intercept", -self.other * self.slope)
 
@@ -85,7 +85,7 @@ class Support:
         return errors
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, computed from intervals of the support.
+        """Return the ends of the shares' intervals, from intervals of the frequency of support.
 
         Intervals are clipped to 0..1. No interval is empty: an interval entirely below 0 becomes
         the single point 0, and an interval entirely above 1 becomes the single point 1.
@@ -97,19 +97,19 @@ class Support:
         return low, high
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol in the estimate of a weighted sum of shares."""
+        """Return the score that each symbol adds to the estimate of a weighted sum of shares."""
         summed: Floats = float(self.slope) * weights + float(self.intercept) * weights.sum()
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the sender's answer and for other values."""
+        """Return the mean squared scores of a report, for the sender's answer and for others."""
         p, q = float(self.own), float(self.other)
         most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
         own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
         return Squares(inputs, own, other, other, (p, q))
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return a report's scores for unsupported and for supported values, each of shape (1,)."""
+        """Return a report's scores for a value without and with support, each of shape (1,)."""
         return np.array([float(self.intercept)]), np.array([float(self.slope + self.intercept)])
 
     def symbol_law(self, shares: Floats) -> Floats:
@@ -124,10 +124,10 @@ class Support:
 
 
 class Incidence(Protocol):
-    """The relation between symbols and the values that they support, as two operators."""
+    """The relation between symbols and the values that they support, as two linear maps."""
 
     def __hash__(self) -> int:
-        """Return a hash, because incidences are the keys of cached tables."""
+        """Return a hash, because incidences are keys of a cache of tables."""
 
     def of_values(self, scores: Floats) -> Floats:
         """Return the sum of the scores of the symbols that support each value, shape (..., k)."""
@@ -138,35 +138,35 @@ class Incidence(Protocol):
 
 @lru_cache(maxsize=REMEMBERED)
 def _table(incidence: Incidence, symbols: int) -> Floats:
-    """Return 1 if a symbol supports a value, otherwise 0; shape (k, m)."""
+    """Return 1 for each value and symbol that supports it, otherwise 0; shape (k, m)."""
     table: Floats = np.rint(incidence.of_values(np.eye(symbols))).T
     return table
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The law of a design: the probability of a symbol that supports the answer, and of others."""
+    """The probabilities of symbols that support the answer, and of symbols that do not."""
 
     supporting: float
     others: float
 
     def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
         law: Floats = self.others * _sum(shares) + (self.supporting - self.others) * incidence.of_symbols(shares)
         return law
 
     def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
+        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
         expected: Floats = self.others * _sum(scores) + (self.supporting - self.others) * incidence.of_values(scores)
         return expected
 
 
 @dataclass(frozen=True, slots=True)
 class Balanced:
-    """The inverse of a balanced design, in which every two values share the same number of symbols.
+    """The inverse of a balanced design, in which all pairs of values share equally many symbols.
 
     Attributes:
-        support: the probabilities that a report supports a value, summed over symbols.
+        support: the probabilities that a report supports the sender's answer, and another value.
         block: the distribution of the symbols.
         incidence: the relation between symbols and the values that they support.
 
@@ -185,17 +185,17 @@ class Balanced:
         return self.support.standard_errors(self.support_counts(counts), reports)
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, which follow from binomial support counts."""
+        """Return the ends of the shares' intervals, from binomial support counts."""
         return self.support.intervals(self.support_counts(counts), reports, family)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol in the estimate of a weighted sum of shares."""
+        """Return the score that each symbol adds to the estimate of a weighted sum of shares."""
         supported = self.incidence.of_symbols(weights)
         summed: Floats = float(self.support.slope) * supported + float(self.support.intercept) * weights.sum()
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the sender's answer and for other values."""
+        """Return the mean squared scores of a report, for the sender's answer and for others."""
         return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
@@ -203,18 +203,18 @@ class Balanced:
         return self.support.extremes()
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), from shares, shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
         return self.block.symbol_law(self.incidence, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k), from scores, (..., m)."""
+        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
         return self.block.expectations(self.incidence, scores)
 
     def support_counts(self, counts: Counts) -> Counts:
         """Return the number of reports that support each value, shape (..., k).
 
         The sums from a transform are rounded to integers. Beyond about 10**13 reports, the last
-        digits are no longer exact, but this error is far below the noise.
+        digits are no longer exact, but the noise is far larger than this error.
         """
         symbols, floats = counts.shape[-1], counts.astype(np.float64)
         table = _table(self.incidence, symbols) if symbols <= FEW_SYMBOLS else None
@@ -229,7 +229,7 @@ def _sum(values: Numbers) -> Numbers:
 
 
 def binary_support(channel: Channel) -> Support:
-    """Return the support of a randomized response: p for the true answer, q = 1 - p for a lie.
+    """Return p and q of a randomized response: p for the true answer, q = 1 - p for a lie.
 
     At epsilon = ln 3, the true share P_A is estimated from the reported share P_B as
     P_A = 2 * P_B - 1/2 (Warner 1965; Dwork & Roth 2014, section 3.2).
@@ -238,14 +238,14 @@ def binary_support(channel: Channel) -> Support:
 
 
 def k_ary_support(channel: Channel) -> Support:
-    """Return the support: p for the true answer, q = (1 - p) / (k - 1) for a given lie.
+    """Return p and q: p for the true answer, q = (1 - p) / (k - 1) for a given false answer.
 
-    A symbol supports only the value that it names. A lie names each of the k - 1 other values with
-    equal probability (Kairouz, Bonawitz & Ramage 2016, section 3).
+    A symbol supports only the value that it names. A false answer is each of the k - 1 other values
+    with equal probability (Kairouz, Bonawitz & Ramage 2016, section 3).
     """
     return Support(own=channel.probability(0, given=0), other=channel.probability(0, given=1))
 
 
 def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
-    """Return the largest probability that the privacy loss is epsilon, over all answer pairs."""
+    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
     return float(channel.keep_numerator / COIN_SCALE)  # opposite vectors favor disjoint axes

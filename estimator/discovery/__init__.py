@@ -3,6 +3,6 @@
 A text is confirmed by groups of devices that were not used to find it.
 
 Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification", sections
-4 and 5 (groups that each answer about a prefix). In contrast to the source, every group here has
-its own public hash, and the found texts are tested.
+4 and 5 (in which each group of devices reports a prefix). In contrast to the source, every group
+here has its own public hash, and the found texts are tested.
 """

@@ -1,11 +1,10 @@
 """The probability that a text with a given share is found.
 
-A text must survive every level up to its length, and then be confirmed. Counts of support are
-approximated as normal, and hash collisions between texts are neglected. The text is assumed to
-share no prefix with other texts, which is the worst case.
+A text must survive every level up to its length, and then be confirmed. The counts of supporting
+reports are approximated as normal, and hash collisions between texts are neglected. The text is
+assumed to share no prefix with other texts, which is the worst case.
 
-`made_up_reports` estimates the number of fabricated reports that can put a text on the list
-although nobody has it.
+`made_up_reports` estimates how many fabricated reports it takes to list a text that nobody has.
 """
 
 from __future__ import annotations
@@ -29,34 +28,34 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected, z_of
 
 OFTEN: Final = 0.9
-"""The probability of finding a text that has the smallest share shown in a plan."""
+"""The probability with which the smallest share in a plan is found."""
 
 SHORT: Final = 6
 """The number of letters of the short word in plans. Longer texts must survive more levels."""
 
 RANK: Final = 16
-"""The rank of a barely detectable text among the candidates of its level."""
+"""The assumed rank, among the candidates of its level, of a text that is barely detectable."""
 
 _NORMAL: Final = NormalDist()
 
 _POINTS: Final = 301
-"""The number of grid points for a sum of deviations. The grid covers eight standard errors on
-either side of 0.
+"""The number of grid points for the distribution of a sum of deviations. The grid covers eight
+standard errors on either side of 0.
 """
 
 _FARTHEST: Final = 9.0
-"""The size that a normal number almost never exceeds: the probability is below a float's last
-digit.
+"""A size that a standard normal variable almost never exceeds. The probability is smaller than the
+rounding error of a float.
 """
 
 _MOST_REPORTS: Final = 1e12
 
 
 class Power:
-    """The probabilities of finding texts in a tally of a given number of reports."""
+    """The probabilities of finding texts in a tally with a given number of reports."""
 
     def __init__(self, domain: Text, channel: GroupedGeometry) -> None:
-        """Look up the groups and the probabilities of support."""
+        """Compute the groups' data once, for all later calls."""
         inverse = inverse_of(channel.geometry)
         assert isinstance(inverse, Balanced)  # noqa: S101 true for every geometry
         self._domain, self._support = domain, inverse.support
@@ -85,17 +84,17 @@ class Power:
         return survives * self._stands_out(share, reports * rest / self._weight, confirming)
 
     def chance_to_see(self, share: float, letters: int, reports: float) -> float:
-        """Return the probability that the interval of a named text's share lies above 0."""
+        """Return the probability that the interval of a requested text's share lies above 0."""
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
         weight = sum(group.weight for group in self._groups if group.bits >= bits)
         return self._stands_out(share, reports * weight / self._weight, z_of(1))
 
     def least_share(self, letters: int, reports: float) -> float | None:
-        """Return the smallest share found with probability `OFTEN`; None if no share is enough."""
+        """Return the smallest share that is found with probability `OFTEN`, or None."""
         return _least(lambda share: self.chance_to_find(share, letters, reports), 1.0)
 
     def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
-        """Return the smallest share found with probability `OFTEN`, for short and longest texts.
+        """Return the smallest share found with probability `OFTEN`, for short and for long texts.
 
         For sets, these are shares of the devices whose set contains the text.
         """
@@ -109,19 +108,19 @@ class Power:
     def reports_to_find(self, share: float, letters: int) -> int | None:
         """Return the number of reports needed to find a text with probability `OFTEN`.
 
-        Return None if too many reports would be needed.
+        Return None if this would take too many reports.
         """
         return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
-        """Return the number of reports that show with probability `OFTEN` that a named text occurs.
+        """Return the number of reports needed to show with probability `OFTEN` that a text occurs.
 
-        Return None if too many reports would be needed.
+        The analyst has requested the text's share. Return None if this would take too many reports.
         """
         return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 
     def _stands_out(self, share: float, reports: float, deviations: float) -> float:
-        """Return the probability that a cell exceeds chance by ``deviations`` standard errors."""
+        """Return the probability that a cell's support exceeds chance by ``deviations`` errors."""
         own, other = float(self._support.own), float(self._support.other)
         supported, chance = other + (own - other) * share, other
         margin = reports * (supported - chance) - deviations * (reports * chance * (1 - chance)) ** 0.5
@@ -131,8 +130,8 @@ class Power:
 def least_sums(sizes: Sequence[int]) -> list[float]:
     """Return, for each level, the sum of standard errors by which a prefix must exceed chance.
 
-    If all prefixes of a level's length were tried, as many of them would exceed this sum by chance
-    alone as can survive the level.
+    Suppose that all prefixes of a level's length were tried. The sum is chosen so that the number
+    of prefixes that exceed it by chance equals the number that can survive the level.
 
     Args:
         sizes: the number of bits at each level.
@@ -143,23 +142,23 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
 
 @lru_cache
 def _deviation_to_survive(bits: int) -> float:
-    """Return how many standard errors above chance a prefix's support must be to survive."""
+    """Return by how many standard errors a prefix's support must exceed chance to survive."""
     chance = SURVIVORS / 2**bits
     return -inf if chance >= 1 else -_NORMAL.inv_cdf(chance)
 
 
 @lru_cache
 def deviation_to_confirm(levels_left: int) -> float:
-    """Return the number of standard errors above chance that confirm a barely detectable text."""
+    """Return by how many standard errors a text's support must exceed chance to confirm it."""
     return -_NORMAL.inv_cdf(risks_of(SURVIVORS, levels_left)[RANK - 1])
 
 
 def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
-    """Return the probability that a running sum of normal numbers with variance 1 passes all bars.
+    """Return the probability that a running sum of unit-variance normals reaches all bars.
 
     Args:
         means: the mean of each number.
-        bars: the value that the sum must reach with each number.
+        bars: the value that the sum must reach after each number.
 
     """
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(len(means))
@@ -174,7 +173,7 @@ def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
 
 @lru_cache
 def _kernel(levels: int) -> Floats:
-    """Return the probabilities of a standard normal number at the points of the sum's grid."""
+    """Return the distribution of a standard normal variable on the grid of the sums."""
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(levels)
     weights: Floats = np.exp(-(grid[np.abs(grid) <= _FARTHEST] ** 2) / 2)
     weights /= weights.sum()
@@ -182,7 +181,10 @@ def _kernel(levels: int) -> Floats:
 
 
 def _least(chance: Callable[[float], float], most: float) -> float | None:
-    """Return the smallest argument up to ``most`` whose rising probability is at least `OFTEN`."""
+    """Return the smallest argument up to ``most`` with a probability of at least `OFTEN`.
+
+    The probability must rise with the argument.
+    """
     return None if chance(most) < OFTEN else bisected(lambda argument: chance(argument) >= OFTEN, 0.0, most)
 
 
@@ -191,9 +193,9 @@ def _whole(number: float | None) -> int | None:
 
 
 def made_up_reports(domain: Text, tables: GroupTables) -> int:
-    """Return roughly how many fabricated reports put a short text on the list half of the time.
+    """Return roughly how many fabricated reports list a short text half of the time.
 
-    All of the fabricated reports support this text.
+    All of these reports support this text, which nobody has.
     """
     return math.ceil(float(made_up_by_group(domain, tables).sum()))
 
@@ -202,8 +204,8 @@ def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
     """Return the number of fabricated reports needed in each group to list a text, shape (groups,).
 
     Attackers choose the group and the symbol freely. They need enough reports for each level of the
-    text, and enough for all groups that confirm the text, because these groups must not contradict
-    each other.
+    text. They also need enough reports in all groups that confirm the text, because contradictions
+    between these groups would make it unclear.
 
     Args:
         domain: the kind of the question, with ``discover = true``.
@@ -213,7 +215,7 @@ def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
     sizes, reports = [group.bits for group in domain.groups(tables.cells)], tables.reports
     end = min(domain.bits, (min(SHORT, domain.max_length) + 1) * domain.letter_bits)
     levels = next(place for place, bits in enumerate(sizes) if bits >= end) + 1
-    # with this margin, all bars are passed together half of the time
+    # with this margin, half of all attempts pass all bars
     margin = NormalDist().inv_cdf(0.5 ** (1 / (levels + 1)))
     sums = [max(0.0, bar + margin * math.sqrt(j)) for j, bar in enumerate(least_sums(sizes[:levels]), 1)]
     deviations = np.maximum(0, np.diff(sums, prepend=0.0))

@@ -1,19 +1,20 @@
 """A search for candidate texts in a tally, level by level.
 
-At each level, the cells of all continuations of the prefixes found so far are looked up, and the
-best continuations survive. A prefix that has ended, or that has the maximum length, is a candidate.
+Each level tries all continuations of the prefixes found so far, looks up the reports that support
+them, and keeps the best continuations. A prefix becomes a candidate if its text has ended or has
+the maximum length.
 
-Continuations are ranked by evidence: the logarithm of the odds that they begin a common text. The
-probability of a prefix is divided equally among its continuations, of which exactly one is assumed
-to be right; no evidence makes a prefix more than certain. A prefix may therefore fall behind at one
-level and catch up at the next level, and the continuations of a very common prefix do not displace
-all others. (Fano 1963, "A heuristic discussion of probabilistic decoding", uses this measure of a
-path, for a code whose words share prefixes.)
+Continuations are ranked by evidence: the logarithm of the odds that a common text begins with them.
+Exactly one continuation of a prefix is assumed to be right, so the probability of the prefix is
+divided equally among its continuations. A prefix with little evidence at one level can therefore
+recover at the next level, and the continuations of a very common prefix do not displace all others.
+Fano 1963, "A heuristic discussion of probabilistic decoding", ranks the paths of a code in this
+way.
 
-A prefix continues with the next bits, in all patterns that can occur in a text.
+The continuations of a prefix are all patterns of its next bits that can occur in a text.
 
-Texts have more bits than machine integers. They are processed in arrays, as integers of many limbs,
-because processing them one by one would take seconds.
+Texts have more bits than machine integers. They are stored in arrays as integers of several limbs
+(machine words), because processing them one by one would take seconds.
 """
 
 from __future__ import annotations
@@ -39,32 +40,32 @@ more survivors, hardly any more texts are found.
 """
 
 CANDIDATES: Final = 128
-"""The maximum number of candidates of a level. With a larger maximum, more candidates share a cell
-with a common text by chance, and hardly any more texts are found.
+"""The maximum number of candidates of a level. With a larger maximum, hardly any more texts are
+found, but more candidates share a cell with a common text by chance.
 """
 
 MARGIN: Final = 3.0
-"""The number of standard errors of a group by which a barely detectable text exceeds chance. By
-chance alone, one continuation in a thousand exceeds this margin, and a prefix has a thousand
-continuations. Evidence compares a barely detectable text with chance.
+"""The number of standard errors by which the support for a barely detectable text exceeds chance in
+one group. Evidence compares such a text with chance. One continuation in a thousand exceeds this
+margin by chance alone, and a prefix has about a thousand continuations.
 """
 
 EXPECTED: Final = 32
-"""The assumed number of right prefixes at the first level. The search finds as many texts with four
-times this number, or with a quarter of this number.
+"""The assumed number of right prefixes at the first level. With four times this number, or a
+quarter of it, the search finds as many texts.
 """
 
 RISK: Final = tail_of(1)
-"""The maximum probability that noise puts any text on the list: half of 5%. The other half is
-reserved for texts that share cells with common texts, which are listed even without noise.
+"""The maximum probability that noise causes any text to be listed: half of 5%. The other half is
+reserved for texts that are listed because they share cells with common texts.
 """
 
 AT_ONCE: Final = 256
 """The number of prefixes whose continuations are looked up together, in some megabytes."""
 
 _FIELDS: Final = 4
-"""The number of fields of a survivor: its evidence, the index of its prefix, its next bits, and
-whether it has ended.
+"""The number of fields of a survivor: evidence, the index of the prefix, the next bits, and whether
+the text has ended.
 """
 
 
@@ -73,7 +74,7 @@ class CandidateText(NamedTuple):
 
     Attributes:
         number: the text as an integer of L * c bits.
-        found_by: the number of groups, from the first, that were used to find the text.
+        found_by: the number of groups, counted from the first, that were used to find the text.
         risk: the maximum probability that the text is confirmed although nobody has it.
 
     """
@@ -86,17 +87,17 @@ class CandidateText(NamedTuple):
 def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
     """Return the candidates of all levels, shorter texts first.
 
-    The risks of all candidates add up to at most `RISK`. The candidates of the last level get half
-    of this risk, the candidates of the previous level get half of the rest, and so on, because the
-    last level has the fewest devices left to confirm its candidates. Within a level, the k-th best
-    candidate gets a k-th of the best candidate's risk.
+    A risk is the allowed probability that noise confirms a candidate. The risks of all candidates
+    add up to at most `RISK`. The candidates of the last level get half of it, because the fewest
+    devices are left to confirm them. The candidates of the previous level get half of the rest, and
+    so on. Within a level, the k-th best candidate gets a k-th of the best candidate's risk.
 
-    Noise therefore puts a text on the list with a probability of at most `RISK`. The groups up to a
-    level determine the level's candidates, their order and their risks. Only later groups confirm
-    the candidates. These groups consist of other devices, so their reports are independent of the
-    selection. Each candidate therefore passes with a probability of at most its risk, whatever
-    earlier groups reported. The probability that any candidate passes is at most the sum of the
-    risks.
+    The probability that noise causes any text to be listed is therefore at most `RISK`. The proof:
+    the groups up to a level determine the level's candidates, their order and their risks, and only
+    later groups confirm the candidates. The later groups consist of other devices, so their reports
+    are independent of the selection. Each candidate therefore passes with a probability of at most
+    its risk, whatever earlier groups reported. The probability that any candidate passes is at most
+    the sum of the risks.
     """
     candidates: list[CandidateText] = []
     levels = domain.groups(tables.cells)[:-CONFIRMING]
@@ -114,7 +115,7 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
 def risks_of(candidates: int, levels_left: int) -> list[float]:
     """Return the risk of each candidate of a level, the best first.
 
-    For the last level, ``levels_left`` is 1.
+    ``levels_left`` is 1 for the last level, 2 for the level before it, and so on.
     """
     by_rank = [1 / rank for rank in range(1, candidates + 1)]
     of_first = RISK / 2**levels_left / max(1.0, sum(by_rank))
@@ -161,7 +162,7 @@ class _Level(NamedTuple):
     Attributes:
         kind: the kind of the question.
         tables: the reports of the groups.
-        place: the index, from 0, of the group that reports about the level.
+        place: the index, from 0, of the group that reports on the level.
         prefixes: the prefixes that survived the previous level and have not ended.
         known: the number of bits in each of these prefixes.
 
@@ -178,7 +179,7 @@ class _Level(NamedTuple):
         return self.kind.groups(self.tables.cells)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield batches of prefixes with equal continuations: their indices and continuations."""
+        """Yield batches of prefixes with the same continuations: indices and continuations."""
         begun_bits = self.known % self.kind.letter_bits
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):
@@ -190,16 +191,16 @@ class _Level(NamedTuple):
     def cells(self, hashed: Counts, ways: Continuations) -> Counts:
         """Return the cell of each continuation, for prefixes with the given hashes."""
         added = ways.bits * self.group.multipliers[1] % MODULUS
-        sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # below 2**32, where division is fast
+        sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # stay below 2**32, where division is fast
         sums -= sums // MODULUS * np.uint32(MODULUS)
         cells: Counts = sums - sums // self.tables.cells * np.uint32(self.tables.cells)
         return cells
 
     def evidence(self) -> Floats:
-        """Return the group's evidence about each cell, shape (cells,).
+        """Return the group's evidence for a text in each cell, shape (cells,).
 
-        Evidence is the logarithm of how much likelier the observed support is for a text that
-        exceeds chance by `MARGIN` than by chance alone.
+        Evidence is a log-likelihood ratio. It compares a text whose support exceeds chance by
+        `MARGIN` with a text that only chance supports.
         """
         reports, chance = int(self.tables.reports[self.place]), self.tables.by_chance
         error = math.sqrt(max(1, reports) * chance * (1 - chance))
@@ -224,7 +225,7 @@ def _survivors(level: _Level) -> _Survivors:
 
 
 def _least(evidence: Floats) -> float:
-    """Return the evidence that a survivor needs; minus infinity if all continuations survive."""
+    """Return the minimum evidence to survive; minus infinity if all continuations survive."""
     if evidence.size <= SURVIVORS:
         return float(evidence.min()) if evidence.size == SURVIVORS else -math.inf
     return float(np.partition(evidence, -SURVIVORS, axis=None)[-SURVIVORS])
@@ -256,7 +257,7 @@ class Continuations:
 
         Args:
             domain: the kind of the question.
-            begun: the known bits of the prefix's last letter, if the prefix ends within a letter.
+            begun: the known bits of the last letter, if the prefix ends within a letter.
             begun_bits: the number of these bits.
             step: the number of bits that follow.
 
@@ -296,7 +297,8 @@ class GroupTables:
         inverse = inverse_of(channel.geometry)
         assert isinstance(inverse, Balanced)  # noqa: S101 true for every geometry
         by_group = counts.reshape(len(channel.weights), channel.inputs)
-        # one group at a time: transforming all groups together would take ten times the memory
+        # one group at a time, because transforming all groups together would take ten times the
+        # memory
         supported = np.array([inverse.support_counts(of_group) for of_group in by_group])
         return cls(by_group.sum(axis=1), supported, inverse.support)
 
@@ -348,7 +350,7 @@ class TextNumbers:
         return both & (1 << width) - 1
 
     def hashed(self, group: Group) -> Counts:
-        """Return `Group.hashed` of the leading bits of each integer that the group receives."""
+        """Return the hashes of the leading bits that the group receives, as `Group.hashed` does."""
         total, *multipliers = group.multipliers
         first = self.kind.bits - group.bits
         sums = np.full(self.limbs.shape[1], total)

@@ -1,18 +1,18 @@
-"""The shares of texts in a tally, for texts that were found or that an analyst names.
+"""The shares of texts in a tally: texts that a search finds, or that an analyst requests.
 
 A text is confirmed by groups of devices that were not used to find it. The reports of these groups
 that support the text's cells are added up. Devices draw their groups independently of their texts,
-so the sum is binomial and has the usual binomial interval. Hashes are public. Cells that two
-candidates share are therefore known, and count for neither candidate.
+so the sum has a binomial distribution and the usual interval. Hashes are public, so the cells that
+two candidates share are known. They count for neither candidate.
 
-The share of a text's cell includes other texts in the same cell, whose part is subtracted. Let f be
-the share of the text, s the share of its cell, and L the total share of m other listed texts. The
-cells of these m texts differ from the text's cell, because a group in which a listed text has the
-same cell is not used for the text. The remaining k = K - m cells, including the text's own cell,
-have the total share R = 1 - (the sum of the listed cells' shares). Unlisted texts are in each of
-the K cells equally often. On average, the text's cell therefore has the share s = f + (1 - f - L) /
-K, and the listed cells have the total share L + m (1 - f - L) / K. Hence k s - R is (k - 1) f on
-average, whatever f and L are.
+The share of a text's cell includes the shares of other texts in the same cell, which are
+subtracted. Let f be the share of the text, s the share of its cell, and L the total share of m
+other listed texts. None of the m texts is in the text's cell, because such a group is not used for
+the text. The other k = K - m cells, which include the text's own cell, have the total share R = 1 -
+(the sum of the listed cells' shares). Unlisted texts are in each of the K cells equally often. On
+average, the text's cell therefore has the share s = f + (1 - f - L) / K, and the listed cells have
+the total share L + m (1 - f - L) / K. Hence k s
+- R is (k - 1) f on average, for any f and L.
 """
 
 from __future__ import annotations
@@ -32,24 +32,25 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail, chi_square_tail, tail_of, z_of
 
 UNLIKELY: Final = 0.001
-"""The p-value below which a text is unclear. The test asks whether groups agree on the share."""
+"""A text is unclear if groups contradict each other about its share, with a p-value below this."""
 
 LEAST_DEVIATION: Final = 1.5
-"""The number of standard errors by which a candidate's support must exceed chance to be tested. A
+"""A candidate is tested only if its support exceeds chance by this many standard errors. A
 candidate with less support could not pass the test.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The texts of a tally, found or named.
+    """The shares of the texts of a tally, whether found or requested.
 
     Attributes:
         shares: the share of each text. Found texts are sorted by share, the most common first.
-        unclear: the texts whose groups contradict each other, and named texts that no group can
-            confirm. Of the unclear texts, ``shares`` contains only named ones with usable groups.
+        unclear: the texts whose groups contradict each other, and the requested texts that no group
+            can confirm. ``shares`` contains an unclear text only if an analyst requested it and
+            some group is usable.
         candidates: the number of tested texts.
-        certain: the number of texts that surely occur, with a simultaneous confidence of 95%.
+        certain: the number of texts that occur with certainty, at a simultaneous confidence of 95%.
 
     """
 
@@ -60,11 +61,11 @@ class Texts:
 
 
 def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> Texts:
-    """Return the texts that are found in a tally and confirmed.
+    """Find texts in a tally, and return the confirmed texts.
 
-    For any distribution of answers, every returned text is the answer of at least one person, with
-    a probability of 95%. The only exceptions are texts that share their cell with another text in
-    every confirming group. For sets, the empty text is left out, as it only fills unused places.
+    With a probability of 95%, every returned text is the answer of at least one person. The only
+    exceptions are texts that share their cell with another text in every confirming group. For
+    sets, the empty text is left out, because it only fills unused places.
 
     Args:
         kind: the kind of the question, with ``discover = true``.
@@ -86,18 +87,18 @@ def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> 
 
 
 def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneous: bool = False) -> Texts:
-    """Return the share of each text that an analyst names, in the given order.
+    """Return the share of each text that an analyst requests, in the given order.
 
     Texts that are equal after truncation count as one text. A text that shares its cell with
     another text in every group is unclear, and has no share.
 
-    Every group that receives the whole text is used, unless another named text that clearly exists
-    has the same cell in the group.
+    Every group that receives the whole text is used, with one exception: another requested text
+    that clearly exists has the same cell in the group.
 
     Args:
         kind: the kind of the question.
         tables: the reports of the groups.
-        texts: the named texts, which consist of the question's letters.
+        texts: the requested texts, which consist of the question's letters.
         simultaneous: whether all intervals must be valid simultaneously.
 
     Raises:
@@ -122,8 +123,8 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
 def _confirmed(kind: Text, tables: GroupTables, candidates: list[CandidateText]) -> Confirmation:
     """Return the confirmation of candidates, without cells shared with clearly existing candidates.
 
-    Cells shared with other candidates are kept. Otherwise, no reports would remain in a long list,
-    in which every cell is shared with some candidate.
+    Cells that are shared only with other candidates are kept. In a long list, every cell is shared
+    with some candidate, so no reports would remain otherwise.
     """
     confirmation = Confirmation.from_tables(kind, tables, candidates)
     exist = confirmation.exist()
@@ -133,7 +134,7 @@ def _confirmed(kind: Text, tables: GroupTables, candidates: list[CandidateText])
 def _shares(
     kind: Text, confirmation: Confirmation, places: NDArray[np.int64], labels: list[str], family: int
 ) -> Figures:
-    """Return the shares of the texts at ``places``; for sets, the shares of sets with the text."""
+    """Return the shares of texts by their indices; for sets, the shares of sets with the text."""
     lows, highs = (ends[places] for ends in confirmation.intervals(family))
     shares, errors = confirmation.shares[places], confirmation.standard_errors[places]
     drawn = Figures(tuple(labels), lows, highs, shares, errors)
@@ -141,7 +142,7 @@ def _shares(
 
 
 class RestOfCells(NamedTuple):
-    """For each text, the cells of a group that contain no other listed text.
+    """For each text, the cells of a group that no other listed text has.
 
     Attributes:
         cells: k, the number of these cells, at least 2; shape (texts,).
@@ -163,7 +164,8 @@ class RestOfCells(NamedTuple):
             in_cells: the share of each text's cell, shape (texts,).
             errors: the standard error of each cell's share, shape (texts,). The errors are assumed
                 to be independent.
-            listed: whether each text is listed, so that its cell is left out, shape (texts,).
+            listed: whether each text is listed, shape (texts,). The cell of a listed text is left
+                out for other texts.
 
         """
         shares, variances = in_cells * listed, errors**2 * listed
@@ -179,15 +181,15 @@ class RestOfCells(NamedTuple):
         return shares
 
     def standard_errors(self, errors: Floats) -> Floats:
-        """Return the standard errors of the texts' shares, from those of their cells' shares."""
+        """Return the standard errors of the texts' shares, from the errors of the cells' shares."""
         combined: Floats = np.hypot(self.cells * errors, self.error) / (self.cells - 1)
         return combined
 
     def intervals(self, in_cells: Floats, ends: tuple[Floats, Floats], family: int) -> tuple[Floats, Floats]:
         """Return the ends of the texts' intervals within 0..1, from the intervals of their cells.
 
-        Two distances are combined: from the share of the text's cell to its interval's ends, and
-        from R to its interval's ends (Zou & Donner 2008).
+        Two pairs of distances are combined: from the share of the text's cell to the ends of the
+        cell's interval, and from R to the ends of R's interval (Zou & Donner 2008).
         """
         shares, of_rest = self.shares(in_cells), z_of(family) * self.error
         lower, upper = (np.hypot(self.cells * (end - in_cells), of_rest) / (self.cells - 1) for end in ends)
@@ -205,8 +207,7 @@ class Confirmation:
         tables: the reports of the groups.
         cells: the cell of each candidate in each group, shape (candidates, groups).
         received: whether a group is used for a candidate, shape (candidates, groups).
-        risks: the maximum probability that a candidate is confirmed although nobody has it, shape
-            (candidates,).
+        risks: the maximum probability that noise confirms each candidate, shape (candidates,).
         listed: whether a candidate's cells are left out for other candidates, shape (candidates,).
 
     """
@@ -219,7 +220,7 @@ class Confirmation:
 
     @classmethod
     def from_tables(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
-        """Select, for each candidate, the groups that receive all of it and did not find it."""
+        """Select, for each candidate, the groups that receive it whole and did not find it."""
         groups = domain.groups(tables.cells)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
         numbers = TextNumbers.from_numbers(domain, [each.number for each in candidates])
@@ -232,10 +233,10 @@ class Confirmation:
         return cls(tables, cells, received, risks, listed)
 
     def without_cells_of(self, others: NDArray[np.bool_]) -> Confirmation:
-        """Return a confirmation that leaves out cells shared with other given candidates.
+        """Return a confirmation without the cells that are shared with certain other candidates.
 
         Args:
-            others: whether each candidate is one of the given candidates, shape (candidates,).
+            others: whether each candidate is one of these others, shape (candidates,).
 
         """
         alone = [np.bincount(cells[others], minlength=self.tables.cells)[cells] == others for cells in self.cells.T]
@@ -253,7 +254,7 @@ class Confirmation:
 
     @property
     def shares(self) -> Floats:
-        """The unbiased share of each candidate; meaningless if no reports are used for it."""
+        """The unbiased share of each candidate; meaningless for a candidate without reports."""
         return self._rest.shares(self._in_cells)
 
     @property
@@ -279,14 +280,14 @@ class Confirmation:
 
     @property
     def _rest(self) -> RestOfCells:
-        """For each candidate, the cells of a group that contain no other listed candidate."""
+        """For each candidate, the cells of a group that no other listed candidate has."""
         return RestOfCells.from_cells(self.tables.cells, self._in_cells, self._errors, self.listed & (self.reports > 0))
 
     def exist(self) -> NDArray[np.bool_]:
         """Return whether each candidate has a share significantly above 0.
 
-        If nobody has a candidate, reports support its cell only by chance, and the candidate passes
-        with a probability of at most its risk.
+        A candidate that nobody has is supported only by chance, and passes with a probability of at
+        most its risk.
         """
         supported, reports, chance = self.supported, self.reports, self.tables.by_chance
         expected = reports * chance

@@ -1,8 +1,8 @@
-"""Histograms: their bins, the channel's distribution given each bin, and the fit to tallies.
+"""Histograms of a number's answers, and their fit to tallies.
 
 A histogram is fitted by expectation maximization (Li et al. 2020, section 5.4). The most likely
-histogram of many bins follows the noise, so a second fit smooths the shares by (1, 2, 1) / 4 after
-each step (EMS, in the same section). Smoothing introduces a small bias where the density bends.
+histogram of many bins fits the noise, so a second fit smooths the shares by (1, 2, 1) / 4 after
+each step (EMS, in the same section). Smoothing causes a small bias where the density is curved.
 Steps are accelerated by squared extrapolation (Varadhan & Roland 2008, "Simple and globally
 convergent methods for accelerating the convergence of any EM algorithm", scheme SqS3).
 
@@ -27,8 +27,8 @@ from estimator.decoders.inversions import grid_law
 from estimator.statistics.arrays import Counts, Floats
 
 SMALL_STEP = 1e-6
-"""The iteration ends when a step moves less than this share of the people. A limit ten times larger
-would reduce accuracy.
+"""The iteration ends when a step moves less than this share of the people between bins. A limit ten
+times larger would reduce accuracy.
 """
 
 MAX_ACCELERATED = 300
@@ -38,13 +38,13 @@ maximum, because further rounds would only follow the noise more closely.
 """
 
 LEAST_OF_A_STEP = 0.1
-"""The minimum fraction of a bin's share that remains after an extrapolation. If a share fell to 0,
-it would never rise again.
+"""The minimum fraction of a bin's share that an extrapolation leaves. A share of 0 could never rise
+again.
 """
 
 LONGEST_STEP = 1e6
-"""The maximum number of steps that an extrapolation replaces. When shares hardly move any more, the
-computed number of steps is only rounding error.
+"""The maximum number of steps that an extrapolation replaces. When shares hardly move, rounding
+errors would make the computed number of steps meaningless.
 """
 
 AT_ONCE = 50
@@ -55,12 +55,12 @@ cache; with larger arrays, each tally takes twice as long.
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """The bins of a number, and the distribution of a channel given each bin.
+    """The bins of a number, and the probability of each symbol for the answers in each bin.
 
     If every input represents one answer, as with a count, each bin represents one answer too.
     Otherwise, the inputs are points of a grid, and the bins lie between the points. An answer
     within a bin is rounded at random to one of the bin's ends, more often to the nearer end. If
-    answers are spread evenly over a bin, half of them are rounded to each end (Li et al. 2020,
+    answers are spread evenly over a bin, half of them are rounded up and half down (Li et al. 2020,
     section 5.3 and 5.4).
 
     Attributes:
@@ -99,7 +99,7 @@ class Histogram:
         return self.lows if self.is_of_points else np.append(self.lows, self.highs[-1])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probabilities of symbols, (..., symbols), from shares, (..., bins)."""
+        """Return the probability of each symbol, shape (..., symbols)."""
         if self.is_of_points:
             return self.law.symbol_law(shares)
         ends = np.zeros((*shares.shape[:-1], self.bins + 1))
@@ -109,11 +109,11 @@ class Histogram:
 
     @cached_property
     def table(self) -> Floats:
-        """The probability of each symbol given each bin, shape (bins, symbols)."""
+        """The probability of each symbol for each bin, shape (bins, symbols)."""
         return self.symbol_law(np.eye(self.bins))
 
     def expectations(self, values: Floats) -> Floats:
-        """Return the expected value given each bin, (..., bins), from values, (..., symbols)."""
+        """Return the expected value for each bin, shape (..., bins)."""
         at_inputs = self.law.expectations(values)
         if self.is_of_points:
             return at_inputs
@@ -121,12 +121,12 @@ class Histogram:
         return expected
 
     def mean(self, shares: Floats) -> Floats:
-        """Return the mean of the answers, shape (...), if each bin's answers are evenly spread."""
+        """Return the mean answer, shape (...), if answers are spread evenly over each bin."""
         mean: Floats = shares @ (self.lows + self.highs) / 2
         return mean
 
     def variance(self, shares: Floats) -> Floats:
-        """Return the answers' variance, shape (...), if each bin's answers are evenly spread."""
+        """Return the variance, shape (...), if answers are spread evenly over each bin."""
         deviations = (self.lows + self.highs) / 2 - self.mean(shares)[..., np.newaxis]
         variance: Floats = (shares * deviations**2).sum(axis=-1) + (self.highs[0] - self.lows[0]) ** 2 / 12
         return variance
@@ -155,10 +155,10 @@ class Histogram:
         return float(up_to - below + at_start)
 
     def quantiles(self, shares: Floats, probabilities: tuple[float, ...]) -> Floats:
-        """Return quantiles, shape (..., probabilities), from shares, shape (..., bins).
+        """Return the quantiles for the given shares of the bins, shape (..., probabilities).
 
         Answers are assumed to be spread evenly over each bin. If bins are single answers, a
-        quantile is the smallest answer that is at least as large as the given share of answers.
+        quantile is the smallest answer that a sufficient share of answers do not exceed.
         """
         sums = np.cumsum(shares, axis=-1).reshape(-1, self.bins)
         rows = [self._quantiles(row / row[-1], probabilities) for row in sums]
@@ -178,8 +178,8 @@ class Fit:
 
     Attributes:
         smoothed: the smoothed shares of the bins, shape (bins,).
-        likeliest: the maximum-likelihood shares without smoothing, shape (bins,). The iteration
-            may have stopped early.
+        likeliest: the maximum-likelihood shares without smoothing, shape (bins,). The iteration may
+            have stopped before the maximum.
 
     """
 
@@ -197,7 +197,7 @@ def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | N
     """Yield the histograms of each tally, or None for a tally without reports.
 
     Args:
-        histogram: the bins, and the distribution of the mechanism given each bin.
+        histogram: the bins, and the probability of each symbol for each bin.
         tallies: the count of each symbol in each tally, each of shape (symbols,).
 
     """
@@ -225,7 +225,7 @@ def shares_of(
     """Return the shares of the bins, shape (..., bins), fitted to one or more tallies.
 
     Args:
-        histogram: the bins, and the distribution of the mechanism given each bin.
+        histogram: the bins, and the probability of each symbol for each bin.
         frequencies: the frequencies of the symbols, with sum 1 for each tally; shape (...,
             symbols).
         smooth: whether to smooth the shares after each step.
@@ -247,7 +247,7 @@ def _accelerated(histogram: Histogram, seen: Floats, start: Floats, *, smooth: b
         once = stepped(histogram, seen, shares, smooth=smooth)
         result[left] = once
         moving = is_moving(shares, once)
-        if not moving.all():  # most tallies finish long before the slowest one
+        if not moving.all():  # most tallies finish long before the slowest tally
             left, seen, shares, once = left[moving], seen[moving], shares[moving], once[moving]
         if left.size == 0:
             break
@@ -282,14 +282,14 @@ def smoothed(shares: Floats) -> Floats:
 
 
 def possible(far: Floats, reached: Floats) -> Floats:
-    """Return extrapolated shares with sum 1, above 0 where the last step's shares are above 0."""
+    """Return extrapolated shares with sum 1. Shares above 0 remain above 0."""
     result = np.maximum(far, LEAST_OF_A_STEP * reached)
     result /= result.sum(axis=-1, keepdims=True)
     return result
 
 
 def extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
-    """Return the limit of the shares, assuming that steps shrink by a constant factor."""
+    """Return the limit of the shares, if each step is shorter by the same factor."""
     first, change = once - shares, twice - 2 * once + shares
     steady = np.maximum(_length(change), np.finfo(float).tiny)
     reach = np.clip(_length(first) / steady, 1.0, LONGEST_STEP)

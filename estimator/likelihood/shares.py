@@ -1,26 +1,27 @@
-"""Maximum likelihood on the simplex: the shares with sum 1 that make a tally most likely.
+"""Maximum-likelihood shares: at least 0, with sum 1 (on the simplex), given a tally.
 
 These shares are biased at the edges of the simplex (near 0 and 1). Reports therefore show them next
 to the unbiased estimates, with a label.
 
-If every symbol supports one value, the solution is exact. By the Karush-Kuhn-Tucker conditions, the
-share of a value above a common level is linear in its count, and all other shares are 0, as in
-water-filling (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2). For other channels,
-an iterative search (a climb) finds the solution. It starts at the point of the simplex nearest to
-the unbiased estimate.
+If every symbol supports one value, the solution is exact. By the Karush-Kuhn-Tucker conditions,
+values with a count above a certain level have shares that are linear in the count, and all other
+shares are 0, as in water-filling (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2).
+For other channels, an iterative search (a climb) finds the solution. It starts at the point of the
+simplex nearest to the unbiased estimate.
 
-The climb runs for many tallies together, and needs only a channel's operators. The method is
-accelerated projected gradients (Beck & Teboulle 2009, "A fast iterative shrinkage-thresholding
-algorithm for linear inverse problems", section 4, with backtracking; restarts as in O'Donoghue &
-Candes 2015, section 3.2). Near a uniform distribution of symbols, the curvature is almost the same
-in all directions. Gradient methods are fast there, whereas expectation maximization is slow: even
-if accelerated, it would need about 1 / (p - q)**2 rounds.
+The climb runs for many tallies together. It uses the channel only through the two linear maps
+`symbol_law` and `expectations`. The method is accelerated projected gradients (Beck & Teboulle
+2009, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", section 4,
+with backtracking; restarts as in O'Donoghue & Candes 2015, section 3.2). Near a uniform
+distribution of symbols, the curvature is almost the same in all directions. Gradient methods are
+fast there, whereas expectation maximization would need about 1 / (p - q)**2 rounds, even if
+accelerated.
 
-The climb stops when no shares could raise the log-likelihood by more than k * `SLACK`. This can be
-decided without knowing the maximum: because the log-likelihood is concave, it rises from given
-shares to any other shares by at most n * (r - 1), where r is the maximum, over the values v, of the
-expected frequency / distribution of a symbol given v (Lindsay 1983, "The geometry of mixture
-likelihoods", theorem 4.1).
+The climb stops when no shares could raise the log-likelihood by more than k * `SLACK`. A bound
+shows this without knowing the maximum. Because the log-likelihood is concave, no other shares raise
+it by more than n * (r - 1). Here r is the maximum, over the values v, of the expectation of
+frequency / probability of a symbol given v (Lindsay 1983, "The geometry of mixture likelihoods",
+theorem 4.1).
 
 Arrays have one row for each tally. A single number for each tally has shape (tallies, 1).
 """
@@ -39,8 +40,8 @@ from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
-"""The distance from the maximum log-likelihood, per share, at which a climb may end. Ending there
-causes an error of about 4% of a standard error in each share.
+"""The distance from the maximum log-likelihood, per share, at which a climb may end. The error that
+this causes in each share is about 4% of the standard error.
 """
 
 ROUNDING = 2.0**-42
@@ -50,7 +51,7 @@ number times n.
 
 MAX_ROUNDS = 1000
 """The maximum number of rounds of a climb. A few dozen rounds are usual. A tally that is unlikely
-in every population may need more rounds, and then gets the best shares so far.
+in every population may need more rounds. Its climb then returns the best shares so far.
 """
 
 GROWTH = 1.1
@@ -74,7 +75,7 @@ class _Climb(NamedTuple):
         slope: the gradient of the mean log-likelihood at ``ahead``.
         bound: an upper bound on the mean log-likelihood over the whole simplex.
         step: the length of the next step along the slope.
-        momentum: how far beyond ``best`` the next step starts, in the units of Beck & Teboulle.
+        momentum: how far beyond ``best`` the next step starts (t in Beck & Teboulle).
 
     """
 
@@ -99,7 +100,7 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
     """Return the most likely shares, shape (..., k).
 
     Args:
-        operators: the channel's distribution, as operators.
+        operators: the channel's probabilities of symbols, as two linear maps.
         counts: the count of each symbol, shape (..., m). Each tally has at least one count above 0.
         start: the shares on the simplex to start from, shape (..., k).
 
@@ -134,7 +135,7 @@ def _begun(operators: ChannelLaw, counts: Counts, start: Floats) -> _Climb:
     frequencies, law = counts / reports, _law(operators, start)
     value, slope, bound = _seen(operators, frequencies, law)
     direction = slope - slope.mean(axis=-1, keepdims=True)
-    curvature = _product(frequencies, (operators.symbol_law(direction) / law) ** 2)  # along the slope
+    curvature = _product(frequencies, (operators.symbol_law(direction) / law) ** 2)  # the curvature along the slope
     is_curved = curvature > 0
     step = np.where(is_curved, _product(direction, direction) / np.where(is_curved, curvature, 1.0), 1.0)
     return _Climb(
@@ -156,11 +157,11 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
     """Return the state of the climbs after one more round."""
     shares, law, value, step = _moved(operators, climb)
     way = shares - climb.best
-    is_too_far = (climb.momentum > 1) & (_product(climb.slope, way) < 0)  # then restart at `best`, without momentum
+    is_too_far = (climb.momentum > 1) & (_product(climb.slope, way) < 0)  # if so, restart at `best` without momentum
     momentum = (1 + np.sqrt(1 + 4 * climb.momentum**2)) / 2
     weight = (climb.momentum - 1) / momentum
     law_ahead = law + weight * (law - climb.law)
-    is_beyond = law_ahead.min(axis=-1, keepdims=True) <= 0  # not a law, because the shares are beyond the simplex
+    is_beyond = law_ahead.min(axis=-1, keepdims=True) <= 0  # some probabilities are below 0, outside the simplex
     ahead = np.where(is_too_far, climb.best, np.where(is_beyond, shares, shares + weight * way))
     law_ahead = np.where(is_too_far, climb.law, np.where(is_beyond, law, law_ahead))
     value_ahead, slope, bound = _seen(operators, climb.frequencies, law_ahead)
@@ -178,10 +179,10 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
 
 
 def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return shares one step up the slope, their law, their mean log-likelihood and the step.
+    """Return the shares after a step up the slope, their symbols' distribution, value and step.
 
-    The step is halved until the log-likelihood is at least the value of a parabola with curvature
-    1 / step. If the step is short enough, this parabola lies below the log-likelihood.
+    The step is halved until the log-likelihood is at least the value of a parabola with curvature 1
+    / step. For a short enough step, the log-likelihood is always above this parabola.
     """
     shares, law, value = np.empty_like(climb.best), np.empty_like(climb.law), np.empty_like(climb.value)
     step, left = climb.step.copy(), np.arange(len(climb.step))
@@ -198,14 +199,14 @@ def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats
 
 
 def _seen(operators: ChannelLaw, frequencies: Floats, law: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return a law's mean log-likelihood, the gradient, and an upper bound over all laws."""
+    """Return a distribution's mean log-likelihood and gradient, and an upper bound for all."""
     value = _product(frequencies, np.log(law))
     slope = operators.expectations(frequencies / law)
     return value, slope, value + slope.max(axis=-1, keepdims=True) - 1
 
 
 def _law(operators: ChannelLaw, shares: Floats) -> Floats:
-    """Return the law of the given shares. Every probability is above 0, so logarithms exist."""
+    """Return the symbols' distribution, with probabilities above 0 so that logarithms exist."""
     law: Floats = np.maximum(operators.symbol_law(shares), np.finfo(float).tiny)
     return law
 
@@ -217,8 +218,8 @@ def _product(rows: Floats, other_rows: Floats) -> Floats:
 
 
 WRITTEN_OUT = 2**17
-"""The maximum number of probabilities for which a distribution is kept as a table (1 MB). Larger
-tables are slower than transforms.
+"""The maximum number of probabilities in a table (1 MB). Channels with more use transforms, which
+are then faster.
 """
 
 REMEMBERED = 16
@@ -235,7 +236,7 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
     """
     if isinstance(inverse, Support):
         return _filled(inverse, counts)
-    if isinstance(inverse, OneOfShares):  # each share separately, because they need not add up to one
+    if isinstance(inverse, OneOfShares):  # each share separately, because these shares need not add up to 1
         return np.clip(inverse.shares(counts, 1), 0.0, 1.0)
     nearest = nearest_shares(inverse.shares(counts, counts.sum(axis=-1, keepdims=True)))
     law: ChannelLaw = inverse
@@ -246,7 +247,7 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
 
 @lru_cache(maxsize=REMEMBERED)
 def _written_out(inverse: Inverse, inputs: int) -> ChannelLaw:
-    """Return a law as a table, cached for all rounds of a climb and for further windows."""
+    """Return a channel as a table of probabilities, cached for later rounds and windows."""
     return TableLaw(inverse.symbol_law(np.eye(inputs)))
 
 

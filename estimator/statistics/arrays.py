@@ -16,11 +16,11 @@ Counts = NDArray[np.int64]
 def nearest_shares(shares: Floats) -> Floats:
     """Return the point of the simplex nearest to ``shares`` in squared distance, shape (..., k).
 
-    The same amount is subtracted from all shares, and negative results become 0 (Duchi,
+    The same amount is subtracted from all shares, and negative results are set to 0 (Duchi,
     Shalev-Shwartz, Singer & Chandra 2008, "Efficient projections onto the l1-ball for learning in
     high dimensions", figure 1).
     """
-    shares = shares - shares.max(axis=-1, keepdims=True)  # keeps the last digits of large equal shares
+    shares = shares - shares.max(axis=-1, keepdims=True)  # to keep the last digits of large equal shares
     falling = np.sort(shares)[..., ::-1]
     levels = (np.cumsum(falling, axis=-1) - 1) / np.arange(1, shares.shape[-1] + 1)
     positive = np.count_nonzero(falling > levels, axis=-1, keepdims=True)

@@ -1,11 +1,11 @@
-"""The confidence of every interval, quantiles and tails of distributions, and corrected p-values.
+"""The confidence of all intervals, tails and quantiles of distributions, corrected p-values.
 
-Among many comparisons, some show a difference by chance alone. If each p-value is valid, then the
-probability that any comparison of two equal quantities gets a corrected p-value of 0.05 or less is
-at most 5% (Holm 1979, "A simple sequentially rejective multiple test procedure").
+Among many comparisons, some show a difference by chance alone. P-values are therefore corrected:
+with a probability of at least 95%, no comparison of equal quantities gets a corrected p-value of
+0.05 or less (Holm 1979, "A simple sequentially rejective multiple test procedure").
 
 Tails and quantiles of the binomial, chi-square and Student's distributions are all from
-scipy.special. scipy is imported only on first use: the import takes 250 ms, as long as a whole
+scipy.special. scipy is imported only on first use. The import takes 250 ms, as long as a whole
 report of shares and means, which does not need scipy.
 """
 
@@ -33,9 +33,8 @@ The interval is then wider than necessary for most true values.
 """
 
 FEW = 20
-"""The largest count for which the bound of a score interval may have to be moved out (see the
-module `intervals`). In checks of all n up to 2000, and of some n up to 10**9, the largest such
-count was 18, at n = 53.
+"""The largest count whose score interval may have to be widened (see the module `intervals`). In
+checks of all n up to 2000, and of some n up to 10**9, the largest such count was 18, at n = 53.
 """
 
 TAIL = (1 + CONFIDENCE) / 2
@@ -56,11 +55,11 @@ HINTED: Final = 10**7
 """The maximum number of reports for which `binomial_chance` starts near scipy's quantile."""
 
 HINT_ERROR: Final = 2.0**-40
-"""The relative distance from scipy's quantile at which `binomial_chance` starts on each side."""
+"""`binomial_chance` starts at this relative distance on either side of scipy's quantile."""
 
 
 def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> float:
-    """Return, by bisection, the farthest argument from ``inside`` for which a condition is true.
+    """Return, by bisection, the argument farthest from ``inside`` for which a condition is true.
 
     Args:
         holds: the condition, which changes once between ``outside`` and ``inside``.
@@ -77,7 +76,7 @@ def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> f
 def tail_of(family: float) -> float:
     """Return the error probability of each side of an interval.
 
-    Then ``family`` such intervals are valid simultaneously (Bonferroni's correction).
+    With this error probability, ``family`` intervals are valid simultaneously (Bonferroni).
     """
     return (1 - CONFIDENCE) / (2 * family)
 
@@ -89,8 +88,8 @@ def z_of(family: float) -> float:
 
 
 PAIR: Final = 2
-"""The number of values in a pair. If their shares add up to 1, both shares differ by the same
-amount, so only one of them is compared.
+"""The number of values in a pair. If the shares of a pair add up to 1, both change by the same
+amount, so only one is compared.
 """
 
 
@@ -99,7 +98,8 @@ def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
     Args:
         p_values: the p-values, from 0 to 1.
-        weights: the relative part of the error that is allotted to each p-value, above 0.
+        weights: the weight of each p-value, above 0. A larger weight allots more of the error
+            probability.
 
     """
     order = sorted(range(len(p_values)), key=lambda position: p_values[position] / weights[position])
@@ -122,18 +122,18 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
 
     """
     successes = np.maximum(counts, 1)
-    # bdtrc would treat the number of reports as a 32-bit integer
+    # scipy's bdtrc would treat the number of reports as a 32-bit integer
     return np.where(counts == 0, 1.0, _scipy_special().betainc(successes, reports - successes + 1, chance))
 
 
 def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
-    """Return, for each count, the chance at which `binomial_tail` equals ``tail``.
+    """Return, for each count, the success probability for which `binomial_tail` is ``tail``.
 
-    These chances are quantiles of beta distributions. Bisection finds them to the last bit, and
-    never above the true quantiles. scipy's betaincinv only determines where the search starts,
-    because it is wrong for some counts from 10**8 reports on, and takes milliseconds near 2**53.
-    (For 1,000 of 10**9 reports and a tail of 0.025, scipy 1.17.1 returns a chance at which the tail
-    is 1.)
+    These probabilities are quantiles of beta distributions. Bisection finds them to the last bit,
+    and never exceeds the true quantiles. scipy's betaincinv only determines where the search
+    starts, because it is wrong for some counts of 10**8 or more reports, and slow near 2**53. For
+    example, for 1,000 of 10**9 reports and a tail of 0.025, scipy 1.17.1 returns a probability
+    whose tail is 1.
 
     Args:
         counts: the counts, each from 0 to ``reports``.
@@ -189,8 +189,8 @@ def _scipy_special() -> Any:  # noqa: ANN401 scipy carries no types
 def trials_interval(successes: int, probability: float, miss: float) -> tuple[int, int]:
     """Return a confidence interval for the number of trials, given the number of successes.
 
-    The interval inverts exact binomial tails, like the interval of Clopper & Pearson 1934 for a
-    probability. Each end is wrong with a probability of at most ``miss``.
+    The interval follows from exact binomial tails, like the interval of Clopper & Pearson 1934 for
+    a probability. Each end is wrong with a probability of at most ``miss``.
 
     Args:
         successes: the number of successes.
@@ -206,13 +206,13 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
         """Return the probability of at least ``least`` successes."""
         return 1.0 if least <= 0 else float(betainc(least, trials - least + 1, probability)) if trials >= least else 0.0
 
-    # the tails are monotone in the number of trials
+    # both tails are monotone in the number of trials
     low = _first(lambda trials: at_least(successes, trials) > miss, successes)
     return low, _first(lambda trials: 1 - at_least(successes + 1, trials) <= miss, low) - 1
 
 
 def _first(holds: Callable[[int], bool], least: int) -> int:
-    """Return the first number from ``least`` on for which a monotone condition is true."""
+    """Return the smallest number, at least ``least``, for which a monotone condition is true."""
     step = 1
     while not holds(least + step - 1):
         step *= 2

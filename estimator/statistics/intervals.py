@@ -6,28 +6,28 @@ reports:
 * With fewer than 50 reports, it is the interval of Clopper & Pearson 1934. The coverage is at least
   the confidence for every true value.
 * From 50 reports on, it is Wilson's score interval (Wilson 1927). For epsilon from .5 on, its
-  average coverage is the confidence. (Below .5, few possible counts lie in an interval, and the
-  average varies by one percent.) If few reports are expected, the coverage of a 95% interval falls
-  to 84% (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section
-  4.1.1; they move three bounds out). Here, the bounds of small counts are moved out until 95%
-  intervals also cover the true values beyond these bounds with a probability of at least 93.1%.
-  Exact sums of the binomial distribution show that no other bound must be moved.
+  average coverage is the confidence. Below .5, the average varies by one percent, because few
+  possible counts lie in an interval. If the expected count is small, the coverage of a 95% interval
+  falls to 84% (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section
+  4.1.1, who widen three intervals). Here, the intervals of small counts are widened until the
+  coverage is at least 93.1% for every true value. Exact sums of the binomial distribution show that
+  no other interval must be widened.
 
-Simultaneous intervals are those of Clopper & Pearson at Bonferroni's confidence, which is safe for
-any dependence between the counts. In these far tails, the probabilities of Wilson's normal
-approximation would be wrong by large factors.
+Simultaneous intervals are those of Clopper & Pearson with Bonferroni's correction, which is valid
+for any dependence between the counts. So far out in the tails, Wilson's normal approximation would
+be wrong by large factors.
 
-Every bound rises with the count. Bounds are mirrored: the upper bound for a count is one minus the
-lower bound for the rest of the reports.
+Both bounds rise with the count. The upper bound for a count is one minus the lower bound for the
+other reports.
 
 Score intervals like Wilson's are also used for bounded variables.
 
-The interval for the mean of bounded numbers is valid for every distribution. It comes from bets
-against a mean. A gambler claims that the mean is larger than some value m, and bets a stake on each
-number. If the mean is m or less, the gambler's expected wealth is at most 1, and so is the expected
-average wealth of several gamblers. By Markov's inequality, the average wealth exceeds 1 / a with a
+The interval for the mean of bounded numbers is valid for every distribution. It comes from imagined
+bets. A gambler claims that the mean is larger than some value m, and bets a stake on each number.
+If the mean is m or less, the gambler's expected wealth is at most 1, and so is the expected average
+wealth of several gamblers. By Markov's inequality, the average wealth exceeds 1 / a with a
 probability of at most a. The interval consists of all m for which the average wealth stays below 1
-/ a. Stakes are fixed before a number is seen, so the order of the numbers does not matter. The
+/ a. Stakes are fixed before the first number, so the order of the numbers does not matter. The
 wealth depends on how much the numbers vary, so no bound on their variance is needed. The interval
 is half as wide as the interval from Bernstein's inequality (Waudby-Smith & Ramdas 2024, "Estimating
 means of bounded random variables by betting", section 4.4: fixed stakes, a mixture of them, and
@@ -47,32 +47,33 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW, FEW, TAIL, Z, binomial_chance, bisected, tail_of, z_of
 
 GAMBLERS: Final = 5
-"""The number of gamblers, each with the best stake for one variance. With more gamblers, no
-interval becomes narrower by 2% (measured for 20 to 10,000 numbers).
+"""The number of gamblers, each with the best stake for one variance. In measurements with 20 to
+10,000 numbers, more gamblers narrowed no interval by 2%.
 """
 
 POWERS: Final = -np.linspace(0, 0.5, GAMBLERS)
-"""The powers that define the gamblers' stakes. A stake is best for n numbers if their standard
-deviation is half the span times n**power.
+"""The powers that define the gamblers' stakes. The stake of a power is best if n numbers have a
+standard deviation of half the span times n**power.
 """
 
 MOST_STAKED: Final = 0.999
-"""The maximum stake as a fraction of the wealth. A gambler who stakes everything may lose it for
-good.
+"""The maximum stake as a fraction of the wealth. A gambler who stakes everything may lose
+everything.
 """
 
 HALVINGS: Final = 24
-"""The number of bisection steps. They locate an end to one part in 10**7 of the range, on the safe
-side.
+"""The number of bisection steps. They locate an end to one part in 10**7 of the range, and round it
+outward.
 """
 
 
 def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats:
-    """Return the interval of a law's mean, for each row of numbers drawn from it, shape (..., 2).
+    """Return the interval of the mean of each distribution, shape (draws, 2).
 
     Args:
         values: all possible numbers, shape (m,).
-        counts: how often each number was drawn, shape (draws, m). Each row has a count above 0.
+        counts: how often each number was drawn, shape (draws, m). Each row is a sample from another
+            distribution, with at least one count above 0.
         family: the number of intervals that must be valid simultaneously.
 
     """
@@ -88,7 +89,7 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
 def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> tuple[Floats, Floats]:
     """Return the intervals within 0..1 of ratios of two means, each of shape (ratios,).
 
-    A ratio is r if the mean of numerator - r * denominator is 0. The gamblers bet on this mean.
+    The ratio is r if the mean of numerator - r * denominator is 0. The gamblers bet on this mean.
 
     Args:
         numerators: all possible values of the numerators, shape (ratios, m).
@@ -105,7 +106,7 @@ def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> 
 
 
 def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside: Floats, inside: Floats) -> Floats:
-    """Return the farthest ratios from ``inside`` that are not ruled out, up to ``outside``."""
+    """Return the ratios farthest from ``inside`` that are possible, up to ``outside``."""
     bar = -math.log(tail_of(1))
     for _ in range(HALVINGS):
         ratios = (outside + inside) / 2
@@ -118,7 +119,7 @@ def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside:
 
 
 def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Floats:
-    """Return the smallest means that the wealth does not rule out, for numbers in 0..``span``."""
+    """Return the smallest means that are compatible with the numbers, which lie in 0..``span``."""
     numbers = counts.sum(axis=1, keepdims=True)
     stakes = _stakes(numbers, span, bar)
     high = (values * counts).sum(axis=1) / numbers[:, 0]
@@ -132,11 +133,12 @@ def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Flo
 
 
 def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
-    """Return the gamblers' stakes as fractions of their wealth per unit, shape (draws, gamblers).
+    """Return the gamblers' stakes per unit of wealth, shape (draws, gamblers).
 
     The best stake for numbers with standard deviation s is sqrt(2 bar / n) / s. The gamblers cover
-    all s from half the span down to about the standard deviation of n numbers, if one of the
-    numbers lies at one end of the range, and all other numbers at the other end.
+    values of s from half the span down to about span / root n. This is about the smallest standard
+    deviation of n numbers of which one lies at one end of the range, and all others at the other
+    end.
     """
     deviations = span / 2 * numbers**POWERS
     stakes: Floats = np.sqrt(2 * bar / numbers) / deviations
@@ -144,7 +146,10 @@ def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
 
 
 def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Floats:
-    """Return the logarithm of the mean wealth of gamblers who claim larger means, (draws,)."""
+    """Return the logarithm of the gamblers' mean wealth, shape (draws,).
+
+    They claim that the true means are larger than the given means.
+    """
     staked = np.minimum(stakes, MOST_STAKED / means[:, np.newaxis])
     gains = values - means[:, np.newaxis]
     factors = np.log1p(staked[:, :, np.newaxis] * gains[:, np.newaxis, :])
@@ -203,7 +208,7 @@ def binomial_interval(count: int, reports: int) -> tuple[float, float]:
 
 
 def _simultaneous(counts: NDArray[np.int64], reports: int, tail: float) -> tuple[Floats, Floats]:
-    """Return Clopper & Pearson's ends, each wrong with a probability of at most ``tail``."""
+    """Return Clopper & Pearson's intervals. Each end fails with probability ``tail`` or less."""
     if reports == 0:
         return np.zeros(counts.size), np.ones(counts.size)
     distinct, where = np.unique(counts, return_inverse=True)
@@ -222,7 +227,7 @@ def _lower(count: int, reports: int) -> float:
 
 
 def _clopper_pearson_lower(count: int, reports: int) -> float:
-    """Return the chance at which smaller counts have the probability `TAIL`, by exact sums."""
+    """Return Clopper & Pearson's lower bound for a small count, by exact sums."""
     if count == 0:
         return 0.0
     return bisected(lambda truth: at_most(count - 1, reports, truth) >= TAIL, count / reports, 0.0)
@@ -237,10 +242,11 @@ def _wilson_lower(count: _Number, reports: _Number | int) -> _Number:
 
 
 def _moved_out(lower: float, count: int, reports: int) -> float:
-    """Return a lower bound, lowered until smaller counts cover true values below it often enough.
+    """Lower a bound until true values just below it have sufficient coverage.
 
-    The score test determines which counts cover such a true value. The test is symmetric about the
-    expected count, so a true value is covered by all counts that are nearer to it than ``count``.
+    A true value is covered if its observed count has an interval that contains it. The score test
+    is symmetric about the expected count, so this is true of all counts that are nearer to the
+    expected count than ``count``.
     """
     least_covering = max(0, math.ceil(2 * reports * lower - count))
 
@@ -249,12 +255,12 @@ def _moved_out(lower: float, count: int, reports: int) -> float:
 
     outside, inside = lower, lower
     while not covered(outside):
-        inside, outside = outside, outside * 0.99  # small enough not to skip covered values
+        inside, outside = outside, outside * 0.99  # small enough that no covered value is skipped
     return bisected(covered, inside, outside) if outside < inside else outside
 
 
 def at_most(count: int, reports: int, probability: float) -> float:
-    """Return the probability of at most ``count`` successes, as an exact sum of count + 1 terms.
+    """Return the probability of at most ``count`` successes, as a sum of count + 1 terms.
 
     Args:
         count: a small count, or -1 for the impossible event.
@@ -276,9 +282,9 @@ def score_intervals(
 ) -> tuple[Floats, Floats]:
     """Return the shares that a score test does not reject, not clipped.
 
-    A report's score for a value's share has the mean square ``own`` if the value is the sender's
-    answer, and at most ``other`` if not. The variance is therefore bounded by a quadratic function
-    of the share, and (estimate - share)**2 = z**2 * variance / n is a quadratic equation.
+    The mean squared score of a report is ``own`` if the value is the sender's answer, and at most
+    ``other`` if not. The variance is therefore at most a quadratic function of the share. The ends
+    solve the quadratic equation (estimate - share)**2 = z**2 * variance / n.
     """
     return _solved(shares, own, other, z_of(family) ** 2 / reports)
 
@@ -300,15 +306,15 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the 
 ) -> tuple[Floats, Floats]:
     """Return intervals, not clipped, that are valid for every distribution of a report's score.
 
-    The intervals consist of the shares from which the estimate deviates no farther than two bounds
-    allow: Hoeffding's bound from the span, and Bernstein's bound from the variance in
-    `score_intervals` (Boucheron, Lugosi & Massart 2013, "Concentration inequalities", theorem 2.8
-    and corollary 2.11). Let L be the logarithm of the tail's inverse. Then n t**2 / 2 (variance +
-    span t / 3) is at least L for t = sqrt(2 L variance / n) + 2 span L / (3 n).
+    The interval contains the shares whose distance from the estimate is allowed by Hoeffding's
+    bound and by Bernstein's bound. Hoeffding's bound uses the span, and Bernstein's bound uses the
+    variance in `score_intervals` (Boucheron, Lugosi & Massart 2013, "Concentration inequalities",
+    theorem 2.8 and corollary 2.11). Let L be the logarithm of the tail's inverse. Then n t**2 / 2
+    (variance + span t / 3) is at least L for t = sqrt(2 L variance / n) + 2 span L / (3 n).
     """
     scale = -2 * math.log(tail_of(family)) / reports
     shift, reach = span * scale / 3, hoeffding_half_width(span, reports, family)
-    lower, upper = shares - shift, shares + shift  # nearer shares are always included
+    lower, upper = shares - shift, shares + shift  # smaller shares up to the estimate are always included
     low = np.maximum(np.minimum(_solved(lower, own, other, scale)[0], lower), shares - reach)
     high = np.minimum(np.maximum(_solved(upper, own, other, scale)[1], upper), shares + reach)
     return low, np.maximum(low, high)
