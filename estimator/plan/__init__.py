@@ -1,5 +1,4 @@
 """Plans made before any data is collected: precision, privacy loss, and allocation of the budget.
 
-The privacy losses are upper bounds on what reports and published tallies reveal. This package
-imports estimates and the packages below them. Reports, commands and text output import it.
+The privacy losses are upper bounds on what reports and published tallies reveal.
 """

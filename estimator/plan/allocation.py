@@ -1,18 +1,18 @@
 """The allocation of epsilons that minimizes the largest error, relative to its target.
 
 The error of a metric is the standard error of a share if all shares are equal, or the standard
-error of a mean in the worst population. In every mechanism, its variance is the variance of the
-answers themselves plus a noise that falls with epsilon almost like e**epsilon / (e**epsilon -
-1)**2. This formula is exact for randomized response, and for subset selection of many values (Ye &
-Barg 2018, theorem III.1). The noise of the real channel at one epsilon therefore determines a whole
-curve. Bisection finds the epsilons at which all errors are the same multiple of their targets. The
-curves are then recomputed from the channels at these epsilons, until the epsilons no longer change.
+error of a mean in the worst population. The variance is the sum of two parts: the variance of the
+answers themselves, and noise that falls with epsilon almost like e**epsilon / (e**epsilon - 1)**2.
+This formula is exact for randomized response, and for subset selection of many values (Ye & Barg
+2018, theorem III.1). The noise of the real channel at one epsilon therefore determines the error at
+all epsilons, which is called the metric's curve. Bisection finds the epsilons at which all errors
+are the same multiple of their targets. The curves are then recomputed from the channels at these
+epsilons, and so on until the epsilons no longer change.
 
 If a device answers only some of the questions in a window (``sample``), fewer devices answer each
 question, but with a larger epsilon. Every number of answers per window is tried.
 
-For each epsilon that is tried, a metric's channel is built again from its definition. Only numbers
-change in the registry's text, so the patch is small.
+For each candidate epsilon, the metric's channel is built again from its definition.
 """
 
 from __future__ import annotations
@@ -46,28 +46,27 @@ from estimator.statistics.arrays import Floats
 LOST = 1 + 2.0**-44
 """The factor that compensates for the rounding of floats, so that 2 is not written as 1.99999.
 
-The factor cannot hide a real excess: a sum of short decimals that exceeds a total exceeds it by a
+The factor cannot hide a real excess over the total, because sums of short decimals differ by a
 larger factor.
 """
 
 DIGITS = 6
-"""The significant digits of a written epsilon. More would change errors by only a millionth."""
+"""The number of significant digits of an epsilon. More would change errors by a millionth."""
 
 HIGHEST: Final = 2.0**64
-"""A multiple of the target errors that any budget achieves. No budget achieves 1 / `HIGHEST`."""
+"""Any budget keeps errors below this multiple of their targets, and none below its inverse."""
 
 HALVINGS: Final = 60
-"""The number of bisections of the multiple's logarithm, enough for the precision of a float."""
+"""The number of bisections, which locate the multiple's logarithm to the precision of a float."""
 
 RESOLVED: Final = 2.0**-100
-"""A lower bound on the noise at any epsilon that a registry may contain, relative to the noise at
-an epsilon near 1.
+"""A lower bound on the noise at any valid epsilon, relative to the noise at an epsilon near 1.
 """
 
 ROUNDS: Final = 8
-"""The maximum number of times that curves are computed. Four are usual.
+"""The maximum number of rounds, each of which computes all curves. Four rounds are usual.
 
-More rounds are needed only if two designs alternate.
+More are needed only if two designs of a mechanism alternate.
 """
 
 STILL: Final = 1e-4
@@ -128,8 +127,10 @@ class _Candidate:
         answers: the number of questions that a device answers in a window. None if it answers all
             of them.
         variances: the variance of one report of each metric, shape (metrics,).
-        errors: standard errors times the square root of the number of devices, shape (metrics,).
-        texts: the epsilons as the registry would write them; empty for the epsilons in the file.
+        errors: the standard error of each metric, multiplied by the square root of the number of
+            devices, shape (metrics,).
+        texts: the epsilons as they would be written in the registry; empty for the epsilons in the
+            file.
 
     """
 
@@ -154,8 +155,8 @@ def allocate(
 
     Args:
         text: the registry's TOML.
-        total_nanos: the total epsilon that all reports within a window of the budget may cost, in
-            billionths.
+        total_nanos: the epsilon, in billionths, that all reports in a window of the budget may cost
+            together.
         target_errors: for each metric, the standard error that is its target. Other metrics keep
             their epsilon.
         devices: the number of devices.
@@ -196,7 +197,7 @@ def cost(metric: Metric, registry: Registry) -> int:
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return the minimum cost of a window: of one question if questions are drawn, else of all."""
+    """Return the minimum cost of a window. If questions are drawn, one question is enough."""
     counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
     reports = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
     return reports * int(LEAST_EPSILON * NANOS)
@@ -218,7 +219,7 @@ def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: flo
 
 
 def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | None, Floats]:
-    """Return the best number of answers (None if questions are not drawn) and the best epsilons."""
+    """Return the best number of answers, or None if all are asked, and the best epsilons."""
     if registry.budget.strategy is not Strategy.SAMPLE:
         return None, curves.fill(total, None)[1]
     filled = {answers: curves.fill(total, answers) for answers in range(1, curves.targets.size + 1)}
@@ -264,7 +265,7 @@ def _allocation(  # noqa: PLR0913, PLR0917 both sides and the measures of their 
 
 
 def _floor(metric: Metric) -> float:
-    """Return the variance of one answer before perturbation, for equal shares or for the mean."""
+    """Return the variance of one answer without perturbation, for equal shares or for the mean."""
     analysis = analysis_of(metric)
     if analysis.squares is None:
         return analysis.width**2 / 4
@@ -274,7 +275,7 @@ def _floor(metric: Metric) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """A registry and the tables that define its metrics.
+    """A registry, and the TOML tables that define its metrics.
 
     Attributes:
         registry: the registry with its present epsilons.
@@ -295,7 +296,7 @@ class Candidates:
 
         Args:
             name: the name of the metric.
-            epsilon: the epsilon as the registry would write it.
+            epsilon: the epsilon as it would be written in the registry.
 
         Raises:
             PlanError: if there is no channel with this epsilon.
@@ -321,7 +322,7 @@ class Candidates:
 
 
 def written(epsilon: float) -> str:
-    """Return an epsilon as a registry writes it, rounded down. Errors of floats are ignored."""
+    """Return an epsilon as text for a registry, rounded down except for errors of floats."""
     number = Decimal(epsilon * LOST)
     last = Decimal(1).scaleb(number.adjusted() - DIGITS + 1)
     return format(number.quantize(last, ROUND_DOWN).normalize(), "f")
@@ -331,7 +332,7 @@ def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None
     """Return a registry's text with other epsilons.
 
     Args:
-        text: a valid registry as TOML, with tables in any form: with headers, dotted or inline.
+        text: a valid registry as TOML. Its tables may have headers, dotted keys or inline form.
         epsilons: the new epsilon of each metric, as TOML.
         answers: the new number of answers per window. None if this number does not change.
 
@@ -367,7 +368,7 @@ class Curves:
         targets: the target standard errors, in the metrics' units.
         floor: the variance of one answer without perturbation, in squared units.
         noise: the variance that perturbation adds, times 4 sinh(epsilon / 2)**2.
-        most: the largest epsilons that are allowed.
+        most: the largest allowed epsilons.
         reports: the number of reports of each metric in a window of the budget.
 
     """
@@ -379,7 +380,7 @@ class Curves:
     reports: Floats
 
     def epsilons(self, multiple: float, part: float) -> Floats:
-        """Return the epsilons at which all errors are a multiple of their targets.
+        """Return the epsilons at which each error is a given multiple of its target.
 
         Args:
             multiple: the multiple of the targets.

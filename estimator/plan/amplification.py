@@ -1,14 +1,14 @@
-"""The privacy loss of one report from a published tally, if users also trust the collector.
+"""The privacy loss of one report if only the tally is published, and users trust the collector.
 
-On its own, a report protects an answer with the local epsilon against any reader. If the collector
+A report limits what any reader of the report can learn, by the local epsilon. If the collector
 publishes only the tally of a closed window, the report also hides among the other reports in the
 tally. The tally is then (epsilon, delta)-private with a far smaller epsilon, called *central*. This
-is true only under the following assumptions, which cannot be checked in the tally:
+is true only under the following assumptions, which the tally cannot show:
 
 * The collector, the store, and everybody who can read them publish only tallies of closed windows.
   If a growing tally is read twice, the difference between the readings contains only a few reports.
 * The counted reports are honest: randomized by the channel, with coins that nobody else knows. An
-  attacker who fabricated reports can subtract them from the tally, so subtract the number of
+  attacker can subtract fabricated reports from the tally. Therefore, subtract the number of
   possibly fabricated reports from the count.
 * Only the answers of one device are protected. The fact that the device reports, and the number of
   its reports, are not protected. The loss of a person with several devices is larger.
@@ -30,10 +30,10 @@ from estimator.plan.blanket import MOST_EPSILON, ROUNDING, TAIL, UNDERFLOW, Blan
 from estimator.results.metric import Central
 
 STEP = 2.0**-20
-"""The maximum relative excess of the epsilon that the search returns."""
+"""The maximum relative excess of the returned epsilon over the smallest valid one."""
 
 MOST_STEPS = 20
-"""The number of steps before bisection takes over. With 1,000 reports or more, eight are usual."""
+"""The number of steps before bisection takes over. Eight are usual for 1,000 or more reports."""
 
 
 def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest: int = 0) -> float:
@@ -43,10 +43,10 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 
     Args:
         reports: the number of reports in the tally, at least 1.
-        blanket: the blanket of the channel of every report.
+        blanket: the blanket of each report's channel.
         delta: the delta, from 0 to 1. At 2**-100 and below, no amplification can be proved.
-        dishonest: the number of reports that may be fabricated or known for another reason. The
-            victim's own report is assumed to be honest.
+        dishonest: the number of reports that may be fabricated or otherwise known to an attacker.
+            The victim's own report is assumed to be honest.
 
     Raises:
         ValueError: if an argument is out of range. The message names the argument.
@@ -70,14 +70,14 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 
 
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
-    """Return two close epsilons: one whose delta is too large, and one whose delta is small enough.
+    """Return two close epsilons, one with a delta that is too large and one with a valid delta.
 
     As a function of the square of epsilon, the logarithm of delta is nearly a straight line, so
     this uses false position (Dowell & Jarratt 1971, "A modified regula falsi method", the Illinois
     method). Bisection would need two or three times as many steps.
 
     Args:
-        shuffled: the distribution of the tally, which determines a delta for each epsilon.
+        shuffled: the distribution of the tally, which implies a delta for each epsilon.
         delta: the requested delta, from 0 to 1.
         at_zero: the delta at an epsilon of 0, which is larger than the requested one.
 
@@ -93,7 +93,7 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
         at_epsilon = shuffled.delta(epsilon)
         above = math.log(at_epsilon) - target
         if at_epsilon <= delta:
-            enough, lack = epsilon, min(above, -STEP)  # below 0, so that the difference from the excess is never 0
+            enough, lack = epsilon, min(above, -STEP)  # below 0, so that subtracting it from the excess cannot give 0
             excess /= 2 if last == "enough" else 1
             last = "enough"
         else:
@@ -111,9 +111,9 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
     tallies (Dwork & Roth 2014, theorem 3.16), regardless of which metrics the device answered. Each
     tally gets an equal part of delta.
 
-    If whole uploads were published in random order instead, one shuffled message would consist of
-    all symbols of an upload. Local epsilons would then add up *before* the amplification,
-    ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``, which is usually much larger.
+    Publishing whole uploads in random order would reveal more. The local epsilons in an upload
+    would then add up *before* the amplification. The result, ``shuffled_epsilon(uploads,
+    Blanket.of_epsilon(sum), delta)``, is usually much larger.
 
     Args:
         tallies: for each tally, the number of honest reports and the blanket of its channel.
@@ -129,9 +129,9 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 
     The results are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018,
     "Privacy amplification by subsampling", theorem 9 (a sample of fixed size without replacement;
-    one answer changes). The theorem applies if a secret coin decides whether a device is selected,
-    with a bias that does not depend on its answers. Given their number, the selected devices are
-    then a random subset.
+    one answer changes). The theorem applies if a secret coin selects each device with a probability
+    that does not depend on the device's answers. Given their number, the selected devices are then
+    a random subset.
 
     Args:
         epsilon: the epsilon of the tally of the selected devices.
@@ -151,7 +151,7 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 
 
 def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float = TAIL) -> Shuffled:
-    """Return the law of a tally, which determines the tally's delta at an epsilon, rounded up.
+    """Return the distribution that determines a tally's delta at an epsilon, rounded up.
 
     Args:
         reports: as for `shuffled_epsilon`.
@@ -176,8 +176,8 @@ def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> C
 
     Returns:
         The central loss. None if there are no reports, or if the window is open, because the tally
-        will be read again. Also None for a channel with its own delta, because no amplification is
-        proved for such a channel: only the epsilon and delta of each single report apply.
+        will be read again. Also None for a channel with its own delta, for which no amplification
+        is proved.
 
     """
     if not closed or reports == 0 or metric.delta > 0:
@@ -194,7 +194,7 @@ def _epsilon_of_tally(reports: int, blanket: Blanket, delta: float) -> float:
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
     """Return the total privacy loss of a device that is in all of these closed tallies.
 
-    For a channel with its own delta, the epsilon and delta of one report are added, without
+    A channel with its own delta contributes the epsilon and delta of one report, without
     amplification.
 
     Args:
@@ -202,7 +202,7 @@ def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | N
         delta: the delta of all tallies together.
 
     Returns:
-        The total loss. None if the channels' own deltas use up the given delta.
+        The total loss. None if the channels' own deltas add up to the given delta or more.
 
     """
     counted = [(metric, reports) for metric, reports in tallies if reports > 0]

@@ -1,17 +1,17 @@
 """The privacy blanket: an upper bound, in floats, on what a tally reveals about one report.
 
-The blanket of a channel assigns to each symbol y its smallest probability over all answers. The sum
-of these probabilities is gamma. For any answer, a report is drawn from the blanket with probability
-gamma. Let R0 and R1 be the distributions of the symbol for the victim's two possible answers, u =
-R0 / blanket and v = R1 / blanket. Consider an observer who knows which of the other reports are not
-drawn from the blanket, and also knows their content. Even this observer sees the victim's report
-only among the remaining reports. The hockey-stick divergence at an epsilon is then E[max(0, W_1 +
-... + W_n)] / n, where W is u - e^epsilon v of a symbol of the blanket with probability gamma, and
-otherwise 0. This value bounds the divergence of the tallies, so it is the delta (Balle, Bell,
-Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO, section 5). No
-decomposition gives a smaller bound (Su et al. 2025, "Decomposition-based optimal bounds for privacy
-amplification via shuffling", arXiv 2504.07414). The bound remains valid if the blanket is replaced
-by any smaller one.
+The blanket of a channel consists of the smallest probability of each symbol y over all answers. The
+sum of these probabilities is gamma. For any answer, a report can be regarded as drawn from the
+blanket with probability gamma. Let R0 and R1 be the distributions of the symbol for the victim's
+two possible answers, u = R0 / blanket and v = R1 / blanket. Consider an observer who knows all
+other reports that are not drawn from the blanket. Even this observer cannot distinguish the
+victim's report from the remaining reports. The hockey-stick divergence at an epsilon is then
+E[max(0, W_1 + ... + W_n)] / n, where W is u - e^epsilon v of a symbol of the blanket with
+probability gamma, and otherwise 0. This value bounds the divergence of the tallies, so it is the
+delta (Balle, Bell, Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO,
+section 5). No decomposition gives a smaller bound (Su et al. 2025, "Decomposition-based optimal
+bounds for privacy amplification via shuffling", arXiv 2504.07414). The bound remains valid if the
+blanket is replaced by any smaller one.
 
 For every channel, the worst pair of answers follows from convexity. Let r = e^lambda be the largest
 ratio of a symbol's probabilities under two answers, so that u and v lie between 1 and r. Each point
@@ -25,15 +25,14 @@ numbers are enough:
 * the weight of both: s - a, with s = (1 - gamma) / (r - 1);
 * the weight of neither: gamma - s - a.
 
-A larger a moves weight from *both* and *neither* to the two corners that are apart. At one of these
-corners, W is larger than at *both* and *neither*; at the other corner, W is smaller; and the sum
-stays the same. This is a mean-preserving spread, so the worst pair is the one with the largest
-total variation distance. If this distance is unknown, the largest a that leaves no weight below 0
-is used. The distribution of a randomly drawn input is a mixture of distributions, so its total
-variation distance is no larger.
+A larger a moves weight from *both* and *neither* to the two corners that are apart. W is larger at
+one of these corners, and smaller at the other, while the mean of W does not change. This is a
+mean-preserving spread, so the worst pair is the one with the largest total variation distance. If
+this distance is unknown, the largest a without a negative weight is used. The distribution of a
+randomly drawn input is a mixture of distributions, so its total variation distance is no larger.
 
-If a channel's blanket is unknown, max(R0, R1) / r is a lower bound, with which u or v is r. By the
-same argument, the worst case is that all weight is apart: a = 1 / (r + 1). Randomized response is
+If a channel's blanket is unknown, max(R0, R1) / r is used as a lower bound, so that u or v is r. By
+the same argument, all weight is apart in the worst case: a = 1 / (r + 1). Randomized response is
 this worst case, and is therefore the worst of all channels with the same epsilon.
 
 Of the n reports, K are apart. Each of these is of the first kind, (r, 1), with probability one
@@ -65,7 +64,7 @@ from estimator.decoders.inversions import extreme_of, inversion_of
 from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
-"""The least n for which Stirling's series to 1/n^7 is used; its error is < 1/(1188 n^9) < 3e-17."""
+"""The least n for Stirling's series up to 1/n^7, with an error < 1/(1188 n^9) < 3e-17."""
 
 FIXED_ERROR = 2.0**-43
 """A bound on rounding errors: about a thousand units in the last place.
@@ -77,11 +76,12 @@ of the continued fraction.
 ERROR_PER_STEP = 2.0**-46
 """The error of a logarithm per unit of distance from the mean.
 
-Digits are lost if two terms cancel. These terms are at most 40 times the distance from the mean.
+Digits are lost if two terms nearly cancel. Such terms are at most 40 times the distance from the
+mean.
 """
 
 DEPTH = 32
-"""The number of terms of the continued fraction from which the tail is computed.
+"""The number of terms of the continued fraction that computes the tail.
 
 This number is even, so that omitting all further terms makes the tail smaller. Far from the mean,
 where delta is small, the omitted terms change less than the last digit.
@@ -92,7 +92,7 @@ _STIRLING[1:] -= math.log(2 * math.pi) / 2
 
 
 def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, complement: float) -> Floats:
-    """Return the logarithm of the binomial law, rounded up (Loader 2000, "Fast and accurate ...").
+    """Return the logarithm of binomial probabilities, rounded up (Loader 2000).
 
     Args:
         successes: the numbers of successes, from 0 to ``trials``.
@@ -123,7 +123,7 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
 
     The result is computed from the continued fraction of the incomplete beta function (DiDonato &
     Morris 1992, "Algorithm 708", BFRAC) at one half. Above the mean, all of its terms are positive,
-    so the value lies between any two consecutive convergents.
+    so the value lies between two consecutive convergents.
 
     Args:
         least: the smallest number of heads, above the mean: from (trials + 1) / 2 to trials + 1.
@@ -133,7 +133,7 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
     a, b = least, trials - least + 1
     half_sum, center = (a + b) / 2, (a - b) / 2 + 1
     fraction = np.zeros_like(a)
-    ratio = (a + (DEPTH - 1)) / (a + (2 * DEPTH - 1))  # (a + n - 1) / (a + 2 n - 1); step n needs that of n + 1
+    ratio = (a + (DEPTH - 1)) / (a + (2 * DEPTH - 1))  # (a + n - 1) / (a + 2 n - 1), from that of n + 1
     for n in range(DEPTH - 1, 0, -1):
         width = a + (2 * n - 1)
         added = np.maximum(b - n, 0.0) * (n / 2) / width  # the continued fraction ends if this is 0
@@ -177,21 +177,21 @@ MOST_EPSILON = 64.0
 """The local epsilon above which other reports are assumed to give no protection to a report."""
 
 BUCKETS = 512
-"""The number of buckets into which the values of K are divided.
+"""The number of buckets (ranges) into which the values of K are divided.
 
-All values in a bucket are treated alike: the number of coins is the largest K of the bucket, which
-spreads the sum of the coins most, and the loss is that of the smallest K. Buckets can only raise
+A bucket is treated as a single value. Its number of coins is its largest K, for which the sum of
+the coins is most spread out. Its loss is that of its smallest K. Buckets can therefore only raise
 delta. With 10**4 reports or more, they raise delta by less than 1%, and epsilon by less than 0.05%.
 """
 
 POINTS = 2**14
-"""The maximum number of nodes of G, for all K together."""
+"""The maximum number of nodes of G (see above), for all K together."""
 
 STEP = 0.125
-"""The approximate fall of log f between adjacent nodes, unless this requires too many nodes."""
+"""The approximate decrease of log f between adjacent nodes, unless too many are needed."""
 
 TAIL = 2.0**-100
-"""The probability of the values of K, and of G, that are ignored on each side of the mean."""
+"""The probability of the ignored values of K, and of G, on each side of the mean."""
 
 ROUNDING = 1 + 2.0**-40
 """A factor that exceeds the rounding errors of a few operations or of a sum of positive floats."""
@@ -209,9 +209,9 @@ class Blanket:
 
     Attributes:
         local_epsilon: lambda, the epsilon of one report, above 0.
-        apart: a, the weight of the symbols that only the first of two answers makes likelier. The
-            weight for the second answer is the same.
-        both: the weight of the symbols that both answers make likelier.
+        apart: a, the weight of the symbols that only the first of two answers makes more likely.
+            The symbols that only the second answer makes more likely have the same weight.
+        both: the weight of the symbols that both answers make more likely.
         neither: the weight of all other symbols.
 
     """
@@ -230,10 +230,10 @@ class Blanket:
     def of_channel(cls, channel: Channel) -> Self:
         """Return the blanket of a channel whose own delta is 0.
 
-        The relative error of each number is a few times 2^-53. Every distribution of `Shuffled` is
-        rounded up by more than this.
+        The relative error of each number is a few times 2^-53. `Shuffled` rounds up by more than
+        this.
         """
-        # a set can lack any member, so the blanket of sets is the blanket of their members
+        # a set can lack any member, so sets have the same blanket as their members
         worst, total = cls.of_epsilon(as_float(epsilon_nanos(channel))), blanket_weight(channel.last_step)
         if total is None or worst.local_epsilon > MOST_EPSILON:
             return worst
@@ -269,8 +269,7 @@ class Shuffled:
         most: the largest K of each bucket.
         weights: the probability of each bucket, rounded up.
         tail: the probability of the values of G that are ignored on each side.
-        missed: the probability of all K outside the buckets, for any report of the victim, rounded
-            up.
+        missed: the probability of all K outside the buckets, rounded up.
 
     """
 
@@ -284,7 +283,7 @@ class Shuffled:
 
     @classmethod
     def among(cls, honest: int, blanket: Blanket, tail: float = TAIL) -> Self:
-        """Return the distribution for a number of honest reports, with the tails cut off."""
+        """Return the distribution for a number of honest reports, without the tails."""
         if blanket.local_epsilon > MOST_EPSILON:
             nothing = np.zeros(0)
             return cls(blanket, 1, nothing, nothing, nothing, tail, 0.0)
@@ -342,8 +341,8 @@ class Shuffled:
         """Return f for each K and each G, rounded up; shape (buckets, nodes).
 
         The result is (r - 1) (x + 1) (K - t + 1) / 2 P(N = t - 1) - (x - 1) (K (r + 1) / 2 + G) P(N
-        >= t), where t is the smallest N for which the sum of all W is above 0. If rounding moves t
-        by one, the term that is added or omitted would be zero in exact arithmetic.
+        >= t), where t is the smallest N for which the sum of all W is above 0. If rounding changes
+        t by one, the result hardly changes, because the additional or missing term is nearly 0.
         """
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         loss = math.expm1(epsilon) * drag(self.blanket, self.least[:, None], sums) * (1 - FIXED_ERROR)
@@ -367,7 +366,7 @@ class Shuffled:
         return tilt
 
     def _others(self) -> tuple[Floats, Floats]:
-        """Return the ascending values that a report not apart may add to G, and their chances."""
+        """Return, in ascending order, what a report not apart may add to G, with probabilities."""
         pairs = [(1.0, self.blanket.neither), (math.exp(self.blanket.local_epsilon), self.blanket.both)]
         values, chances = zip(
             *((value, chance / self.blanket.rest) for value, chance in pairs if chance > 0), strict=True
@@ -376,7 +375,7 @@ class Shuffled:
 
 
 def _reach(tail: float, variance: float, most: float) -> float:
-    """Return a distance from the mean that a sum exceeds, on each side, with probability <= tail.
+    """Return a distance from the mean that a sum exceeds on either side with probability <= tail.
 
     Bernstein's inequality states, for each side, that P(|sum - mean| >= s) <= exp(-s^2 / (2
     (variance + most s / 3))) if no term is farther from its mean than ``most``.
@@ -392,12 +391,12 @@ def drag(blanket: Blanket, apart: Floats, others: Floats) -> Floats:
 
 
 def omitted(tail: float, *, below: bool, above: bool) -> float:
-    """Return the probability of the ignored tails, which are assumed to reveal everything."""
+    """Return the probability of ignored tails, which are assumed to reveal everything."""
     return tail * (below + above)
 
 
 def least_positive(coins: Floats, loss: Floats, swing: float) -> Floats:
-    """Return the smallest N (reports of the first kind, among K) whose gain exceeds the loss."""
+    """Return the smallest N for which the sum of all W is above 0."""
     odd = coins % 2
     above: Floats = np.floor(loss / swing + odd / 2) + (coins - odd) / 2 + 1
     return np.minimum(above, coins + 1)

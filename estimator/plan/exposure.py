@@ -5,23 +5,22 @@ Sums are exact integers, and are bounded by the ceilings in the same way as in t
 The privacy loss of a symbol, for a pair of answers, is the logarithm of the ratio of the symbol's
 two probabilities. For many channels, this loss is epsilon, 0 or -epsilon for any two answers. The
 worst pair of answers is then the pair with the fewest symbols of loss 0. With a tree, a device
-reports one random level, so the report reveals at most as much as if the two answers were the worst
-pair on every level. A set or a rounded number is a mixture of inputs, so by convexity it reveals no
-more than the worst pair of inputs. Every other channel is treated as the worst channel with the
-same epsilon.
+reports on one random level. The bound assumes that the two answers are the worst pair on every
+level. A set or a rounded number is a mixture of inputs. By convexity, it reveals at most as much as
+the worst pair of inputs. Every other channel is treated as the worst channel with the same epsilon.
 
 The loss of several reports is the sum of their losses. The distribution of this sum determines the
 smallest valid epsilon for every delta (Dwork & Rothblum 2016, "Concentrated differential privacy",
 section 1; Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees using
 FFT"). For randomized response, the sum is exact, and the result is the optimum of Kairouz, Oh &
 Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3. Losses of different
-sizes are placed on a common grid, where each loss is rounded up to the next point once. The
-probability of tails that are cut off is added to delta.
+sizes are rounded up to the points of a common grid. The probability of tails that are cut off is
+added to delta.
 
-If a ceiling rather than the calendar limits the reports, any mixture of reports may have been sent.
-The loss is then bounded by its moments, with the costliest mixture for each order. This is a Rényi
-filter (Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter", section 4), so the
-bound is also valid if earlier answers determine later questions.
+If a ceiling and not the calendar limits the reports, the device may have sent any mixture of
+reports. The loss is then bounded by its moments, with the costliest mixture for each order. This is
+a Rényi filter (Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter", section
+4), so the bound is also valid if earlier answers determine later questions.
 """
 
 from __future__ import annotations
@@ -57,25 +56,25 @@ from estimator.statistics.confidence import bisected
 CELLS = 2**16
 """The number of points of the grid.
 
-A hundred different losses together are rounded up by less than 1/500 of the span.
+Rounding increases the sum of a hundred different losses by less than 1/500 of the span.
 """
 
 CUT = 2.0**-12
-"""The fraction of delta that may be used for cutting off tails, over all tails together."""
+"""The fraction of delta that is reserved for the probability of all tails that are cut off."""
 
 ROUNDING = 1 + 2.0**-40
-"""A factor that makes up for the rounding of floats in a sum of losses."""
+"""A factor that compensates for the rounding of floats in a sum of losses."""
 
 ORDERS = 2.0 ** np.arange(-8, 16, 0.125)
 """The orders of the moments that are tried. The bound hardly changes between adjacent orders."""
 
 ROUNDED = 1 + 2.0**-48
-"""A factor by which a rounded probability becomes at least the exact probability."""
+"""A factor that makes a rounded probability at least as large as the exact probability."""
 
 MOST_COMPOSED = 10**6
-"""The maximum number of reports with one loss for which the distribution is computed.
+"""The maximum number of reports with the same loss for which the distribution is computed.
 
-The losses of more reports are bounded by moments.
+With more reports, moments bound the loss.
 """
 
 
@@ -139,8 +138,8 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
     """Return the maximum sum of the deltas of all reports in a horizon.
 
-    The ceiling in the ledger bounds this sum, except over several windows if a browser may wipe the
-    ledger.
+    The ledger's ceilings bound this sum. If a browser may wipe the ledger, they bound only the sum
+    of a single window.
     """
     budget = registry.budget
     attos = sum(
@@ -158,8 +157,9 @@ def _tight(possible: list[MetricReports], together: list[MetricReports], most: i
     Args:
         possible: the reports that are possible within the ceiling.
         together: the same reports if every question is answered. If questions are drawn, only the
-            reports with the largest epsilons, each treated as a report of the worst channel with
-            its epsilon, because another drawn question may reveal more at a smaller epsilon.
+            reports with the largest epsilons. Each of these is treated as a report of the worst
+            channel with its epsilon, because another drawn question may reveal more at a smaller
+            epsilon.
         most: the ceiling, in billionths of epsilon.
         delta: the requested delta minus the sum of the reports' own deltas.
 
@@ -185,16 +185,16 @@ def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[Priva
 
 
 def _pure(metric: Metric) -> PrivacyLoss:
-    """Return the loss of a metric's report without its delta. Deltas are summed separately."""
+    """Return the loss of a metric's report, ignoring delta. Deltas are summed separately."""
     return loss_of(metric.channel)._replace(delta=0.0)
 
 
 class PrivacyLoss(NamedTuple):
-    """The privacy loss of a report for its worst pair of answers, which is epsilon, 0 or -epsilon.
+    """The privacy loss of a report for its worst pair of answers: epsilon, 0 or -epsilon.
 
     Attributes:
         epsilon: the largest loss, rounded up.
-        extreme: the probability, under the likelier answer, that the loss is epsilon.
+        extreme: the probability, under the more likely answer, that the loss is epsilon.
         delta: the probability that the loss is unbounded.
 
     """
@@ -239,8 +239,7 @@ class _LossDistribution:
     def cut(self, tail: float) -> _LossDistribution:
         """Return the distribution without tails.
 
-        The upper tail is counted as unbounded. The lower tail is moved up to the first point that
-        is kept.
+        The upper tail counts as unbounded. The lower tail is moved to the lowest remaining point.
         """
         keep_to = self.masses.size - int((np.cumsum(self.masses[::-1]) <= tail).sum())
         keep_from = int((np.cumsum(self.masses[:keep_to]) <= tail).sum())
@@ -275,7 +274,7 @@ def composed_epsilon(reports: Mapping[PrivacyLoss, int], delta: float) -> float:
 
     Args:
         reports: the number of reports of each loss.
-        delta: the amount by which a probability may exceed e^epsilon times the probability for
+        delta: the amount by which a probability may exceed e^epsilon times the probability under
             another history, above 0.
 
     Returns:
@@ -302,7 +301,7 @@ def bounded_epsilon(
     ceiling: int,
     delta: float,
 ) -> float:
-    """Return an epsilon that is valid at a delta for all choices of reports within a ceiling.
+    """Return an epsilon that is valid at a delta for any mixture of reports within a ceiling.
 
     Args:
         reports: the maximum number of reports of each loss; infinite if only the ceiling limits
@@ -342,10 +341,10 @@ def _on_grid(law: _LossDistribution, epsilon: float, step: float) -> _LossDistri
 def _convolved(laws: list[_LossDistribution]) -> tuple[_LossDistribution, float]:
     """Return the distribution of the sum of losses, and a bound on its rounding error.
 
-    The bound is valid for the mass of any set of points. The error of a transform, as a vector, is
-    below log2 n units in the last place of the vector's length (Higham 2002, "Accuracy and
-    stability of numerical algorithms", theorem 24.2). The error of a sum of n points is at most
-    sqrt(n) times as large.
+    The bound is valid for the probability of any set of points. The error vector of a Fourier
+    transform is shorter than the result, times log2 n units in the last place (Higham 2002,
+    "Accuracy and stability of numerical algorithms", theorem 24.2). The error of a sum of n points
+    is at most sqrt(n) times as large.
     """
     size = sum(law.masses.size for law in laws) - len(laws) + 1
     length = 1 << size.bit_length()

@@ -1,10 +1,9 @@
-"""The windows in which the ceilings pay for every answer that a device is asked for.
+"""The windows in which the ceilings allow every answer that a device is asked for.
 
-Every sum is the maximum that a device may have been charged by a given day, regardless of the order
-of its answers and of their times within the windows. A window is counted as soon as it begins, in
-every month that the window overlaps. If questions are drawn, the costliest questions are
-counted. If a sum is within the ceilings, all answers are certainly paid for. Otherwise, some
-answers may be denied.
+Each sum is the maximum that a device may have been charged by a given day, in any order of its
+answers. The charge of a window counts as soon as the window begins, and in every month that the
+window overlaps. If questions are drawn, the costliest questions count. If all sums are within the
+ceilings, the budget certainly pays for all answers. Otherwise, a ceiling may prevent some answers.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ FOR_LIFE: Final = frozenset({Ceiling.LIFETIME, Ceiling.DELTA})
 
 
 class Exhaustion(NamedTuple):
-    """A ceiling, and a period in which it may deny answers. Lifetime ceilings are never renewed."""
+    """A ceiling, and the period in which it may prevent answers."""
 
     ceiling: Ceiling
     first_day: date
@@ -44,7 +43,7 @@ class Exhaustion(NamedTuple):
 
 
 class PaidWindows(Record, frozen=True):
-    """The windows of a question in which every device that is asked has enough budget to answer."""
+    """The windows of a question in which every asked device has enough budget to answer."""
 
     paid: Annotated[int, says("the number of paid windows.")]
     windows: Annotated[int, says("the number of windows until the question expires, or within ten years.")]
@@ -129,10 +128,10 @@ class _Sums:
 
 
 def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
-    """Return the periods in which ceilings may deny an answer, in chronological order.
+    """Return the periods in which ceilings may prevent an answer, in chronological order.
 
-    Under ``pace``, there are no such periods, because a device answers only in as many windows as
-    can be paid for (see `participations`).
+    With ``pace``, there are no such periods, because a device answers only in as many windows as
+    the ceilings allow (see `participations`).
     """
     end = _end(registry, today)
     exhausted: list[Exhaustion] = []
@@ -152,17 +151,17 @@ def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
 
 
 def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
-    """Return the last day before a ceiling is renewed. None for a lifetime ceiling."""
+    """Return the last day before a ceiling is renewed, or None for a lifetime ceiling."""
     if ceiling in FOR_LIFE:
         return None
     return Window.on(budget.window if ceiling is Ceiling.PER_WINDOW else WindowKind.MONTH, day).last_day
 
 
 def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -> PaidWindows | None:
-    """Return the windows of a metric in which every answer is paid for. None if all windows are."""
+    """Return the windows of a metric with a guaranteed budget, or None for all windows."""
     if not exhausted:
         return None
-    # A count is charged after its window has ended, and the next window may be charged before that.
+    # A count is charged after its window has ended. The next window may be charged before that.
     wait = DAY if metric.kind.call != "record" else timedelta()
     return _paid(metric.window, today, _last_day(metric, today), wait, tuple(exhausted))
 
@@ -171,7 +170,7 @@ def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -
 def _paid(
     kind: WindowKind, today: date, end: date, wait: timedelta, exhausted: tuple[Exhaustion, ...]
 ) -> PaidWindows | None:
-    """Return the paid windows until a day. Results are cached, because many metrics share them."""
+    """Return the paid windows until a day. They are cached, because many metrics share them."""
     firsts = [exhaustion.first_day for exhaustion in exhausted]
     paid = windows = 0
     until: date | None = None
@@ -187,10 +186,9 @@ def _paid(
 
 
 def participations(registry: Registry, today: date) -> Fraction:
-    """Return the fraction of windows in which a device answers under ``pace``.
+    """Return the fraction of windows in which a device answers with ``pace``.
 
-    The device answers in the largest number of windows that every ceiling pays for until the last
-    question expires.
+    Until the last question expires, the device answers in as many windows as all ceilings allow.
     """
     windows = _windows(registry, today)
     return Fraction(min(windows, *_affordable(registry, today).values()), windows) if windows else Fraction(1)
@@ -202,7 +200,7 @@ def _windows(registry: Registry, today: date) -> int:
 
 
 def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
-    """Return, for each ceiling, the number of windows that the ceiling pays for under ``pace``."""
+    """Return, for each ceiling, the number of windows that it allows with ``pace``."""
     budget, windows = registry.budget, _windows(registry, today)
     left = [(metric.cost, number) for metric in registry.metrics.values() if (number := windows_left(metric, today))]
     nanos, attos = (sum(cost[part] * number for cost, number in left) for part in range(2))
@@ -257,7 +255,7 @@ def _of_window(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _of_pace(registry: Registry, today: date) -> Iterator[str]:
-    """Yield a sentence for each ceiling that is spent too early because pacing ignores it."""
+    """Yield a sentence for each ceiling that is spent too early, because pacing ignores it."""
     if registry.budget.strategy is not Strategy.PACE:
         return
     windows, affordable = _windows(registry, today), _affordable(registry, today)
@@ -276,7 +274,7 @@ def _before(budget: Budget, today: date, day: date) -> int:
 
 
 def _by_month(kind: WindowKind, today: date, end: date) -> Counter[tuple[int, int]]:
-    """Return the number of windows that begin in each month, from today's to that of ``end``."""
+    """Return the number of windows that begin in each month, from today to the month of ``end``."""
     first = Window.on(kind, today)
     days = [later(first, number).first_day for number in range(windows_until(first, end))]
     return Counter((day.year, day.month) for day in days)

@@ -45,11 +45,11 @@ from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import Z
 
 OF_DEVICES: Final = "lower lifetime or per_month, or ask less often"
-"""The ways to lower the yearly loss of a device that keeps its ledger."""
+"""Ways to lower the yearly loss of a device that keeps its ledger."""
 
 OF_BROWSERS: Final = "lower per_window, or ask less often"
-"""The ways to lower the yearly loss of a browser. Wiping its ledger restarts lifetime and
-per_month.
+"""Ways to lower the yearly loss of a browser, which may wipe its ledger. Wiping restarts the sums
+for lifetime and per_month.
 """
 
 
@@ -63,13 +63,13 @@ def year_words(registry: Registry, today: date) -> str:
 
 
 def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
-    """Return a list with one sentence if the answers of a year reveal too much, otherwise [].
+    """Return one sentence in a list if the answers of a year reveal too much, otherwise [].
 
     Args:
         nanos: the loss of the year in billionths of epsilon.
         most: the maximum epsilon that is allowed.
-        may_be_wiped: whether devices are browsers that may wipe their ledger. Only the ceiling of
-            each window then limits the loss of a year.
+        may_be_wiped: whether devices are browsers that may wipe their ledger. If so, only the
+            ceilings of single windows limit the yearly loss.
 
     """
     if nanos <= most * NANOS:
@@ -79,7 +79,7 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""The share of devices with a common text. A plan states how many devices are needed to find it."""
+"""The share of a common text. A plan states how many devices are needed to find such a text."""
 
 DELTA: Final = 1e-6
 """The default delta, one in a million, for the epsilon of many reports together."""
@@ -94,10 +94,10 @@ class PlanRequest:
         today: the UTC day on which the plan begins.
         delta: the delta at which the tighter epsilons of a device are computed.
         target_errors: the target standard errors by metric, in the metrics' units.
-        windows: the number of windows that are judged together. None for one window or, under
-            ``pace``, for all windows that the budget is spread over.
-        people: the known distributions of numbers, by metric, which are used to suggest ranges for
-            clipping.
+        windows: the number of windows to evaluate together. None for one window or, with ``pace``,
+            for all windows over which the budget is spread.
+        people: the known distributions of numbers, by metric, which are used to suggest narrower
+            ranges.
 
     """
 
@@ -297,9 +297,8 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 def answering(registry: Registry, today: date) -> Fraction:
     """Return the average fraction of the devices that answer a question in a window.
 
-    Under ``pace``, a device answers only in a fraction of the windows, which is taken into account
-    here. Other answers that a ceiling does not pay for are not taken into account; see
-    `MetricPlan.paid_windows`.
+    The result includes the fraction of windows in which a device answers with ``pace``. It does not
+    include other answers that a ceiling prevents; see `MetricPlan.paid_windows`.
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
     metrics = [metric for name, metric in registry.metrics.items() if left[name] != 0]
@@ -312,10 +311,10 @@ def answering(registry: Registry, today: date) -> Fraction:
 
 
 def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, paid: PaidWindows | None) -> int:
-    """Return the number of windows to judge together, at most as many as the ceilings pay for.
+    """Return the number of windows to evaluate together, limited by what the ceilings pay for.
 
-    Under ``pace``, a device answers in only a few of the windows before the questions expire, so a
-    question is judged over all of these windows.
+    With ``pace``, a device answers in only a few of the windows before the questions expire, so all
+    of these windows are evaluated together.
     """
     left = windows_left(metric, request.today) if paid is None else paid.paid
     if request.windows is None and registry.budget.strategy is not Strategy.PACE:
@@ -365,7 +364,7 @@ def _mean_error(analysis: Analysis[Any], error: float) -> MeanError:
 
 
 def unseen(registry: Registry, population: int, today: date) -> list[str]:
-    """Return a sentence for each question that would show nothing with this number of devices."""
+    """Return a sentence for each question with too large an error for this number of devices."""
     part = answering(registry, today)
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     shows_nothing = [metric for metric in asked if _shows_nothing(metric, int(population * part))]
@@ -374,7 +373,7 @@ def unseen(registry: Registry, population: int, today: date) -> list[str]:
 
 
 def _shows_nothing(metric: Metric, reports: int) -> bool:
-    """Whether no share would be detected, or the mean's interval would be as long as the range."""
+    """Return whether no share is detectable, or the mean's interval is as long as the range."""
     analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
     if reports == 0:
         return True
@@ -412,7 +411,7 @@ def _strata(analysis: Analysis[Any], reports: int) -> StrataPlan | None:
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
-    """Return the loss from a window's tally if it is shuffled and the selected devices are secret.
+    """Return the central privacy loss of a window's tally, if the selected devices are secret.
 
     With public strata, this is the loss of one stratum's tally if all strata have the same size.
     """
@@ -434,7 +433,7 @@ def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
 
 
 def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers]) -> Iterator[str]:
-    """Yield a sentence for each number whose range already suits the known answers."""
+    """Yield a sentence for each number whose range needs no narrowing for the known answers."""
     for metric in metrics:
         if metric.metric in people and not metric.clips:
             yield (

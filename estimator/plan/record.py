@@ -1,10 +1,10 @@
 """The record of a deployment, in the form required by the registry of OpenDP and NIST (tier 3).
 
 Everything that follows from `metrics.toml` is computed: the protected data, the privacy parameters,
-the mechanisms, and the unprotected data. A text that only the team can provide begins with
-`FILL_IN`.
+the mechanisms, and the unprotected data. A placeholder that begins with `FILL_IN` marks each text
+that only the team can provide.
 
-Source: the schema of the Differential Privacy Deployments Registry in its form of 2026
+Source: the schema of the Differential Privacy Deployments Registry as of 2026
 (opendp/deployments-registry-data on GitHub), by Ghazi, Nanayakkara & Vadhan.
 """
 
@@ -28,7 +28,7 @@ from estimator.plan.exposure import own_delta
 FILL_IN: Final = "FILL IN"
 
 GUESSES: Final = {"data_curator_type": f"{FILL_IN}: Government, Industry or Nonprofit"}
-"""A note for each field with a guessed value. It lists the words that the field accepts."""
+"""A note for each field with a guessed value, which lists the accepted values."""
 
 _CHOSEN: Final = {
     Strategy.SPLIT: "a device answers every question in every window",
@@ -79,7 +79,7 @@ def left_out(population: int | None) -> str:
 
 
 def as_yaml(record: Mapping[str, Any]) -> str:
-    """Return a record as YAML. A comment marks each value that is a guess the team must check."""
+    """Return a record as YAML. A comment marks each guessed value, which the team must check."""
     return "".join(f"{line}\n" for line in _lines(record))
 
 
@@ -134,7 +134,7 @@ def _answers(metric: Metric, say: Sentences) -> str:
 
 
 def _unprotected(registry: Registry) -> Iterator[str]:
-    """Yield a text for each fact that a report, or its mere existence, reveals unrandomized."""
+    """Yield a text for each fact that a report reveals without randomization."""
     yield "That a device participates, the times of its uploads, and its network address while it is connected."
     yield "The number of reports of each question in a window, and about how many devices participate."
     silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]
@@ -168,7 +168,7 @@ def _privacy_loss(registry: Registry, today: date, population: int | None) -> di
 
 
 def _parameters(registry: Registry, today: date) -> Iterator[str]:
-    """Yield the privacy loss of each report, and of all reports of a device in each period."""
+    """Yield texts on the privacy loss of one report, and of a device's reports in each period."""
     for name, metric in registry.metrics.items():
         yield f"`{name}`: epsilon {metric.epsilon_nanos / NANOS:g} a report, rounded up from the exact law"
     for horizon in Horizon:

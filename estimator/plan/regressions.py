@@ -20,7 +20,7 @@ CARRIED_OVER = "earlier charges keep their dates, and also count toward the new 
 
 
 def regressions(old: Registry, new: Registry) -> list[str]:
-    """Return a line for each change that lets a device reveal more than before."""
+    """Return a line for each change after which a device may reveal more."""
     lines = list(_of_budget(old.budget, new.budget))
     for name, metric in new.metrics.items():
         if name in old.metrics:
@@ -31,7 +31,7 @@ def regressions(old: Registry, new: Registry) -> list[str]:
 
 
 def remarks(old: Registry, new: Registry) -> list[str]:
-    """Return a line for each change that looks as if devices could reveal more, but is harmless."""
+    """Return a line for each change that is harmless, although it looks like a regression."""
     before, after = old.budget, new.budget
     if before.window is after.window or _loosened_by_period(before, after) is not None:
         return []
@@ -40,7 +40,7 @@ def remarks(old: Registry, new: Registry) -> list[str]:
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
-    """Return a text on how a new period of per_window allows higher spending, or None."""
+    """Return a text if a new period of per_window allows devices to spend more, otherwise None."""
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
         return f"each {new.window} may now cost as much as each {old.window} could"
     if new.window is old.window:

@@ -1,10 +1,10 @@
-"""The target standard error of a metric, and the smallest effects that a number of reports detects.
+"""Target standard errors, and the smallest effects that a number of reports can detect.
 
-A share counts as detected if its 95% interval, as in a report on this single value, lies above 0.
-The smallest detected share is the one that is detected with a probability of 80%. If the support of
-a value is binomially distributed, the search first finds the smallest count whose interval lies
-above 0, and then the share at which this count is reached with that probability. Otherwise, the
-estimate is treated as normal, with the variance of the worst population that has this share.
+A share counts as detected if its 95% interval lies above 0. The interval is not corrected for other
+values. The smallest detectable share is detected with a probability of 80%. If the support of a
+value is binomially distributed, the search first finds the smallest count whose interval lies above
+0, and then the share at which this count is reached with that probability. Otherwise, the estimate
+is treated as normal, with the variance of the worst population with this share.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ USUAL: Final = 0.01
 def unit_variance(metric: Metric) -> float:
     """Return the variance of one report in the worst population, in squared units.
 
-    The variance applies to a share, or to the share of a named text. For a metric without shares,
-    it applies to the mean.
+    This is the variance of a share, or of a requested text's share. For a metric without shares, it
+    is the variance of the mean.
     """
     variance = analysis_of(metric).report_variance
     return math.inf if variance is None else variance
 
 
 def usual_variance(metric: Metric) -> float:
-    """Return the variance of one report if all shares are equal; for a mean, in the worst case.
+    """Return the variance of one report for equal shares; for a mean, in the worst population.
 
     The variance is in squared units. ``auto`` chooses mechanisms by this variance, because it falls
-    continuously with epsilon. The worst variance, in contrast, jumps at some epsilons, because the
-    best design changes there to one that is better for rare values and worse for common values.
+    continuously with epsilon. The variance in the worst population jumps at some epsilons, where
+    the best design changes to one that is better for rare values and worse for common values.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -56,21 +56,21 @@ def usual_error(metric: Metric) -> float:
 
 
 def reports_needed(variance: float, error: float) -> int:
-    """Return the number of reports that brings the standard error down to a target.
+    """Return the number of reports that reduces the standard error to a target.
 
     Args:
         variance: the variance of one report.
         error: the target standard error.
 
     """
-    return max(1, math.ceil(Fraction(variance) / Fraction(error) ** 2))  # with floats, the quotient could overflow
+    return max(1, math.ceil(Fraction(variance) / Fraction(error) ** 2))  # a quotient of floats could overflow
 
 
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
 """The normal quantile for detecting differences of strata in 9 of 10 cases.
 
-This probability is higher than the 80% for shares, because people who compare two releases also act
-if they see no difference.
+Shares are detected in only 80% of cases. Comparisons of strata need more, because people who
+compare two releases also act when they see no difference.
 """
 
 
@@ -81,7 +81,7 @@ def smallest_difference(variance: float, reports: int) -> float | None:
     comparisons. The result is None without reports.
 
     Args:
-        variance: n times the variance of the figure in one stratum, in the worst population.
+        variance: the variance of the figure in one stratum, in the worst population, times n.
         reports: n, the number of reports in each stratum.
 
     """
@@ -89,10 +89,10 @@ def smallest_difference(variance: float, reports: int) -> float | None:
 
 
 def smallest_share(squares: Squares, reports: int) -> float | None:
-    """Return the smallest share that is detected with a probability of 80%. None if no share is.
+    """Return the smallest share that is detected with a probability of 80%, or None.
 
     Args:
-        squares: the mean squares of the channel.
+        squares: the mean squared scores of the channel.
         reports: n, the number of reports.
 
     """

@@ -1,20 +1,21 @@
-"""Planning for several windows together: the error of a figure, and the smallest change seen.
+"""Planning for several windows together: a figure's error, and the smallest detectable change.
 
 As in a report (`estimator.report.same_people`), the same people may answer in every window. Let v
-be the variance of one report in the worst population. A part L of this variance may persist over
-windows, and only v - L is new in each window. With n reports in each of k windows,
+be the variance of one report in the worst population. A part L of this variance may be the same in
+all windows (the lasting variance), and only v - L is new in each window. With n reports in each of
+k windows,
 
 * the variance of a figure over all k windows together is at most V / n, where V = L + max((v - L) /
   k, min(v - L, m / n)), and m is the least noise for which intervals are normal (`LEAST_NOISE`);
-* the variance of this figure minus the figure over the k windows before is at most 2 V / n + 2
+* the variance of the change from the previous k windows to these k windows is at most 2 V / n + 2
   min(L, 1/4) / n, on a range of length 1. This maximum is reached if people give opposite answers
   before and after.
 
-If n (v - L) is below m, the whole variance v counts as L.
+If n (v - L) is below m, all of v counts as lasting.
 
 A change is detected if ``report --since`` states that the figure has been higher or lower since
-then. The command states this if the p-value, corrected for every compared figure of every question,
-is at most 5%. A change of z + z' times the standard error is detected with a probability of at
+then. The command does so if the p-value is at most 5%, after correction for all compared figures of
+all questions. A change of z + z' times the standard error is detected with a probability of at
 least 80%. Here, z is the normal quantile of the corrected level, and z' is the normal quantile of
 0.8.
 """
@@ -47,20 +48,20 @@ PERIODS: Final[Mapping[WindowKind, Mapping[str, int]]] = {
     WindowKind.WEEK: {"week": 1, "month": 4, "quarter": 13},
     WindowKind.MONTH: {"month": 1, "quarter": 3},
 }
-"""The number of windows in each period, by kind of window. Two adjacent periods are compared."""
+"""The number of windows in each period, by kind of window. A plan compares adjacent periods."""
 
 MIDDLE: Final = np.array([0.5])
 """The share, or mean on a range of length 1, at which the variance between people is largest."""
 
 OPPOSED: Final = 0.25
-"""The largest size of a negative covariance between the same people's answers in two windows.
+"""The most negative covariance between the same people's answers in two windows, without sign.
 
-It is reached if half of the people say yes, and everybody gives the opposite answer later.
+This is the case if half of the people say yes, and all people give the opposite answer later.
 """
 
 
 class Together(Record, frozen=True):
-    """The error of a share or, without shares, of the mean over several windows together."""
+    """The error, over several windows together, of a share or (without shares) of the mean."""
 
     windows: Annotated[int, says("the number of windows.")]
     standard_error_worst: Annotated[
@@ -88,7 +89,7 @@ class Variances:
     """The contribution of one report to the variance of a figure, on a range of length 1."""
 
     def __init__(self, analysis: Analysis[Any], worst: float) -> None:
-        """Split the variance ``worst`` into the part that may persist over windows and the rest."""
+        """Split the variance ``worst`` into a lasting part and fresh noise."""
         metric = analysis.metric
         if analysis.squares is not None:
             most = float(lasting_of_shares(metric.channel, MIDDLE, of_one_value=True)[0])
@@ -118,7 +119,7 @@ class Variances:
 
 
 def variances_of(analysis: Analysis[Any]) -> Variances | None:
-    """Return the variances of a question's share or mean. None if this figure is not pooled."""
+    """Return the variances of a question's share or mean, or None if reports do not pool it."""
     if analysis.squares is not None:
         return Variances(analysis, analysis.squares.worst * analysis.factor**2)
     variance = analysis.mean_variance
@@ -131,7 +132,7 @@ def width_of(analysis: Analysis[Any]) -> float:
 
 
 def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | None:
-    """Return the error over several windows. None without reports, or if figures are not pooled."""
+    """Return the error over several windows, or None without reports or without pooling."""
     variances = variances_of(analysis)
     if variances is None or reports == 0:
         return None
@@ -141,14 +142,14 @@ def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | 
 def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
     """Return the number of reports that each window needs for an error over several windows.
 
-    For figures that are not pooled, the error of a single window is used.
+    For figures that reports do not pool, this uses the error of a single window.
     """
     variances = variances_of(analysis)
     if variances is None:
         return reports_needed(unit_variance(analysis.metric), error)
     scale = width_of(analysis) ** 2
     too_few, enough = 0, reports_needed(scale * variances.over(1, 1), error)
-    while enough - too_few > 1:  # the variance depends on the number of reports
+    while enough - too_few > 1:  # the variance itself depends on the number of reports
         reports = (too_few + enough) // 2
         if reports_needed(scale * variances.over(windows, reports), error) > reports:
             too_few = reports
@@ -160,9 +161,9 @@ def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
 def seen_changes(
     analysis: Analysis[Any], reports: int, comparisons: int, paid: int | None = None
 ) -> tuple[SeenChange, ...]:
-    """Return the smallest detectable change, by period. Empty if changes are not tested.
+    """Return the smallest detectable change for each period, or () if changes are not tested.
 
-    A period is left out if the ceilings do not pay for its windows and for as many windows before.
+    A period is left out if the ceilings do not pay for it and for the period before.
 
     Args:
         analysis: the analysis of the question.
@@ -187,7 +188,7 @@ def seen_changes(
 
 
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
-    """Return, for each question, the divisor of the significance level for each of its figures.
+    """Return the divisor of the significance level for the figures of each question.
 
     Every question and every stratum receives an equal part of the level, and divides this part
     among its figures.
@@ -199,7 +200,7 @@ def comparisons(registry: Registry, today: date) -> dict[str, int]:
 
 
 def _tests(metric: Metric, today: date) -> int:
-    """Return the number of figures of a question that have p-values of their own."""
+    """Return the number of figures of a question that get a p-value each."""
     window, nothing = Window.on(metric.window, today), [0] * metric.channel.symbols
     estimated = estimate(metric, Tally(metric.name, metric.edition, window, closed=True, reports=0, counts=nothing))
     return sum(len(group.figures) for group in estimated.followed) - estimated.is_pair
