@@ -392,7 +392,7 @@ class Curves:
         return epsilons
 
     def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
-        """Return the smallest multiple of the targets that a total allows, and the epsilons.
+        """Return the smallest multiple of the targets within the budget, and the epsilons.
 
         Args:
             total: the epsilon that all reports of a window may cost together.

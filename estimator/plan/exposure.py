@@ -248,7 +248,7 @@ class _LossDistribution:
         return _LossDistribution(self.first + keep_from, masses, self.unbounded + float(self.masses[keep_to:].sum()))
 
     def plus(self, other: _LossDistribution) -> _LossDistribution:
-        """Return the distribution of the sum. All terms are positive, so no digits are lost."""
+        """Return the distribution of the sum of two losses, without loss of digits."""
         unbounded = 1 - (1 - self.unbounded) * (1 - other.unbounded)
         return _LossDistribution(self.first + other.first, np.convolve(self.masses, other.masses), unbounded)
 

@@ -269,7 +269,7 @@ def _of_pace(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _before(budget: Budget, today: date, day: date) -> int:
-    """Return the number of budget windows from today's to the last that ends before ``day``."""
+    """Return the number of budget windows from today on that end before ``day``."""
     return windows_until(Window.on(budget.window, today), day) - 1
 
 

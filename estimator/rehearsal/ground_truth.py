@@ -27,10 +27,12 @@ MAX_DEVICES = 10**15
 SHOWN_MISTAKES = 20
 
 _Cells = dict[tuple[str, ...], list[int]]
-"""For each text in a metric's cells, the number of its occurrences and its first row."""
+"""The number of occurrences and the first row of each text in a metric's cells."""
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
-"""The maximum distance of the sum of shares from 1. Thirds with seven digits are allowed."""
+"""The maximum difference between the sum of shares and 1. It allows shares rounded to seven
+digits.
+"""
 
 
 OF_MODELS: Final = "a model is rehearsed by rehearse-model"
@@ -41,7 +43,7 @@ NO_SHARES: Final = "its answers cannot be drawn uniformly; give their shares wit
 
 
 class Missing(NamedTuple):
-    """A metric that is not rehearsed, and the reason."""
+    """A metric that is left out of the rehearsal, with the reason."""
 
     metric: Metric
     reason: str
@@ -49,13 +51,14 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroundTruth:
-    """True answers, and the columns and metrics that are not used.
+    """True answers, and the columns and metrics that the rehearsal does not use.
 
     Attributes:
         populations: the devices of each metric, in the registry's order.
         ignored: the names of columns that do not belong to a metric.
-        missing: the metrics that are not rehearsed. From a table, these are models and metrics
-            without a column. From shares, these are models, and vectors and texts without shares.
+        missing: the metrics that the rehearsal leaves out. With a table, these are models and
+            metrics without a column. With shares, these are models, and vectors and texts without
+            shares.
 
     """
 
@@ -89,7 +92,7 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 
 
 def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> GroundTruth:
-    """Return devices whose answers are drawn with the given shares or, without shares, uniformly.
+    """Return devices with random answers, drawn by the given shares or, without shares, uniformly.
 
     Args:
         registry: the metrics. Every device answers all of them.
@@ -124,7 +127,7 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of every row that is not blank.
 
-    As in a spreadsheet, row numbers start at 1 with the heading.
+    As in a spreadsheet, the heading is row 1.
     """
     reader = csv.reader(lines, strict=True)
     number = 0
@@ -179,7 +182,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 
 
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
-    """Return the metrics that are not rehearsed, with the given reason unless they are models."""
+    """Return the metrics that are left out. Models get another reason than other metrics."""
     return tuple(
         Missing(metric, OF_MODELS if _is_model(metric) else reason)
         for name, metric in registry.metrics.items()
@@ -192,7 +195,7 @@ def _is_model(metric: Metric) -> bool:
 
 
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
-    """Return the positions of each metric's columns: one for its name, or one for each part."""
+    """Return the positions of each metric's columns: one column, or one for each part."""
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
         parts = metric.kind.columns(name)

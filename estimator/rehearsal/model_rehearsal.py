@@ -3,9 +3,11 @@
 The table of answers has a column for each feature, and a column with the metric's name for the
 label. Each row is a different person, unless a column ``person`` names the person of each row. Each
 round holds back different people for the test, and draws devices, with replacement, from the rows
-of all other people. The result therefore measures the effect of the noise, not of more people.
+of all other people. With more devices, the noise falls but the people remain the same. The result
+therefore measures the effect of noise, not the benefit of learning from more people.
 
-A search finds the smallest number of devices with which privacy costs no more AUC than allowed.
+A search finds the smallest number of devices for which privacy reduces the AUC by at most an
+allowed loss.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ FEWEST_HELD_BACK: Final = 2
 """The minimum number of people held back, if possible: one with yes, and one with no."""
 
 UNIX_EPOCH_S: Final = 0.0
-"""The time of the window of a tally. A tally must have a window, although a rehearsal has none."""
+"""The time of a tally's window. A tally must have a window, although a rehearsal has no time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +67,8 @@ class People:
     def held_back(self, generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Return whether each row is held back from learning, shape (rows,).
 
-        People are redrawn until both those held back and the others include a yes and a no. Without
-        a yes and a no, the AUC is undefined.
+        People are redrawn until a yes and a no occur both among those held back and among the
+        others, because otherwise the AUC is undefined.
         """
         labels, persons = self.labels, np.unique(self.groups)
         number = min(max(FEWEST_HELD_BACK, len(persons) // HELD_BACK), len(persons) - 1)
@@ -203,12 +205,12 @@ def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
 
 
 def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> float:
-    """Return the mean AUC of linear regressions on the true answers, tested on held-back people."""
+    """Return the mean AUC of linear regressions on true answers, tested on held-back people."""
     return float(np.mean(aucs_without_privacy(people, metric, rounds, seed)))
 
 
 def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> tuple[float, ...]:
-    """Return the AUC without privacy, by round. The same people are held back as with privacy."""
+    """Return the AUC without privacy for each round, with the same held-back people."""
     vectors = np.array([_features(metric, answer) for answer in people.answers])
     labels, aucs = people.labels, []
     for number in range(rounds):
@@ -228,21 +230,21 @@ def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
 
 
 FEWEST_DEVICES: Final = 1000
-"""The number of devices with which a search starts. Fewer are too few even for simple models."""
+"""The number of devices with which a search starts. Even simple models need more devices."""
 
 MOST_DEVICES: Final = 10**7
-"""The maximum number of devices. Drawing their reports of products one by one takes minutes."""
+"""The maximum number of devices. Simulating their reports one by one takes minutes."""
 
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
 HALVINGS: Final = 3
-"""The number of bisection steps in the last doubling, to find the number of devices within 9%."""
+"""The number of bisection steps after doubling. They find the number of devices within 9%."""
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
 """The maximum number of rehearsals in a search, each with another number of devices."""
 
 DIGITS: Final = 2
-"""The significant digits of the numbers of devices that are tried."""
+"""The number of significant digits of the candidate numbers of devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,11 +279,11 @@ class Loss:
 def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
     metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
 ) -> Loss | None:
-    """Return the loss with the smallest number of devices found to lose at most ``most_loss``.
+    """Find the smallest number of devices that lose at most ``most_loss``, and return their loss.
 
-    The number of devices is doubled until the loss is small enough. The last doubling is then
-    searched by bisection. A mean loss may be small by chance, so its standard error is added before
-    the comparison.
+    The number of devices is doubled until the loss is small enough. Bisection then searches between
+    the last two numbers. A mean loss may be small by chance, so its standard error is added before
+    it is compared with ``most_loss``.
 
     Args:
         metric: a model with a yes/no label.
@@ -324,7 +326,7 @@ def _rounded(devices: float) -> int:
 
 
 LEAST_ROWS: Final = 20
-"""The minimum number of complete rows. With fewer rows, the test would have too few people."""
+"""The minimum number of complete rows. Fewer rows would leave too few people for the test."""
 
 LEAST_PERSONS: Final = 2
 """The minimum number of people with each label: one to learn from, and one for the test."""
@@ -353,9 +355,7 @@ def read_people(path: Path, metric: Metric) -> People:
             rows = csv.DictReader(file, strict=True)
             _check_heading(path, list(rows.fieldnames or ()), (*features, metric.name))
             for row in rows:
-                if (
-                    None in row or None in row.values()
-                ):  # the csv module marks rows that are too long or too short with None
+                if None in row or None in row.values():  # the csv module marks missing or surplus cells with None
                     raise AnswersError(f"line {rows.line_num}: has more or fewer cells than the heading; correct it")
                 if all(row[name] for name in (*features, metric.name)):
                     answer = {name: _read(row[name], kind) for name, kind in features.items()}

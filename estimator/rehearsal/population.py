@@ -1,7 +1,7 @@
 """The population of a rehearsal: the number of devices with each answer, and the true figures.
 
-An answer is parsed from a text. A `TrueAnswer` includes the distribution by which a device converts
-the answer to an input of the channel. A rehearsal shows the true figures next to the estimates, and
+An answer is parsed from a text. A `TrueAnswer` includes the probability of each channel input to
+which a device may convert the answer. A rehearsal shows the true figures next to the estimates, and
 counts how often intervals contain the true figures.
 """
 
@@ -33,25 +33,25 @@ Input = int | tuple[int, ...]
 """An input of a channel: an integer, or an encoded vector."""
 
 Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | None
-"""An answer. The members of a set are in the domain's order, so equal answers have equal values."""
+"""An answer. Set members are in the domain's order, so that equal sets have equal values."""
 
 ROUNDING: Final = 1e-9
-"""The rounding error that is allowed when a sum of weights is compared with a quantile's level."""
+"""The allowed rounding error when sums of weights are compared with a quantile's level."""
 
 Truths = Mapping[FigureKey, float]
 
 WHOLE_BAND: Final = "band"
-"""The key of the coverage of a distribution function at all of its points together."""
+"""The key of the coverage of a whole distribution function."""
 
 BAND: Final = "at_most"
-"""The statistic that contains the points of the distribution function."""
+"""The statistic of the points of a distribution function."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswer:
-    """One answer, and the inputs of the channel that a device may draw for it.
+    """One answer, and the channel inputs to which a device may convert it.
 
-    A device draws an input if it rounds a number or picks a member of a set.
+    The choice is random if the device rounds a number or selects a member of a set.
 
     Attributes:
         value: the answer itself.
@@ -91,7 +91,7 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
 
 
 def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer of any kind
-    """Return an answer with the distribution by which the metric's kind converts it to an input.
+    """Return an answer with the probabilities of the inputs to which its kind converts it.
 
     Raises:
         DomainError: if the value is not an answer to the metric.
@@ -114,7 +114,7 @@ def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedNumbers:
-    """Numbers in ascending order, each weighted by the number or share of the devices that gave it.
+    """Numbers in ascending order, weighted by the number or share of devices with each number.
 
     Attributes:
         values: the numbers in ascending order, shape (values,).
@@ -142,7 +142,7 @@ class WeightedNumbers:
     def quantiles(self, probabilities: Sequence[float]) -> list[float]:
         """Return the quantile of each probability.
 
-        It is the smallest number that at least this share of the devices does not exceed.
+        A quantile is the smallest number that at least this share of the devices do not exceed.
         """
         reached = np.searchsorted(np.cumsum(self.weights) / self.total, np.array(probabilities) - ROUNDING)
         quantiles: list[float] = self.values[np.minimum(reached, self.values.size - 1)].tolist()
@@ -179,9 +179,10 @@ class Population:
         answers: the distinct answers.
         shares: the share of each answer in the population, shape (len(answers),). They add up to 1.
         devices: the number of devices that record an answer.
-        at_hand: the number of devices that give each answer, shape (len(answers),). None if the
-            answers are drawn according to ``shares``.
-        is_known: whether the shares of the answers were provided. If not, all are equally likely.
+        at_hand: the number of devices that give each answer, shape (len(answers),). None if rounds
+            draw the answers according to ``shares``.
+        is_known: whether the user provided the shares of the answers. If not, all are equally
+            likely.
 
     """
 
@@ -208,7 +209,7 @@ class Population:
         return analysis_of(self.metric).draws([answer.law for answer in self.answers])
 
     def coordinates(self, weights: Floats | Counts) -> Floats:
-        """Return the mean of each coordinate of the vectors, before any shortening to the norm.
+        """Return the mean of each coordinate, before vectors are shortened to the norm.
 
         Args:
             weights: the weights of the answers, shape (len(answers),).
@@ -235,7 +236,7 @@ class Population:
         return shares
 
     def mean(self, weights: Floats | Counts) -> float:
-        """Return the mean of numbers, of positions on a scale (from 1), or of the sizes of sets."""
+        """Return the mean of the numbers, of the steps of a scale, or of the sizes of sets."""
         total, worth = math.fsum(weights.tolist()), analysis_of(self.metric).worth
         pairs = zip(self.answers, weights.tolist(), strict=True)
         return math.fsum(worth(answer.value) * (weight / total) for answer, weight in pairs)
@@ -272,7 +273,7 @@ class Population:
 
     @property
     def clips(self) -> tuple[Clip, ...]:
-        """Ranges for clipping that would make the mean more accurate; () if there are none."""
+        """Narrower ranges that would make the mean more accurate; () if there are none."""
         people = self.unclipped if self.metric.kind.statistic == "mean" else None
         return () if people is None else analysis_of(self.metric).clips(people, self.devices)
 
@@ -283,7 +284,7 @@ def _mean(numbers: Sequence[tuple[float, float]]) -> float:
 
 
 _Truth = Callable[[Population, Floats | Counts, Sequence[Any]], Sequence[float]]
-"""A function that returns true figures for a population, weights of its answers, and labels."""
+"""A function that returns true figures, given a population, weights of answers, and labels."""
 
 
 def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:
@@ -334,7 +335,7 @@ TRUTHS: Final[dict[str, _Truth]] = {
     "bin": lambda population, weights, bins: population.numbers(weights).bins([start for start, _ in bins]),
     "mean_within": lambda population, weights, groups: population.group_means(weights, groups),
 }
-"""For each statistic, a function that computes its true figures, with NaN for unknown ones."""
+"""The function that computes each statistic's true figures, with NaN for unknown figures."""
 
 
 def holds(figure: Estimate, truth: float) -> bool:
@@ -353,8 +354,8 @@ def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[Figure
 def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
     """Return, by statistic, the fraction of the intervals that contain the true value.
 
-    For the band of a distribution function, the entry `WHOLE_BAND` is 1 if all of the band's
-    intervals contain the true value, otherwise 0.
+    The entry `WHOLE_BAND` is 1 if all intervals of a distribution function contain the true value,
+    otherwise 0.
     """
     by_statistic: dict[str, list[bool]] = {}
     for key, figure, truth in compared(estimated, truths):
@@ -388,7 +389,7 @@ class Coverage(Record, frozen=True):
 def coverages_of(
     of_population: Sequence[Mapping[str, float]], of_devices: Sequence[Mapping[str, float]]
 ) -> dict[str, Coverage]:
-    """Return the coverage of each statistic, given the results of `held`; {} without rounds."""
+    """Return the coverage of each statistic from the results of `held`; {} without rounds."""
     rounds = len(of_population)
 
     def mean(each_round: Sequence[Mapping[str, float]], statistic: str) -> float:

@@ -38,8 +38,8 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import Tally
 
 UNIX_EPOCH_S = 0.0
-"""The time of a rehearsal's window. A tally must have a window. With the current window, the output
-for a seed would change over time.
+"""The time of a rehearsal's window. With the current window, the output for the same seed would
+change over time.
 """
 
 LONGEST_WINDOW_S = 31 * 86_400
@@ -139,7 +139,7 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
         coverage: Mapping[str, Coverage],
         texts: RehearsedTexts | None = None,
     ) -> Rehearsed:
-        """Return the figures of a metric with their true values."""
+        """Return the figures of a metric next to their true values."""
         fields = {name: getattr(estimated, name) for name in estimated.__struct_fields__}
         rehearsed = cls(
             **fields
@@ -202,7 +202,7 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
         truth: the true answers.
         seed: the seed of all randomness. The same seed gives the same result with the same version
             of numpy.
-        rounds: the number of times that all reports are redrawn to measure coverage.
+        rounds: the number of times that all reports are redrawn to measure the coverage.
         ranges: the ranges of numbers whose shares are requested, each with its metric, start and
             end.
         after_round: a function that is called after each round of each population.
@@ -212,7 +212,7 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
     """
     generators = np.random.default_rng(seed).spawn(
         len(truth.populations)
-    )  # one generator for each metric, so that the number of rounds does not change any estimate
+    )  # each metric has its own generator, so that the number of rounds does not change any estimate
     metrics = tuple(
         _rehearse(population, rounds, tuple(ranges), after_round, generator, window_of(population.metric.window), keep)
         for population, generator in zip(truth.populations, generators, strict=True)
@@ -246,12 +246,12 @@ def _rehearse(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
         return Rehearsed.beside({}, estimated, {})
     truths, truths_at_hand = (truths_of(population, weights, estimated) for weights in (population.shares, at_hand))
     has_means = analysis_of(population.metric).compares_groups
-    request = Request(joint=has_means, ranges=ranges)  # a round estimates only figures with a true value
+    request = Request(joint=has_means, ranges=ranges)  # a round estimates only figures with known true values
 
     def held_by(counts: Counts, weights: Floats | Counts, truths: Truths, number: int) -> dict[str, float]:
-        later = Window.at(window.kind, window.starts_at + number * LONGEST_WINDOW_S)  # rotations differ by window
+        later = Window.at(window.kind, window.starts_at + number * LONGEST_WINDOW_S)  # rotations differ between windows
         drawn = estimate(population.metric, _tally(population, counts, later, sampler, generator), request)
-        if drawn.texts is not None:  # each round finds other texts
+        if drawn.texts is not None:  # each round finds different texts
             truths = truths_of(population, weights, drawn)
         return held(drawn, truths)
 

@@ -8,13 +8,13 @@ from estimator.results.standing import Standing, StandingMetric
 from estimator.words import plural, short
 
 MOST_LINES: Final = 20
-"""The maximum number of lines. Chats show a message of this length without collapsing it."""
+"""The maximum number of lines, which chat programs show without collapsing the message."""
 
 FRAME: Final = 6
 """The number of lines besides questions: heading, summary, participation and three empty lines."""
 
 LONGEST_LINE: Final = 400
-"""The maximum length, in characters, of a question's sentences before the number of reports."""
+"""The maximum number of characters in a question's sentences before the number of reports."""
 
 ORDER: Final = ("changed", "perhaps", "same", "unknown")
 """The verdicts on whether answers changed, the most important first."""

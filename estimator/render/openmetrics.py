@@ -4,7 +4,7 @@ Prometheus reads the file through the textfile collector of its node exporter. I
 written, the exporter keeps serving the last file, so alert rules should compare
 `hearsay_window_end_timestamp_seconds` with the clock.
 
-Texts that were found are left out, because devices choose them and each would become a time series.
+Found texts are left out, because devices choose them, and each text would become a time series.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ABOUT: Final = "hearsay_metric_info"
 OF_METRIC: Final = ("metric", "edition", "group")
 
 DESCRIPTION: Final = ("title", "unit", "counted")
-"""Further labels of `ABOUT`. ``counted`` is the treatment of numbers beyond the range."""
+"""Further labels of `ABOUT`. ``counted`` states what happens to numbers beyond the range."""
 
 OF_FIGURE: Final = (*OF_METRIC, "statistic", "value")
 

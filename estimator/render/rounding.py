@@ -3,17 +3,17 @@
 * The interval is rounded outwards, so the shown interval contains the exact one.
 * The shown estimate lies in its interval. An unbiased estimate outside the interval is moved to the
   nearer end; JSON and CSV contain the original.
-* Possible numbers are never rounded to impossible ones. If the largest possible number is 46, an
-  interval never ends at 50.
+* Rounding never gives an impossible number. If the largest possible number is 46, no interval ends
+  at 50.
 
 Each number is rounded only once, from its exact value. A figure and its interval are rounded to the
-same decimal place. In a table, this is the place of the standard error's second significant digit,
-and in a sentence, the place of its first one. A finer place is used if the interval requires it, so
-that 28 of 28 days are not shown as about 30. Rounding starts from the shortest decimal
-representation of the float, and is exact. Estimates are rounded half to even.
+same decimal place. In a table, this is the place of the second significant digit of the standard
+error; in a sentence, it is the place of the first. If this would move the figure out of its
+interval, a finer place is used: 28 of 28 days are not shown as about 30. Rounding uses exact
+arithmetic on the shortest decimal representation of the float. Estimates are rounded half to even.
 
-Shares are shown in percent. Other figures are shown in the unit of their question. The unit
-follows the estimate or, without an estimate, the interval.
+Shares are shown in percent. Other figures are shown in the unit of their question. The unit is
+written after the estimate or, without an estimate, after the interval.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ PERCENT_POWER: Final = 2
 """The power of ten by which a share is multiplied to give percent."""
 
 FIGURES, SENTENCE_FIGURES = 2, 1
-"""The number of significant digits of the error: in a table, and in a sentence."""
+"""The number of significant digits of an error: in a table, and in a sentence."""
 
 LENGTH_IN_ERRORS: Final = 4
-"""The approximate length of a 95% interval in standard errors, to derive a missing error."""
+"""The approximate length of a 95% interval in standard errors. It replaces missing errors."""
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
 """The maximum numbers of decimals, and of digits before the point, in a number that is written
@@ -55,16 +55,16 @@ MOST_LOGARITHM: Final = 500.0
 """The maximum size on a logarithmic scale. The exponential of a larger size would overflow."""
 
 POINT_FIGURES: Final = 4
-"""The number of significant digits of a figure whose interval is a point and gives no error."""
+"""The number of significant digits of a figure whose interval is a single point."""
 
 DUST: Final = 1e-12
-"""The largest relative error with which an interval counts as a single point.
+"""An interval with at most this relative length counts as a single point.
 
-Smaller errors come from float arithmetic.
+Such short intervals result from float arithmetic.
 """
 
 _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
-"""A context with more digits than any float, so that a rounding depends only on its place."""
+"""A context with more digits than any float, so that nothing is rounded twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +111,9 @@ class Rounded:
 
 
 def digits_for(standard_error: float, figures: int = FIGURES) -> int:
-    """Return the number of decimals that show an error: 1 for 1.3, 2 for 0.0996, and -1 for 120.
+    """Return the number of decimals for an error: 1 for 1.3, 2 for 0.0996, -1 for 120.
 
-    If the result is below 0, numbers are rounded to tens, hundreds and so on.
+    A result below 0 means rounding to tens, hundreds and so on.
 
     Args:
         standard_error: the error, above 0, in the unit that is shown.
@@ -172,7 +172,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
 
 
 def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str = ROUND_CEILING) -> str:
-    """Return, as a text, a size that has no error, such as the half-width of an interval.
+    """Format a size without an error, such as the half-width of an interval.
 
     Args:
         size: the size, at least 0.
@@ -192,12 +192,12 @@ def relative_size(logarithm: float) -> str:
 
 
 def within(estimate: float | None, low: float, high: float) -> float | None:
-    """Return the estimate to show or draw, moved to the nearer end if outside its interval."""
+    """Return the estimate to show or draw, moved into its interval if necessary."""
     return None if estimate is None else min(high, max(low, estimate))
 
 
 def steps_of(estimate: float, low: float, high: float, exponent: int) -> tuple[int, int, int]:
-    """Return a figure for drawing, in whole steps: the estimate, and both ends of the interval.
+    """Return an estimate and both ends of its interval in whole steps, for drawing.
 
     Args:
         estimate: the unbiased estimate.
@@ -212,7 +212,7 @@ def steps_of(estimate: float, low: float, high: float, exponent: int) -> tuple[i
 
 
 def text_of(value: float, decimals: int, power: int = 0, direction: str = ROUND_HALF_EVEN) -> str:
-    """Return a number times a power of ten, rounded, with thousands separators.
+    """Format a rounded number, times a power of ten, with thousands separators.
 
     A negative number has a true minus sign instead of a hyphen. Zero has no sign.
 
@@ -255,7 +255,7 @@ def _possible_text(
 
 
 def _possible_place(value: float, decimals: int, possible: Ends, direction: str) -> int:
-    """Return the given place, or the first finer place that keeps the rounded number possible."""
+    """Return the number of decimals, or more if the rounded number would be impossible."""
     least, greatest = possible
     if least <= value <= greatest:
         while not least <= float(_to_place(value, decimals, 0, direction)) <= greatest:
@@ -264,7 +264,7 @@ def _possible_place(value: float, decimals: int, possible: Ends, direction: str)
 
 
 def _decimals(figure: _Figure, figures: int) -> int:
-    """Return the place of the last shown digit of the error or, without one, of the interval."""
+    """Return the number of decimals that the error or, without an error, the interval requires."""
     value, low, high, error = figure
     scale = error or (high - low) / LENGTH_IN_ERRORS
     if scale > DUST * max(abs(low), abs(high)):
@@ -273,10 +273,7 @@ def _decimals(figure: _Figure, figures: int) -> int:
 
 
 def _decimals_within(figure: _Figure, decimals: int) -> int:
-    """Return the given place, or the first finer place that keeps a number in its interval.
-
-    Rounded to this place, the number still lies within the interval.
-    """
+    """Return the number of decimals, or more if necessary to keep a number in its interval."""
     value, low, high, _ = figure
     length, possible = high - low, min(high, max(low, value or 0.0))
     finest = digits_for(abs(possible) or 1.0, POINT_FIGURES)
@@ -325,7 +322,7 @@ class Unit:
         return percent(*parts, figures) if self.power else number(*parts, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
-        """Return the maximum-likelihood value with the estimate's decimals; empty if none."""
+        """Return the maximum-likelihood value with the estimate's decimals, or an empty text."""
         if estimate.maximum_likelihood is None:
             return ""
         return self.rounded(estimate).beside(estimate.maximum_likelihood)
@@ -368,8 +365,8 @@ def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
 def bar_ends(group: FigureGroup) -> Ends | None:
     """Return the ends of the scale of bars, or None if the figures have no bars.
 
-    They are the ends of the figures' range. Without a range, figures of values get a scale that is
-    symmetric around 0.
+    Figures with a range use its ends. Other figures of values use a scale that is symmetric around
+    0.
     """
     if group.ends is not None or not group.about.by_value:
         return group.ends
@@ -405,7 +402,7 @@ class ShownFigure(NamedTuple):
 
 
 def shown(label: str | tuple[str, ...], figure: Estimate, unit: Unit, ends: Ends | None = None) -> ShownFigure:
-    """Return a figure in the form that lines of text show."""
+    """Return the parts of a figure for a line of text."""
     return ShownFigure(label, figure, unit.rounded(figure), unit.likeliest(figure), ends)
 
 
@@ -415,5 +412,5 @@ def whole_percent(share: float) -> str:
 
 
 def exact_percent(share: float) -> str:
-    """Return a share that is known exactly, such as a requested one, in percent."""
+    """Return an exact share, such as one that a user entered, in percent."""
     return f"{100 * share:.3g}{PERCENT.suffix}"

@@ -34,10 +34,10 @@ from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import EMPTY_TEXT, label_of, plural, shown_of
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
-"""The context that rounds a privacy loss up, so that no loss is shown smaller than it is."""
+"""The context for rounding privacy losses, which are rounded up."""
 
 LEAST_P: Final = 0.001
-"""The smallest p-value that is shown as a number. Smaller ones would be inaccurate, because the
+"""The smallest p-value that is shown as a number. Smaller p-values would be inaccurate, because the
 normal approximation fails in the tails.
 """
 
@@ -52,7 +52,7 @@ MOVED: Final = {
     "cell_share": "cell share",
     "product_mean": "product mean",
 }
-"""Names of quantities that fabricated reports could move and that are not a single figure."""
+"""The names of quantities that consist of several figures, for fabricated reports."""
 
 SHOWN_UNCLEAR = 5
 """The maximum number of unclear texts that a sentence names."""
@@ -207,7 +207,7 @@ def _of_position(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 def _of_median(estimated: MetricEstimate, group: FigureGroup) -> str:
     median = group.figures[len(group.figures) // 2]
-    if estimated.group("share_above") is not None:  # only the thresholds on both sides are known
+    if estimated.group("share_above") is not None:  # only the thresholds on both sides of the median are known
         return f"The median lies between {median.low:,.12g} and {median.high:,.12g}{unit_of(group).suffix}."
     return "" if median.estimate is None else f"The median is {about_figure(group, median)}."
 
@@ -238,7 +238,7 @@ SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "quantile": _of_median,
     "mean_within": _of_group_means,
 }
-"""For each statistic, a function that returns a sentence on its figures, or an empty text."""
+"""The function that writes a sentence on a statistic's figures, by statistic."""
 
 
 def notes_of(estimated: MetricEstimate) -> Iterator[str]:
@@ -249,7 +249,7 @@ def notes_of(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def text_notes(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield notes on a list of texts that say which texts may be missing and which are unclear."""
+    """Yield notes on a list of texts: which texts may be missing, and which are unclear."""
     texts, found = estimated.texts, estimated.group("found_text")
     if texts is None:
         return
@@ -272,7 +272,7 @@ def text_notes(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def made_up_words(made_up: int, reports: int) -> str:
-    """Return a phrase on the number of fabricated reports that would put a text on the list."""
+    """Return a phrase on the number of fabricated reports that would list a text."""
     return f"about {made_up:,} fabricated reports, {100 * made_up / reports:.2g}% of all, would put a text on the list"
 
 
@@ -284,7 +284,7 @@ def _of_independence(names: tuple[str, str], p_value: float) -> str:
 
 
 def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
-    """Return a sentence on participation and on the bounds on the answer of all installations."""
+    """Return a sentence on participation, and on the bounds for all installations."""
     whole = f"Of all {among_all.installs:,} installations {taking_part_words(among_all)}"
     bounded = headline_bounds(estimated, among_all)
     if bounded is None:
@@ -296,9 +296,9 @@ def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
 
 
 def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[FigureGroup, Figure] | None:
-    """Return the bounds, among all installations, on the figure that answers the question.
+    """Return the bounds, for all installations, on the figure that answers the question.
 
-    The result also contains the group of the bounds. None if there are no bounds.
+    Return the group of the bounds as well. Return None without bounds.
     """
     key = estimated.headline
     group = None if key is None else among_all.group(key.statistic)
@@ -375,7 +375,7 @@ def move_unit(estimated: MetricEstimate, move: Move) -> Unit:
 
 
 def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, ...], str, str]:
-    """Return the label of a quantity, and how far fabricated reports could move it down and up."""
+    """Return a quantity's label, and how far fabricated reports could move it down and up."""
     unit = move_unit(estimated, move)
     return move_label(estimated, move), unit.size(move.down), unit.size(move.up)
 
@@ -425,7 +425,7 @@ def central_words(central: Central) -> str:
 
 
 def has_a_point(estimated: MetricEstimate) -> bool:
-    """Return whether an interval that a table shows is a single point."""
+    """Return whether any interval in the table is a single point."""
     shown = (group for group in estimated.groups if group.about.headline or group.about.most_lines)
     return any(group.figures.has_a_point for group in shown if group.figures.unbiased.size)
 
@@ -465,7 +465,7 @@ def tested_words(changes: Changes) -> str:
 
 
 def outcome_words(changes: Changes) -> str:
-    """Return a sentence, without its period, on changes in a question over the closed windows."""
+    """Return a sentence, without a period, on the changes between the closed windows."""
     verdict, between = changes.verdict, f"between {changes.first} and {changes.last}"
     if verdict is ChangeVerdict.TOO_FEW:
         return f"Too few reports to see a change {between}"
@@ -490,7 +490,7 @@ def compared_words(changes: Changes) -> str:
 
 
 def change_words(change: Change, changes: Changes, *, is_brief: bool = False) -> str:
-    """Return a sentence, without its period, on how much a figure changed, and when.
+    """Return a sentence, without a period, on how much a figure changed, and when.
 
     The brief form omits the interval, and the first and the last window.
     """
@@ -516,7 +516,7 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
 
 
 def _turned(change: Change) -> Estimate:
-    """Return a decrease as a positive change, because words state the direction."""
+    """Return a decrease as a positive number, because words state the direction."""
     turned = change.times(-1.0)
     return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
 

@@ -1,16 +1,16 @@
-"""Alerts, which fire if the whole interval of a figure is beyond a bound, or if the figure changed.
+"""Alerts, which fire if a figure's whole interval is beyond a bound, or if the figure changed.
 
-If the true figure is not beyond the bound, an alert can fire only if the interval misses that
-figure on one side. The rate of false alarms is therefore at most the rate at which intervals miss.
+If the true figure is within the bound, an alert can fire only if the interval misses the true
+figure. False alarms are therefore at most as frequent as such misses.
 
 An alert is written ``METRIC.FIGURE OPERATOR NUMBER``, or ``METRIC[STRATUM].FIGURE …``. A figure is
 ``mean``, ``sum``, ``share[VALUE]``, a quantile such as ``p95``, or for a number by group
-``mean[VALUE]``. An operator is ``>``, ``>=``, ``<`` or ``<=``. An expression that could never fire,
-or would always fire, is refused.
+``mean[VALUE]``. An operator is ``>``, ``>=``, ``<`` or ``<=``. An alert that could never fire, or
+would always fire, is refused.
 
 ``METRIC.FIGURE rises``, ``falls`` or ``changes`` fires according to the verdict on the figure over
 the closed windows of a report (`estimator.report.changes`). If nothing changes, the probability
-that any such alert of a report fires is at most 5%, the probability of a false verdict.
+that any such alert fires in a report is at most 5%, like the probability of a false verdict.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from estimator.words import cell_of, is_yes_or_no
 
 
 class Operator(StrEnum):
-    """The comparison of a figure with a bound, or the change of a figure."""
+    """The comparison of a figure with a bound, or the kind of change."""
 
     ABOVE = ">"
     AT_LEAST = ">="
@@ -104,10 +104,10 @@ class JudgedAlert(Record, frozen=True):
 def judged(
     alerts: Sequence[Alert], estimates: Sequence[MetricEstimate], changes: Iterable[Changes] = ()
 ) -> list[JudgedAlert]:
-    """Judge alerts in every closed window of their metrics, in the order of the estimates.
+    """Evaluate alerts in every closed window of their metrics, in the order of the estimates.
 
-    Open windows are left out, because they would be judged again after every report. Alerts on
-    changes come last, in the order of the changes.
+    Open windows are left out, because their figures still change. Alerts on changes come last, in
+    the order of the changes.
 
     Args:
         alerts: the alerts, in any order.
@@ -132,7 +132,7 @@ def judged(
 
 
 def _judged_change(alert: Alert, changes: Changes, reports: int) -> JudgedAlert:
-    """Judge an alert by its figure's clearest change, else by the last window minus the first."""
+    """Evaluate an alert by the clearest change of its figure, or by the last minus the first."""
     found = [each for each in changes.found if FigureKey(each.statistic, each.value) == alert.key]
     change = next(iter(found), changes.figure(alert.key))
     fired = any(each.verdict.is_change and _has_direction(alert, each.estimate or 0.0) for each in found)
@@ -179,7 +179,7 @@ def _judged(alert: Alert, estimated: MetricEstimate) -> JudgedAlert:
 
 
 def is_beyond(alert: Alert, low: float, high: float) -> bool:
-    """Whether a whole interval is beyond the bound of an alert."""
+    """Return whether a whole interval is beyond the bound of an alert."""
     bound = math.nan if alert.bound is None else alert.bound
     match alert.operator:
         case Operator.ABOVE:
@@ -207,7 +207,7 @@ _GRAMMAR: Final = (
 )
 
 _NAMED: Final = 12
-"""The maximum number of values that a message names."""
+"""The maximum number of values that a message lists."""
 
 
 def read_alert(registry: Registry, text: str) -> Alert:
@@ -246,14 +246,14 @@ def read_alert(registry: Registry, text: str) -> Alert:
 
 
 def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
-    """Return the question, former question, or question of a stratum that an alert names."""
+    """Return the question, former question or stratum that an alert names."""
     former = [each.metric for (asked, _), each in former_metrics(registry).items() if asked == name]
     if stratum is not None:
         named = [metric for metric in former if metric.name == f"{name}[{stratum}]"]
         if named:
             return named[0]
     if stratum is None and former and name not in registry.metrics:
-        return former[-1]  # the question is no longer asked, but its last reports may still arrive
+        return former[-1]  # the app no longer asks the question, but its last reports may still arrive
     metric = metric_named(registry, name)
     if stratum is None:
         return metric
@@ -281,10 +281,10 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
 
 
 def _label(metric: Metric, value: str, text: str) -> Label:
-    """Return the value of a metric that is written as the given text.
+    """Return the value of a metric whose notation is the given text.
 
-    If several values, such as pairs of answers, are written in the same way, the text is refused as
-    ambiguous.
+    A text is refused as ambiguous if several values, such as pairs of answers, have the same
+    notation.
     """
     labels = analysis_of(metric).labels
     named = [label for label in labels if cell_of(label) == value]
@@ -301,7 +301,7 @@ def _label(metric: Metric, value: str, text: str) -> Label:
 
 
 def _check_bound(metric: Metric, alert: Alert, bound: float, text: str) -> None:
-    """Refuse a bound that would make the alert fire never or always."""
+    """Refuse a bound for which the alert would never fire, or always fire."""
     least, greatest = _ends(metric, alert.key.statistic)
     is_open_below = alert.operator in {Operator.AT_LEAST, Operator.BELOW}
     is_inside = least < bound < greatest
@@ -328,6 +328,6 @@ def _ends(metric: Metric, statistic: str) -> tuple[float, float]:
     if STATISTICS[statistic].is_share:
         return SHARES
     least, greatest = analysis_of(metric).ends or SHARES
-    if statistic == "sum":  # the number of answers is at least 1 and unlimited, so the sum is unlimited beyond 0
+    if statistic == "sum":  # the number of answers has no upper limit, so sums have none beyond 0
         return (least if least >= 0 else -math.inf), (greatest if greatest <= 0 else math.inf)
     return least, greatest

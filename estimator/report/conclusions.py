@@ -1,11 +1,10 @@
 """The windows and values to show first, and the conclusions that they allow.
 
-In the last window of each question, the p-values of differences between groups are corrected for
-all comparisons in the last windows of all questions. The second-last windows are corrected together
-in the same way, and so on. The conclusions for a window therefore do not depend on the number of
-earlier windows shown. All questions have the same weight, regardless of their numbers of groups and
-answers, and each question divides its weight among its differences. Differences with too few
-reports are not counted.
+P-values of differences between groups are corrected for multiple comparisons. The last windows of
+all questions are corrected together, the second-last windows are corrected together, and so on. The
+conclusions for a window therefore do not depend on how many earlier windows the report shows. All
+questions have the same weight, however many groups and answers they have, and each question divides
+its weight among its differences. Differences with too few reports are not counted.
 """
 
 from __future__ import annotations
@@ -38,26 +37,26 @@ STATISTICS: Final = ("difference", "difference_of_means")
 REACH: Final = 3.9
 """The distance of suggested thresholds from the median, in standard errors of a share.
 
-About 2 standard errors are needed for the interval, and about 2 more so that a threshold is rarely
-inconclusive. Distances from 3 to 4.2 were tried on uniform, normal and exponential populations. The
-mean width of the bracket of the median was about the same for all distances from 3.6 to 4.2."""
+The interval needs about 2 standard errors, and about 2 more make inconclusive thresholds rare.
+Distances from 3 to 4.2 were tried on uniform, normal and exponential populations. The mean width of
+the bracket of the median was about the same for all distances from 3.6 to 4.2."""
 
 FARTHEST: Final = 0.45
-"""The maximum difference between 1/2 and the share of answers above a suggested threshold."""
+"""The maximum distance from 1/2 of the share of answers above a suggested threshold."""
 
 ROUND: Final = 3
 """The number of significant digits of suggested thresholds."""
 
 
 def conclusion(difference: Figure) -> Conclusion:
-    """Return the conclusion on a difference, according to its corrected p-value."""
+    """Return the conclusion about a difference, from its corrected p-value."""
     if difference.p_value is None:
         return Conclusion.TOO_FEW
     return _concluded(difference.p_value, difference.p_value_corrected)
 
 
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
-    """Return the differences by ascending p-value, each as the larger share minus the smaller.
+    """Return the differences, sorted by p-value, as the larger share minus the smaller.
 
     If there are only two answers, only differences in the share of the second answer are returned.
     For yes and no, the second answer is yes.
@@ -66,7 +65,7 @@ def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
 
 
 def clearest_changes(changes: Tested) -> Sequence[tuple[FigureGroup, Figure]]:
-    """Return the differences between two windows, or between two strata, by ascending p-value.
+    """Return the differences between two windows, or between two strata, sorted by p-value.
 
     For yes and no, only differences in the share of yes are returned.
     """
@@ -108,10 +107,10 @@ def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
 
 
 def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
-    """Return the differences by comparison.
+    """Return the differences, grouped by comparison.
 
     With two answers, the two differences between the same groups form a single comparison.
-    Otherwise, each difference is a comparison of its own.
+    Otherwise, each difference is a separate comparison.
     """
     of_pairs = groupby(differences.figures, key=lambda difference: _pair(difference)[-PAIR:])
     by_pair = [tuple(figures) for _, figures in of_pairs]
@@ -145,8 +144,8 @@ def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ..
 def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
     """Yield the positions of the last windows of all questions, then of the second-last, and so on.
 
-    Open windows come after all closed ones, because the output starts with an open window only if
-    there are no closed windows.
+    Open windows come after all closed windows, because a report shows an open window first only if
+    no window is closed.
     """
     of_metrics = groupby(range(len(estimates)), key=lambda place: estimates[place].metric)
     by_age = [
@@ -215,13 +214,13 @@ def highlights_of(
 
 
 def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
-    """Return thresholds that would bracket the median more closely with the same number of reports.
+    """Return thresholds that would enclose the median more closely with equally many reports.
 
-    One threshold lies on each side of the median. Both are as close to the median as possible, but
-    the shares of answers above them must clearly differ from one half. A third threshold lies
-    farther from the median, toward the farther end of the range. This third threshold limits the
-    bracket if the nearer threshold on the same side is inconclusive. Answers are assumed to be
-    uniformly distributed between the thresholds of the report.
+    One threshold lies on each side of the median. Both are as close to the median as possible,
+    while the shares of answers above them still differ clearly from one half. A third threshold
+    lies farther from the median, toward the farther end of the range. It limits the bracket if the
+    nearer threshold on the same side is inconclusive. Answers are assumed to be uniformly
+    distributed between the thresholds of the report.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:
@@ -238,7 +237,7 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
 
 
 def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
-    """Return the last closed window with reports, else the last with reports, else the last."""
+    """Return the last closed window with reports, or else another late window."""
     with_reports = [window for window in windows if window.reports]
     closed = [window for window in with_reports if window.closed]
     return [*windows[-1:], *with_reports[-1:], *closed[-1:]][-1]
@@ -257,7 +256,7 @@ def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
 
 
 def by_value(estimated: MetricEstimate) -> FigureGroup | None:
-    """Return the group with one figure for each value or coordinate. None without such a group."""
+    """Return the group with one figure for each value or coordinate, or None."""
     return next((group for group in estimated.groups if group.about.by_value), None)
 
 

@@ -1,18 +1,19 @@
 """The rules of publication: which questions and tallies are published, with which rounding.
 
-A publication is computed from rounded tallies alone. A tally of fewer than 100 reports is left out.
+A publication is computed only from rounded tallies. A tally of fewer than 100 reports is left out.
 In any other tally, the number of reports n is rounded down to a number k of two significant digits.
-The frequencies stay nearly the same: if c(y) of the n reports have one of the symbols up to y, then
-round(c(y)·k/n) of the k reports do. Estimates, errors, intervals and p-values are computed from the
-rounded tally. These figures reveal no more about n than k does, even with all their digits: for
-each n that is rounded to k, every tally of k reports is the rounded form of some tally of n reports
-(`tests/exact/test_rounded_tallies.py` enumerates the tallies of n and of k reports). The rounded
-tally has fewer reports, so its intervals are wider, and contain the true value at least as often.
+The frequencies stay nearly the same: let c(y) be the number of the n reports with a symbol up to y.
+The rounded tally has round(c(y)·k/n) such reports. Estimates, errors, intervals and p-values are
+computed from the rounded tally. Even with all their digits, these figures reveal no more about n
+than k does: for each n that is rounded to k, every tally of k reports is the rounded form of some
+tally of n reports (`tests/exact/test_rounded_tallies.py` checks this for all small tallies). The
+rounded tally has fewer reports, so its intervals are wider, and contain the true value at least as
+often.
 
 Strata are rounded one by one. A stratum of fewer than 100 reports is also left out of the
 question's total, because otherwise the difference between the total and the other strata would
-reveal the stratum. For two questions asked together, a figure within a group is published as
-unknown if the group has fewer than 100 devices by the published estimate. Only texts that the
+reveal the stratum. For two questions asked together, a group's figures are published as unknown if
+the group has fewer than 100 devices according to the published estimate. Only texts that the
 registry approves are kept.
 """
 
@@ -55,7 +56,7 @@ def publishable(registry: Registry) -> Registry:
 
 
 def may_publish(metric: Metric) -> bool:
-    """Whether figures of a question may be published."""
+    """Return whether figures of a question may be published."""
     return metric.is_public and not metric.is_sensitive
 
 
@@ -77,7 +78,8 @@ def rounded_tallies(tallies: Iterable[Tally]) -> Iterator[Tally]:
 def rounded_tally(tally: Tally) -> Tally:
     """Round a tally down to a published number of reports, with nearly the same frequencies.
 
-    The frequency of each symbol changes by less than the frequency of one remaining report.
+    The frequency of each symbol changes by less than 1/k, where k is the number of remaining
+    reports.
     """
     kept = rounded_down(tally.reports)
     ends = [0, *((2 * end * kept + tally.reports) // (2 * tally.reports) for end in accumulate(tally.counts))]
@@ -119,7 +121,7 @@ def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | Non
 
 
 FOUND: Final = ("found_text", "approved_text")
-"""The statistics of the texts that were found. Only ``approved_text`` is published."""
+"""The statistics of found texts. Only ``approved_text`` is published."""
 
 
 def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
@@ -129,7 +131,7 @@ def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
 
 
 def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
-    """Return a group of figures, with figures about too few devices marked as unknown."""
+    """Return a group of figures, in which those about too few devices are marked as unknown."""
     within = group.about.within
     if within is None:
         return group

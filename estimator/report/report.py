@@ -1,9 +1,9 @@
-"""The report: estimates the selected tallies in order, and says why it skips other tallies.
+"""The report: estimates of the selected tallies, and the reasons for skipping others.
 
 On request, the report states how much its published tallies reveal about a device: each tally
 alone, and all tallies of a window together. If a question has public strata, the tallies of the
 strata are published, and each device is counted in only one of these tallies. The question
-therefore counts once, with the privacy loss from its smallest tally.
+therefore counts once, with the privacy loss of its smallest tally, which is the largest.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ MOST_CANDIDATES: Final = 10**6
 """The maximum number of candidate texts. Each text takes 0.5 kB of memory and 0.1 ms per window."""
 
 NUMBERS_A_SHARE: Final = 8
-"""The approximate count of numbers that a report contains for a share: estimate, error, etc."""
+"""The approximate count of numbers in a report for each share, such as estimate and error."""
 
 MOST_NUMBERS: Final = 2**25
-"""The maximum count of numbers in a report. As text, this many numbers take a few gigabytes.
+"""The maximum count of numbers in a report. As text, they take a few gigabytes.
 
 A report on one window of each question may exceed this limit.
 """
 
 
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
-    """Return the registry that defines the tallies: the given one, or its variant for trials.
+    """Return the registry that defines the tallies: the given registry, or its trial variant.
 
     Raises:
         TalliesError: if some tallies are from a trial and others are not.
@@ -109,7 +109,7 @@ def make_report(
         is_shown = selection.shows(name)
         analysis = analysis_of(registry.metrics[name])
         if analysis.takes_candidates and not is_shown:
-            continue  # finding texts takes seconds, and no p-value depends on the texts
+            continue  # finding texts takes seconds, and p-values do not depend on the texts
         for estimate in analysis.estimates(of_metric, request if is_shown else PLAIN):
             estimated.append(estimate)
             advance(1)
@@ -193,7 +193,7 @@ def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -
 def _sorted_out(
     registry: Registry, tallies: Iterable[Tally], selection: Selection, advance: Callable[[int], object]
 ) -> tuple[dict[str, list[Tally]], list[Skipped]]:
-    """Return the selected tallies that can be estimated, by metric, and the skipped tallies."""
+    """Return the tallies to estimate, by metric, and the skipped tallies."""
     of_metrics: dict[str, list[Tally]] = {}
     skipped: list[Skipped] = []
     for tally in tallies:
@@ -212,7 +212,7 @@ def _sorted_out(
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
     """Refuse tallies whose estimates would exceed the memory limit.
 
-    A few short lines of tallies may lead to a large number of shares.
+    Even a small file of tallies may require a large number of shares.
 
     Raises:
         TalliesError: if the estimates would exceed the limit. The message says what would help.
@@ -261,7 +261,7 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
 def with_central(
     estimated: Sequence[MetricEstimate], metrics: Mapping[str, Metric], registry: Registry, delta: float
 ) -> list[MetricEstimate]:
-    """Return the estimates, each with the privacy loss from its tally at the given delta.
+    """Return the estimates, each with the privacy loss that its tally causes.
 
     Args:
         estimated: the estimates of questions and strata.
@@ -278,7 +278,7 @@ def with_central(
 
 
 def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: float) -> tuple[Composed, ...]:
-    """Return the joint privacy loss from the closed tallies of each window.
+    """Return the privacy loss that all closed tallies of a window cause together, by window.
 
     Args:
         estimated: the estimates of questions and strata.
@@ -297,7 +297,7 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
 
 
 def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
-    """Return, for each estimate, the number of reports in its smallest stratum that has reports.
+    """Return, for each estimate, the number of reports in its smallest nonempty stratum.
 
     For a question without strata, this is the number of reports of the question itself.
     """

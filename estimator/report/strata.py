@@ -1,6 +1,6 @@
-"""Public strata and former questions as separate questions; the number of participating devices.
+"""Strata and former questions as separate questions, and the number of participating devices.
 
-Only apps of earlier releases still answer former questions (`registry.history`).
+A former question is one that only earlier releases of the app still ask (`registry.history`).
 
 The question itself represents all strata together. The tallies of its strata can be added, because
 every stratum has the same channel. An open window has a single tally for all strata
@@ -8,8 +8,8 @@ every stratum has the same channel. An open window has a single tally for all st
 
 Two strata contain the reports of different devices, so their errors are independent. A difference
 between strata is therefore treated like a difference between two windows in which different people
-answered (`estimator.report.changes`). Every question in every window has the same weight in the
-correction, regardless of its number of strata.
+answered (`estimator.report.changes`). In the correction of p-values, each question has the same
+weight in each window, however many strata it has.
 
 A device participates if its user has agreed. It then answers according to the registry's schedule.
 All tallies and figures come from participating devices. The figures do not show how the other
@@ -21,12 +21,12 @@ The number R of reports from D devices is therefore binomially distributed, whic
 interval for D. Devices without budget or without an answer send no report, which lowers R and the
 estimate of D.
 
-Let a share p of all N installations participate. Let x be a figure of the participating
+Let p be the share of all N installations that participate. Let x be a figure of the participating
 installations, with possible values between m and M. The figure of all installations is then between
-p·x + (1 - p)·m and p·x + (1 - p)·M. The distance between these limits grows as p falls, so the
-bounds use the lower end of the interval of p, and the ends of the interval of x. The bounds can
-miss the figure only if the interval of x does not contain x, or if D is below its interval. D is
-below its interval in at most one of a thousand tallies.
+p·x + (1 - p)·m and p·x + (1 - p)·M. The smaller p is, the farther these limits are apart. The
+bounds therefore use the lower end of the interval of p, and both ends of the interval of x. They
+can miss the figure only if the interval of x misses x, or if D is below its interval, which happens
+in at most one of a thousand tallies.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ The collector may merge small strata into this stratum.
 
 
 MOST_EFFECTS: Final = 6
-"""The maximum number of pairs of strata that tables and pages show for a question.
+"""The maximum number of pairs of strata for each question in tables and pages.
 
 JSON and CSV contain all pairs.
 """
@@ -94,7 +94,8 @@ class FormerMetric(NamedTuple):
         metric: the definition. Its name contains the edition, such as
             ``theme[edition=3594a67b84d8]``, and its purpose includes the text of ``relation``. All
             strata of the former question are counted together.
-        relation: a sentence that states which apps ask the former question, and what then changed.
+        relation: a sentence that states which apps ask the former question, and what has changed
+            since.
 
     """
 
@@ -105,8 +106,8 @@ class FormerMetric(NamedTuple):
 def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
     """Return the former questions by name and edition.
 
-    If only a stratum was removed from the registry, there is no former question. `counted_apart`
-    then adds the tallies of the removed stratum to those of the present question.
+    Removing a stratum from the registry does not create a former question. `counted_apart` adds the
+    tallies of the removed stratum to those of the present question.
     """
     former: dict[tuple[str, str], FormerMetric] = {}
     for metric, since, until, then in registry.former:
@@ -131,7 +132,7 @@ def _relation(metric: Metric, since: date, until: date | None, then: Metric | No
 
 
 def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
-    """Return the name and the title of a part of a question's reports."""
+    """Return the name and the title of a question about a part of the reports."""
     return {"name": name, "title": name if metric.title == metric.name else f"{metric.title} ({part})"}
 
 
@@ -146,7 +147,7 @@ def stratum_name(metric: str, stratum: str) -> str:
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
-    """Yield each tally, renamed as in `apart`, and sums of strata under their question's name."""
+    """Yield each tally under its name in `apart`, and sums of strata under the question's name."""
     tallies_of: dict[tuple[str, str], list[Tally]] = {}
     former = former_metrics(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))
@@ -166,7 +167,7 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
         elif place in former:
             shown = former[place].metric.name
             tallies_of.setdefault((shown, tally.window.text), []).append(replace(tally, metric=shown))
-        elif metric is not None and place in unlisted:  # a stratum no longer in the registry
+        elif metric is not None and place in unlisted:  # the registry no longer lists the stratum
             tallies_of.setdefault((tally.metric, tally.window.text), []).append(tally)
         else:
             yield tally
@@ -203,7 +204,7 @@ def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple
 
     Args:
         estimates: the estimates of the registry's questions and strata.
-        registry: the registry to which `apart` has not been applied.
+        registry: the registry, as it was before `apart`.
 
     """
     compared = list(_compared(estimates, registry))
@@ -223,7 +224,7 @@ def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple
 
 
 def clearest_effects(effects: Sequence[Effect]) -> list[Effect]:
-    """Return at most `MOST_EFFECTS` effects in each question's last window, the clearest first."""
+    """Return the clearest effects in each question's last window, at most `MOST_EFFECTS`."""
     shown: list[Effect] = []
     for _, of_metric in groupby(effects, key=lambda effect: effect.metric):
         every = list(of_metric)
@@ -291,7 +292,7 @@ def check_installs(registry: Registry, request: Request) -> None:
 
 
 def asked_share(registry: Registry, window: Window) -> float | None:
-    """Return the share of devices that are asked a question in a window. None if unknown."""
+    """Return the share of devices that are asked a question in a window, or None if unknown."""
     if unknown_because(registry) is not None:
         return None
     if registry.budget.strategy is Strategy.SPLIT:
@@ -310,7 +311,7 @@ def with_participation(
             bounds, because the number of installations in a stratum is unknown. If several releases
             of the app answered, the number of devices is estimated only from questions that all of
             these releases ask unchanged.
-        registry: the registry to which `apart` has not been applied.
+        registry: the registry, as it was before `apart`.
         request: the number of installations, and the share of asked devices if known.
 
     Raises:
@@ -330,8 +331,7 @@ def with_participation(
 def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, request: Request) -> None:
     """Refuse a number of installations below the number of reports in a window.
 
-    Nothing is refused if devices are browsers, because a browser reports again after its storage
-    was wiped.
+    For browsers, no number is refused, because a browser whose storage was wiped reports again.
 
     Raises:
         RequestError: if there are fewer installations than reports. The message states the minimum.
@@ -381,7 +381,7 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
 
 
 def _bounds(figures: Figures, share: float, possible: Ends, scale: Scale) -> Figures:
-    """Return bounds on figures of all installations, given the minimum share that participates."""
+    """Return bounds on the figures of all installations, from the minimum participating share."""
     least, greatest = scale.inner_ends(possible)
     lows = least + share * (scale.inner(figures.lows) - least)
     highs = greatest - share * (greatest - scale.inner(figures.highs))

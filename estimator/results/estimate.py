@@ -39,15 +39,15 @@ def says(description: str) -> msgspec.Meta:
 Plain = bool | int | float | str | None
 
 FigureLabel = Plain | tuple[Plain | tuple[Plain, ...], ...] | UnsetType
-"""The label of a figure: an answer, a number, the ends of a range, or a group with an answer. If a
-figure is the only one of its statistic, it has no label.
+"""The label of a figure: an answer, a number, the ends of a range, or a group with an answer. The
+only figure of a statistic has no label.
 """
 
 NO_LABEL: Final = UNSET
 """The label of a figure that is the only one of its statistic."""
 
 NOTHING: Final = np.zeros(0)
-"""The empty column, for a quantity that no figure has."""
+"""An empty column, for a quantity without a number in any figure."""
 
 SHOWN: Final = 6
 """The number of figures that `Figures.__repr__` shows."""
@@ -62,7 +62,7 @@ COLUMN_OF: Final = {
     "p_value": "p_values",
     "p_value_corrected": "p_values_corrected",
 }
-"""The column of `Figures` for each field of a `Figure`, in the order of `Figures`'s arguments."""
+"""The column of `Figures` for each field of a `Figure`, in the order of the arguments."""
 
 
 Ends = tuple[float, float]
@@ -111,7 +111,7 @@ class Estimate(Record, frozen=True):
 
     @property
     def is_a_point(self) -> bool:
-        """Whether the interval is a single point, because hardly any answers explain the tally."""
+        """Whether the interval is a single point, because hardly any population fits the tally."""
         return self.low == self.high
 
     def times(self, factor: float) -> Estimate:
@@ -124,7 +124,7 @@ class Estimate(Record, frozen=True):
         width = greatest - least
 
         def possible(share: float) -> float:
-            return min(greatest, max(least, least + width * share))  # rounding could leave the scale
+            return min(greatest, max(least, least + width * share))  # rounding could exceed the scale
 
         return Estimate(
             estimate=None if self.estimate is None else least + width * self.estimate,
@@ -135,7 +135,7 @@ class Estimate(Record, frozen=True):
         )
 
     def labeled(self, value: FigureLabel = NO_LABEL) -> Figure:
-        """Return the estimate as a figure. Only a statistic's single figure may have no label."""
+        """Return the estimate as a figure. Only the single figure of a statistic needs no label."""
         return Figure(
             self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood, self.shrunken, value=value
         )
@@ -164,8 +164,8 @@ class Figure(Estimate, frozen=True, kw_only=True):
 class Figures:
     """Several figures, stored as columns. In JSON, they are a list.
 
-    There may be a million figures, so a `Figure` object is created only on access. A column is
-    empty if no figure has a number in it. Otherwise, NaN marks the figures without a number.
+    There may be a million figures, so a `Figure` object is created only on access. A column may
+    lack numbers for some figures, which have NaN. A column without any number is empty.
 
     Attributes:
         labels: the label of each figure.
@@ -208,7 +208,7 @@ class Figures:
 
     @classmethod
     def unknown(cls, labels: Sequence[FigureLabel], least: float = 0.0, greatest: float = 1.0) -> Figures:
-        """Return the figures of a tally without reports, whose intervals cover the whole range."""
+        """Return the figures of a tally without reports. Intervals cover the whole range."""
         return cls(labels, np.full(len(labels), least), np.full(len(labels), greatest))
 
     @classmethod
@@ -264,8 +264,8 @@ class Figures:
     def of_members(self, labels: Sequence[FigureLabel], most: int) -> Figures:
         """Return the share of the sets that contain each value.
 
-        A device reports one of the ``most`` places of its set, chosen at random, so each share is
-        ``most`` times the share of the drawn members. ``most`` is 1 if every value is reported
+        A device reports a random one of the ``most`` elements of its padded set, so each share is
+        ``most`` times the share of the drawn element. ``most`` is 1 if every value is reported
         separately.
         """
         drawn = self.part(labels, slice(len(labels)))
@@ -275,7 +275,7 @@ class Figures:
             np.minimum(most * drawn.highs, 1.0),
             most * drawn.unbiased,
             most * drawn.standard_errors,
-            maximum_likelihood=NOTHING,  # the estimate for drawn members is not the one for sets
+            maximum_likelihood=NOTHING,  # the estimate for drawn elements is not the estimate for sets
             shrunken=np.minimum(most * drawn.shrunken, 1.0),
         )
 
@@ -286,7 +286,7 @@ class Figures:
 
 
 def _cells(column: Floats, figures: int) -> list[float | None]:
-    """Return a column as a list with one entry per figure, where None marks a missing number."""
+    """Return a column as a list with one entry per figure; None marks a missing number."""
     if not column.size:
         return [None] * figures
     cells: list[float | None] = column.tolist()
@@ -294,10 +294,11 @@ def _cells(column: Floats, figures: int) -> list[float | None]:
 
 
 class Scale:
-    """A scale on which answers are averaged without a transformation.
+    """A scale for averages. This base class averages the answers themselves.
 
     Attributes:
-        is_relative: whether an error on the scale is a fraction of 1 + the figure.
+        is_relative: whether an error on the scale is a fraction of 1 + the figure, as for
+            logarithms.
 
     """
 
@@ -317,7 +318,7 @@ class Scale:
         return low, high
 
     def slopes(self, figures: Floats) -> Floats:
-        """Return the derivatives of figures with respect to their means on the scale."""
+        """Return the derivative of each figure with respect to its mean on the scale."""
         return np.ones_like(figures)
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:  # noqa: ARG002 of logarithms
@@ -325,18 +326,17 @@ class Scale:
         return mean
 
     def moves(self, figures: Floats, downs: Floats, ups: Floats, ends: Ends) -> tuple[Floats, Floats]:  # noqa: ARG002 of logarithms
-        """Return how far figures move, down and up, if their means move by the given distances."""
+        """Return how far figures move, down and up, if their means move by certain distances."""
         return downs, ups
 
 
 class LogScale(Scale):
     """A scale that averages logarithms of 1 + x. A figure is the geometric mean of 1 + x, minus 1.
 
-    The mean of the logarithms has an unbiased estimate and an interval, like any other mean. The
-    ends of this interval are converted to geometric means. The converted interval contains the true
-    geometric mean exactly if the original interval contains the true mean of the logarithms. A
-    figure beyond its range is replaced by the end of the range, because the exponential could
-    overflow.
+    The mean of the logarithms has an unbiased estimate and an interval, like any other mean.
+    Converting the ends of this interval gives an interval of the geometric mean with the same
+    coverage. A figure beyond its range is replaced by the end of the range, because the exponential
+    could overflow.
     """
 
     is_relative = True

@@ -15,7 +15,7 @@ SHARES: Final[Ends] = (0.0, 1.0)
 
 
 class FigureKey(NamedTuple):
-    """The key of a figure in a tally. It matches estimates with true values and with alerts."""
+    """The key of a figure in a tally, by which alerts and true values refer to the figure."""
 
     statistic: str
     value: FigureLabel = NO_LABEL
@@ -52,7 +52,7 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def lead(self) -> int:
-        """The position of the figure that is the answer, if this statistic answers the question."""
+        """The position of the figure to show as the question's answer."""
         return self.about.lead(self.figures)
 
     @property
@@ -75,27 +75,27 @@ class Figured:
     groups: tuple[FigureGroup, ...]
 
     def group(self, statistic: str) -> FigureGroup | None:
-        """Return the group of a statistic. None if the record has no such group."""
+        """Return the group of a statistic, or None."""
         return next((group for group in self.groups if group.statistic == statistic), None)
 
     def figures(self, statistic: str) -> Figures:
-        """Return the figures of a statistic. Empty if the record does not have the statistic."""
+        """Return the figures of a statistic, which are empty if the record lacks the statistic."""
         group = self.group(statistic)
         return Figures.from_rows(()) if group is None else group.figures
 
     def figure(self, key: FigureKey) -> Figure | None:
-        """Return one figure by its key. None if there is no such figure."""
+        """Return one figure by its key, or None."""
         figures = self.figures(key.statistic)
         return figures[figures.labels.index(key.value)] if key.value in figures.labels else None
 
     @property
     def estimates(self) -> Figures | None:
-        """The shares of the values. None if the record has no shares."""
+        """The shares of the values, or None without shares."""
         return self.figures("share") or None
 
     @property
     def mean(self) -> Figure | None:
-        """The mean of the answers. None if the record has no mean."""
+        """The mean of the answers, or None without a mean."""
         means = (group for group in self.groups if group.about.is_mean)
         return next((group.figures[0] for group in means), None)
 
@@ -112,7 +112,7 @@ class Figured:
 
     @property
     def leading(self) -> FigureGroup | None:
-        """The group with the figure that answers the question. None if no figure does."""
+        """The group with the figure that answers the question, or None."""
         led = [group for group in self.groups if group.about.headline and len(group.figures)]
         return max(led, key=lambda group: group.about.headline, default=None)
 

@@ -96,9 +96,9 @@ class ModelFile(Record, frozen=True, kw_only=True):
 PARTICIPATION_CONFIDENCE: Final = 0.998
 """The confidence of the interval of the number of participating devices.
 
-Bounds on the figures of all installations use only the lower end of this interval. The lower end is
-above the true number in at most one of a thousand tallies, so it adds at most 0.1% to the miss rate
-of the bounds.
+Bounds on the figures of all installations use only the lower end of this interval. In at most one
+of a thousand tallies, the lower end is above the true number. This adds at most 0.1% to the miss
+rate of the bounds.
 """
 
 ASSUMPTION: Final = "shuffled tally of honest reports"
@@ -296,7 +296,7 @@ class MetricFacts(Record, frozen=True, kw_only=True):
 
     @property
     def target(self) -> str:
-        """The title and the treatment of numbers beyond the range, which affects all figures."""
+        """The title, followed by a note on numbers beyond the range, which affect all figures."""
         return f"{self.title}, {self.counted}" if self.counted else self.title
 
 

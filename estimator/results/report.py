@@ -23,16 +23,16 @@ A wider interval hardly distinguishes one half from one third.
 """
 
 SCHEMA: Final = 1
-"""The number of the schema that JSON, CSV and Parquet follow.
+"""The schema number of JSON, CSV and Parquet.
 
-Whenever a field is added, removed or changes its meaning, this number must be raised, so that older
+Raise this number whenever a field is added or removed, or changes its meaning, so that older
 readers refuse the new schema.
 """
 
 POPULATION: Final = "taking-part"
-"""The population that all figures describe: the participating devices. Others are in no tally.
+"""The population that all figures describe: the participating devices.
 
-Standard errors and intervals treat the participating devices as a random sample of a population.
+Standard errors and intervals treat these devices as a random sample of a population.
 """
 
 
@@ -58,8 +58,8 @@ class Request:
         installs: the number of all installations, which is used to compute bounds on their figures.
             None for no bounds.
         asked: the share of devices that are asked. None to compute this share from the schedule.
-        since: a window. Changes are tested only by comparing this window and later ones with the
-            windows before it. None for all tests of changes.
+        since: a window. If given, changes are tested only between the windows before it and the
+            windows from it on. None for all tests of changes.
 
     """
 
@@ -87,11 +87,10 @@ class Selection:
 
     Attributes:
         names: the names of the metrics; () for all. P-values are always corrected for all metrics
-            that have tallies, so the conclusions on a metric do not depend on which other metrics
-            are shown.
-        first: the first window. Windows that end before its beginning are left out. None for no
-            limit.
-        last: the last window. Windows that begin after its end are left out. None for no limit.
+            with tallies. The conclusions on a metric therefore do not depend on the choice of other
+            metrics.
+        first: the first window. Windows that end before it begins are left out. None for no limit.
+        last: the last window. Windows that begin after it ends are left out. None for no limit.
         preliminary: whether to include windows that are still open.
 
     """
@@ -102,11 +101,11 @@ class Selection:
     names: tuple[str, ...] = ()
 
     def shows(self, metric: str) -> bool:
-        """Whether a metric is covered. A stratum or former question is covered if its metric is."""
+        """Return whether a metric is selected. Strata and former questions are selected with it."""
         return not self.names or metric.partition("[")[0] in self.names
 
     def spans(self, window: Window) -> bool:
-        """Whether a window lies between the first and the last one, or overlaps one of them.
+        """Return whether a window lies between the first and the last, or overlaps either.
 
         Windows of different kinds can overlap; a day, for example, may lie in a month.
         """
@@ -129,7 +128,7 @@ class Tested(Record, Figured, frozen=True, kw_only=True):
 
     @property
     def p_value_corrected(self) -> float | None:
-        """The smallest corrected p-value. None with too few reports."""
+        """The smallest corrected p-value, or None with too few reports."""
         p_values = (figure.p_value_corrected for _, figure in self)
         return min((p_value for p_value in p_values if p_value is not None), default=None)
 
@@ -148,7 +147,7 @@ class ChangeVerdict(StrEnum):
 
     @property
     def is_change(self) -> bool:
-        """Whether the figure changed, that is, whether chance is an unlikely explanation."""
+        """Whether the figure changed: chance alone is an unlikely explanation."""
         return self not in {ChangeVerdict.MAY_HAVE_CHANGED, ChangeVerdict.NO_CHANGE, ChangeVerdict.TOO_FEW}
 
 

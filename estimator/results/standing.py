@@ -9,7 +9,7 @@ from estimator.results.estimate import Record, says
 
 INDEX: Final = "index.json"
 PAGE: Final = "index.html"
-"""The page about all windows of an archive or public folder. `INDEX` is JSON about the same."""
+"""The page about all windows of an archive or public folder. `INDEX` is its JSON form."""
 
 INDEX_SCHEMA: Final = 4
 """The schema number of ``index.json``."""

@@ -1,7 +1,7 @@
 """The table of all statistics that a report may contain.
 
-Every output format, such as the page or CSV, selects some of these statistics, keeps their order,
-and lays out their figures. A new statistic needs only a new entry in the table.
+Every output format, such as the page or CSV, shows some of these statistics in the order of the
+table. To add a statistic, add an entry to the table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from estimator.words import EMPTY_TEXT, cell_of, is_yes_or_no, label_of, parts
 PLAIN: Final = Scale()
 
 SHOWN_TEXTS: Final = 10
-"""The maximum number of texts on the terminal. It is large, because the user asked for texts."""
+"""The maximum number of texts on the terminal."""
 
 SHOWN_SHARES: Final = 5
 """The number of values of a question that the terminal shows. ``--verbose`` shows more."""
@@ -117,13 +117,13 @@ def _largest(figures: Figures) -> int:
 
 
 def _clearest(figures: Figures) -> int:
-    """Return the position of the figure that is the most standard errors away from 0."""
+    """Return the position of the figure whose distance from 0 is the most standard errors."""
     sizes, errors = abs(figures.unbiased), figures.standard_errors
     return int((sizes / errors).argmax()) if sizes.size and errors.size and errors.all() else 0
 
 
 Answers = tuple[tuple[int, Any], ...]
-"""For two questions asked together, pairs of a question's position, 0 or 1, and an answer to it."""
+"""Answers to two questions asked together, each with the question's position, 0 or 1."""
 
 
 def _in_group(value: Any) -> Answers:  # noqa: ANN401 the type depends on the statistic
@@ -153,8 +153,8 @@ class Statistic:
         label: a function from the value of a figure to the name that people read.
         cell: a function from the value of a figure to its cell in CSV.
         is_share: whether the figures are shares, from 0 to 1.
-        headline: a priority. Of a question's statistics, the one with the highest priority answers
-            the question. A statistic with priority 0 never answers it.
+        headline: a priority. The statistic with the highest priority answers the question. A
+            statistic with priority 0 never answers it.
         lead: a function from the figures to the position of the figure that answers the question.
         by_value: whether there is a figure for each value of a category. Of many such figures, only
             some are shown.
@@ -176,12 +176,11 @@ class Statistic:
             possible effect of fabricated reports is computed for the same figures.
         members: for means within groups, the name of the statistic that contains the shares of the
             groups. Changes of such means are tested.
-        in_ball: whether the figures are the coordinates of vectors. Changes of coordinates are
-            tested.
+        in_ball: whether the figures are the coordinates of vectors, whose changes are tested.
         is_followed: whether changes of the figures are tested, although the figures are not
             compared between strata.
-        untested: the name of the statistic in the list of untested figures; empty if the list does
-            not contain the statistic.
+        untested: the name of the statistic in the report's list of figures without a test; empty if
+            the list omits the statistic.
         within: for a figure that describes only some devices, a function from the figure's value to
             the answers that select these devices.
         has_bounds: whether `--with installs` computes bounds on the figures of all installations.
@@ -307,7 +306,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "Share of devices that were used on",
         _days,
         headline=5,
-        lead=_second,  # a quarter of the days, such as once a week
+        lead=_second,  # a quarter of the days, such as 7 of 28
         line="{}",
         in_table=True,
         on_page=True,

@@ -1,9 +1,9 @@
 """The figures of a question as the page shows them, and the data of its charts.
 
 The data is compact, so that a page with ninety windows of fifty questions stays small. Drawn
-numbers are whole multiples of a step of about a hundredth of the narrowest interval. As in texts,
-intervals are rounded outwards, and an estimate lies in its interval. The page's script never rounds
-these numbers, because a number that was rounded to a step must not be rounded again.
+numbers are whole multiples of a step, which is about a hundredth of the narrowest interval. As in
+texts, intervals are rounded outwards, and estimates lie in their intervals. The page's script does
+not round these numbers, because each number may be rounded only once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.statistic import STATISTICS, Chart
 from estimator.words import is_yes_or_no, short
 
-# Patterns for the names of steps that are ranges of a model's probability, such as "10 to 30%".
+# Patterns for steps that are named after a range of probabilities, such as "10 to 30%".
 NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"
 
 BELOW: Final = re.compile(rf"(?:below|under|less than|<) ?{NUMBER} ?%")
@@ -41,7 +41,7 @@ FINEST = 1e-12
 ALONE: Final = frozenset({"bar", "mean"})
 """The charts of a single figure. They are shown only as the first chart of a question.
 
-Further charts are collapsed. A chart of a single figure would only repeat the table there.
+Further charts are collapsed. Among them, a chart of a single figure would only repeat the table.
 """
 
 KEPT_DIGITS = 11
@@ -53,10 +53,10 @@ BIN_DIGITS: Final = 4
 KnownEstimate = Estimate | None
 
 WithReports = Sequence[MetricEstimate | None]
-"""The estimates of each window of the calendar. None for a window without reports."""
+"""The estimates of each window in the calendar, with None for a window without reports."""
 
 Steps = list[list[int | None]]
-"""Numbers in steps: a row for each figure, with an entry for each window. None if unknown."""
+"""Numbers in steps: a row for each figure, an entry for each window, None for unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class ShownGroup:
 def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[ShownGroup]:
     """Yield the shown groups of figures of one window.
 
-    The groups are the same in every window of a question that has reports. The exception is a
-    model, which has no groups in a window with too few reports to learn from.
+    All windows of a question with reports have the same groups. Only a model has no groups in a
+    window with too few reports to learn from.
 
     Args:
         estimated: the figures of the window.
@@ -109,7 +109,7 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
 
 
 def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the figures at the positions if there is one for each value, otherwise all figures."""
+    """Return the figures at the positions if each value has a figure, otherwise all figures."""
     return group.figures.at(positions) if group.about.by_value else group.figures
 
 
@@ -205,7 +205,7 @@ class MetricData(Record, frozen=True, kw_only=True):
     """Everything about a question that the page's script draws.
 
     Attributes:
-        kind: the kind of the question's windows.
+        kind: the kind of the question's windows: day, week or month.
         at: the position, in the calendar, of the window shown first.
         lead: the position, among the rows of all groups, of the figure that is drawn over time.
         reports: the number of reports in each window. None if there is no tally.
@@ -280,7 +280,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 
 
 def _drawings(groups: Sequence[ShownGroup], joint: JointTracks | None, *, has_bins: bool) -> tuple[Drawing, ...]:
-    """Return the charts of a window: the one that is shown, followed by the collapsed ones."""
+    """Return the charts of a window: first the expanded chart, then the collapsed charts."""
     drawn = [
         (group.group.about.drawn_first, Drawing(_form(group, chart), place))
         for place, group in enumerate(groups)
@@ -335,13 +335,13 @@ def _groups(
 
 
 def _figures(estimated: MetricEstimate | Pooled | None, like: FigureGroup, positions: Sequence[int]) -> Figures | None:
-    """Return the shown figures of a statistic. None if there are none."""
+    """Return the shown figures of a statistic, or None without any."""
     group = None if estimated is None else estimated.group(like.statistic)
     return None if group is None else shown_at(group, positions)
 
 
 def _drawn(with_reports: WithReports, chart: Chart) -> tuple[FigureGroup, list[list[KnownEstimate]]] | None:
-    """Return the figures that a chart draws, and a row with their estimates in each window."""
+    """Return the figures that a chart draws, and their estimates in each window."""
     groups = [None if each is None else _charted(each, chart) for each in with_reports]
     first = next((group for group in groups if group is not None), None)
     if first is None:
@@ -380,7 +380,7 @@ def _rows(by_window: Sequence[Sequence[Figure] | None]) -> list[list[KnownEstima
 
 
 def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> JointTracks | None:
-    """Return the shares within groups of each window. None for a question without groups."""
+    """Return the shares within groups for each window, or None without groups."""
     drawn = _drawn(with_reports, Chart.CELLS)
     if drawn is None:
         return None
@@ -392,10 +392,10 @@ def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> JointTra
 
 
 def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
-    """Return the ends of each step, from 0 to 1. Empty if any step is not a range in percent.
+    """Return the ends of each step, from 0 to 1; [] unless all steps are ranges in percent.
 
     Args:
-        steps: the names of the steps, which people read.
+        steps: the names of the steps, as people read them.
 
     """
     ranges = [_range(step) for step in steps]
@@ -404,7 +404,7 @@ def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
 
 
 def _range(step: str) -> tuple[float, float] | None:
-    """Return the ends of the range that a step's name states. None if the name is not a range."""
+    """Return the ends of the range in a step's name, or None if the name contains no range."""
     plain = step.replace("\N{NO-BREAK SPACE}", " ").strip()
     if match := BELOW.fullmatch(plain):
         return 0.0, float(match[1]) / 100
@@ -416,9 +416,10 @@ def _range(step: str) -> tuple[float, float] | None:
 
 
 def exponent_of(estimates: Iterable[KnownEstimate], digits: int = KEPT_DIGITS) -> int:
-    """Return the exponent of the largest power of ten up to a hundredth of the narrowest interval.
+    """Return the exponent of the drawing step, the largest suitable power of ten.
 
-    The exponent is larger if a number would otherwise have more than the given digits.
+    The step is at most a hundredth of the narrowest interval. It is larger if a number would
+    otherwise have more than the given digits.
     """
     known = [estimate for estimate in estimates if estimate is not None and estimate.estimate is not None]
     lengths = (estimate.high - estimate.low for estimate in known)

@@ -37,7 +37,7 @@ from estimator.words import in_unit, plural, short
 WIDTH, HEIGHT, MARGIN = 120, 28, 2
 
 Run = Sequence[tuple[int, Estimate]]
-"""Consecutive windows with estimates. Each is a pair of its position and its estimate."""
+"""The positions and estimates of consecutive windows that have estimates."""
 
 MOST_CHANGES = 20
 """The maximum number of changes in the table, the clearest first. JSON contains all changes."""
@@ -46,8 +46,8 @@ MOST_PLACES: Final = 50_000
 """The maximum number of windows on a page, over all questions: fifty questions with a thousand days
 each.
 
-A window of a category with six values takes 330 bytes, so 50,000 windows take 17 MB. A window of a
-category with more values takes more.
+For a category with six values, a window takes 330 bytes, so 50,000 windows take 17 MB. For more
+values, a window takes more.
 """
 
 REPORTS: Final = "Reports"
@@ -74,7 +74,7 @@ class MetricView:
         left_out: a phrase on the number of values that are not shown; empty if all are shown.
         joint: the view of two questions asked together. None for other questions.
         extras: the further tables of this window.
-        changes: the label, the unit and the change of every compared figure, the clearest first.
+        changes: the label, unit and change of every compared figure, the clearest change first.
         spark: a small chart of a figure over time, or None.
         spark_label: a description of the small chart.
         data: the data of the charts. None if there is nothing to draw.
@@ -111,7 +111,7 @@ class MetricView:
 
     @property
     def counted(self) -> str:
-        """The treatment of numbers beyond the range; empty if there is no range."""
+        """A note on numbers beyond the range; empty if there is no range."""
         return self.metric.kind.counted(shipped())
 
     @property
@@ -160,8 +160,8 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
         windows: the estimates of the question in chronological order, at least one.
         calendar: all windows of the same kind on the page.
         highlight: the results that are shown first.
-        effects: the differences between public strata, the clearest pairs first. Only differences
-            in the shown window are used.
+        effects: the differences between public strata, the clearest pairs first. Differences in
+            other windows are ignored.
         titles: the titles of all questions by name. Two questions that are asked together are shown
             by their titles.
 
@@ -196,7 +196,7 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
 
 def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey | None:
-    """Return the figure to draw over time: one that changed or, if none did, the main figure."""
+    """Return the figure to draw over time: a changed figure or, if none changed, the main one."""
     changed = [each for each in (() if changes is None else changes.found) if each.verdict.is_change]
     if changed:
         return FigureKey(changed[0].statistic, changed[0].value)
@@ -217,7 +217,7 @@ def _warnings(shown: MetricEstimate, highlight: Highlight) -> Iterator[str]:
 
 
 def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequence[Window]) -> list[Figure | None]:
-    """Return a figure in each window of the calendar. None for a window with too few reports."""
+    """Return a figure in each window of the calendar, with None where reports are too few."""
     by_window = {window.window: window for window in windows if window.reports >= EXACT_BELOW}
     of_calendar = (by_window.get(window.text) for window in calendar)
     return [None if estimated is None else estimated.figure(key) for estimated in of_calendar]
@@ -280,7 +280,7 @@ class Spark:
 
 
 def sparkline(track: Sequence[Estimate | None]) -> Spark | None:
-    """Return the small chart of a figure over windows. None with fewer than two points."""
+    """Return the small chart of a figure over windows, or None with fewer than two points."""
     known = [estimate for estimate in track if estimate is not None and estimate.estimate is not None]
     if len(known) < 2:  # noqa: PLR2004 a line has two ends
         return None

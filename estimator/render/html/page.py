@@ -44,7 +44,7 @@ STYLE: Final = "report.css"
 SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
 """The scripts in the order in which they run.
 
-d3 comes first, then Observable Plot, which uses d3, and then the scripts of this page.
+First comes d3, then Observable Plot, which uses d3, then this project's scripts.
 """
 
 OURS: Final = (STYLE, "numbers.js", "charts.js", "tables.js", "report.js")
@@ -89,7 +89,8 @@ class PageData(Record, frozen=True):
 
     Attributes:
         confidence: the confidence of the intervals, in percent.
-        few: the number of reports below which no line connects a window to its neighbors.
+        few: a line connects a window to its neighbors only if the window has at least this number
+            of reports.
         calendars: for each kind of window, the names and the first days of all windows.
         events: for each kind of window, the days and titles of the events within the calendar.
         metrics: the data of each question's charts, by the name of the question.
@@ -168,7 +169,7 @@ class Page:
 
     @property
     def is_long(self) -> bool:
-        """Whether the page is too long for readers to see all questions at a glance."""
+        """Whether the page has more questions than readers can see at a glance."""
         return len(self.metrics) > FEW_METRICS
 
     @property
@@ -240,10 +241,11 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 def _check_size(estimates: Sequence[MetricEstimate]) -> None:
     """Refuse a page that would be too large because of gaps between windows.
 
-    Each question takes room for each window of the calendar, even for windows without a tally.
+    For each question, the page contains data for each window of the calendar, even if there is no
+    tally.
 
     Raises:
-        OutputError: if the page would be too large. The message says what would help.
+        OutputError: if the page would be too large. The message says what to do.
 
     """
     places = 0

@@ -1,4 +1,4 @@
-"""The tables of a question besides the table of its figures. A table without rows is left out.
+"""The additional tables of a question. A table without rows is left out.
 
 For two questions asked together, tables show shares within groups, differences, and a test of
 independence. Other tables show texts, clusters, the possible effect of fabricated reports, and
@@ -96,7 +96,7 @@ class JointView:
 
     @property
     def more(self) -> str:
-        """The heading of the column that names the group with the larger figure."""
+        """The heading of the column with the group that has the larger figure."""
         return "More common in" if self.groups else "Higher in"
 
     @property
@@ -256,7 +256,7 @@ def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[E
 
 
 def _text_tables(estimated: MetricEstimate) -> Iterator[Extra]:
-    """Yield a table of the texts that were found, and a table of the texts that were named."""
+    """Yield a table of the texts that were found, and a table of the requested texts."""
     if estimated.texts is None:
         return
     notes, made_up = [*text_notes(estimated)], estimated.texts.made_up

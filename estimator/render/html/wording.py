@@ -38,15 +38,17 @@ if TYPE_CHECKING:
     from estimator.render.html.tables import JointView
 
 NONE: Final = "\N{EN DASH}"
-"""The text of a cell for a figure that is not computed."""
+"""The text of a cell without a figure."""
 
 LONGEST_PURPOSE = 400
-"""The maximum number of characters shown of a purpose, to leave room for the answer."""
+"""The maximum length of a purpose on the page, which leaves room for the answer."""
 
 YES: Final = label_of(value=True)
 
 FAR_FIGURES: Final = 3
-"""The number of significant digits of a half-width. With fewer, it could look like its target."""
+"""The number of significant digits of a half-width. With fewer digits, a half-width above its
+target could look equal to the target.
+"""
 
 CODES: Final[dict[StrEnum, str]] = {
     **dict.fromkeys(ChangeVerdict, "changed"),
@@ -101,7 +103,7 @@ def purpose_text(purpose: str) -> str:
 
 
 def windows_text(windows: Sequence[str]) -> str:
-    """Return the name of one window, or the first and last of several windows and their number."""
+    """Return one window's name, or the first and last of several windows with their number."""
     return windows[0] if len(windows) == 1 else f"{min(windows)} to {max(windows)}, {len(windows):,} windows"
 
 
@@ -144,8 +146,8 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
 
     Args:
         metric: the question.
-        changes: the changes over the closed windows of the question. None if there are no two
-            windows with comparable figures.
+        changes: the changes over the closed windows of the question. None without two windows to
+            compare.
         windows: the number of closed windows with reports.
         untested: the statistics of the figures that are not compared.
 
@@ -185,8 +187,8 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
 def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
     """Return the label, the unit and the change of every compared figure, the clearest first.
 
-    If a figure changed or may have changed, its clearest change is listed. Otherwise, the list
-    contains the difference between the last and the first window.
+    For a figure that changed or may have changed, the list contains its clearest change. For other
+    figures, it contains the last window minus the first.
     """
     if changes is None:
         return []
@@ -291,7 +293,7 @@ def _headline(group: FigureGroup, figure: Estimate, about: str) -> Headline:
 
 
 def compared(difference: Figure, names: tuple[str, str]) -> tuple[str, str, str]:
-    """Return the compared answer (or the name of the compared number) and the two groups' names."""
+    """Return the compared answer or number, and the names of the two groups."""
     assert isinstance(difference.value, tuple)  # noqa: S101 the label of a difference names its groups
     *outcomes, first, second = map(label_of, difference.value)
     return (outcomes[0] if outcomes else names[1]), first, second
@@ -371,4 +373,4 @@ PHRASES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "mean_position": _of_position,
     "mean_size": _of_mean,
 }
-"""For each statistic, a function that returns the words to explain the leading figure."""
+"""The function that explains the leading figure of a statistic, by statistic."""

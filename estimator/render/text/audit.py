@@ -1,4 +1,4 @@
-"""The output of an audit, whether by attack or exact: text 80 characters wide, or JSON."""
+"""The output of audits by attack and of exact audits: text 80 characters wide, or JSON."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ The true epsilon may be larger than proved: an audit refutes, never confirms.
 """
 
 MOST_WRITTEN_OUT: Final = 10**7
-"""The smallest number of inputs written with an exponent. Crosses can have more inputs."""
+"""The smallest number of inputs that is written with an exponent, as for some models."""
 
 PROOF_HEADING: Final = (
     f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>11} {'proved epsilon':>16}\n"
@@ -71,7 +71,7 @@ def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
 
 
 def _ceiling(lifetime: float) -> str:
-    """Return a text on the ceiling of a device's loss, which an audit of reports cannot prove."""
+    """Return a text on the ceiling of a device's loss, which the audit does not prove."""
     return (
         f"All reports of a device: epsilon {lifetime:g} at most, by the ceiling of its ledger,\n"
         "which tests prove: see docs/privacy/proofs.md.\n"
@@ -89,7 +89,7 @@ def verdict_of(audit: Audit) -> str:
 
 
 def _weakness(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield sentences on the limits of what this number of reports can prove."""
+    """Yield sentences on violations that this number of reports would not reveal."""
     powerless = [each for each in findings if each.provable_epsilon <= each.claimed_epsilon]
     able = [each for each in findings if each.provable_epsilon > each.claimed_epsilon]
     excesses = [

@@ -130,7 +130,7 @@ def _is_relative(plan: MetricPlan) -> bool:
 
 
 def _windows_of(plan: MetricPlan) -> str:
-    """Return a phrase for the windows that are judged together, such as ``13 weeks``."""
+    """Return a phrase for the windows that are evaluated together, such as ``13 weeks``."""
     return plural(1 if plan.together is None else plan.together.windows, str(plan.window))
 
 
@@ -145,7 +145,7 @@ def _change(plan: MetricPlan, seen: SeenChange) -> str:
 
 
 def _last_lines(plan: MetricPlan) -> Iterator[str]:
-    """Yield lines on the tally's privacy loss, the reports that a target needs, and the result."""
+    """Yield lines on the tally's privacy loss, the required number of reports, and the result."""
     if plan.central is not None:
         label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
         yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
@@ -181,7 +181,7 @@ def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
 
 
 def _text_lines(plan: TextPlan) -> Iterator[str]:
-    """Yield lines on the texts that will be found, and on the devices needed if texts are named."""
+    """Yield lines on the texts that will be found, and on the devices needed for known texts."""
     for least in plan.least_shares:
         share = "none" if least.share is None else size_of(least.share)
         label = f"share found, {plural(least.letters, 'letter')}"
@@ -196,7 +196,7 @@ def _text_lines(plan: TextPlan) -> Iterator[str]:
 
 
 def _judgement(plan: MetricPlan) -> str:
-    """Return the expected precision, or a conclusion on whether the wanted error is reached."""
+    """Return the expected precision, or a conclusion on whether the target error is reached."""
     errors = plan.share or plan.mean
     if not plan.reports or errors is None:
         return "no report is expected"
@@ -240,7 +240,7 @@ def _device_lines(plan: Plan) -> Iterator[str]:
 
 
 def _own_deltas(plan: Plan) -> str:
-    """Return a text on the sums of deltas for the sums of epsilons; empty if all deltas are 0."""
+    """Return a text on the sums of deltas; empty if all deltas are 0."""
     if not any(exposure.delta_of_any_two_histories for exposure in plan.device):
         return ""
     deltas = ", ".join(

@@ -1,4 +1,4 @@
-"""The verbose report as text, with a block for each metric and a line for each value and window."""
+"""The verbose report as text: a block for each metric, a line for each value and window."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from estimator.results.report import SHOWN_VALUES, Changes, Effect, EstimateRepo
 from estimator.words import in_unit, plural
 
 TOO_FEW = "too few to tell"
-"""The text that replaces a share within a group with hardly any members."""
+"""The text in place of a share if its group has hardly any members."""
 
 SHOWN_DIFFERENCES = 3
 """The maximum number of differences between groups that are shown, the clearest first."""
@@ -211,7 +211,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
 
 
 def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield a sentence on thresholds that would bracket the median more closely."""
+    """Yield a sentence on thresholds that would enclose the median more closely."""
     better = suggested(estimated)
     if better:
         listed = ", ".join(f"{threshold:.12g}" for threshold in better)
@@ -255,7 +255,7 @@ def _group_rows(
 
 
 def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
-    """Yield a line for each value and window, with the windows of a value below one another.
+    """Yield a line for each value and window, value by value.
 
     A model's last figure is its AUC, which is missing in a window with too few reports.
     """
@@ -332,7 +332,7 @@ def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: 
 
 
 def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield a line on the number of clusters and, if there are several, a line on each of them."""
+    """Yield a line on the number of clusters and, if there are several, a line for each."""
     clusters = estimated.clusters
     if clusters is None:
         return
@@ -364,7 +364,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
 
 
 def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
-    """Yield a line on the number of comparisons by conclusion, and lines on the clearest ones."""
+    """Yield a line that counts comparisons by conclusion, and lines on the clearest differences."""
     clearest = clearest_first(differences)
     counts = Counter(map(conclusion, clearest))
     counted = ", ".join(f"{counts[concluded]:,} {concluded}" for concluded in Conclusion if counts[concluded])

@@ -19,7 +19,7 @@ LEAST_WIDTH: Final = 80
 """The minimum width of a table with all columns."""
 
 NARROWEST: Final = 60
-"""The minimum width of a summary. A narrower terminal breaks the lines."""
+"""The minimum width of a summary. Narrower terminals break its lines."""
 
 MOST_WIDTH: Final = 160
 """The maximum width, because longer lines are hard to read."""
@@ -41,7 +41,7 @@ WIDE: Final = ("W", "F")
 COMBINING: Final = ("Mn", "Me", "Cf")
 
 FILLER: Final = "\0"
-"""A filler after each wide character, which takes two columns. No value contains this filler."""
+"""A filler after each character of double width. No value contains this filler."""
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 IN_ASCII: Final = str.maketrans(
@@ -113,7 +113,8 @@ class Style:
         """Return one line: a label, its figures and, if the range has two ends, a bar.
 
         Args:
-            window: the name of the window. If it is empty, the label also takes the name's columns.
+            window: the name of the window. If it is empty, the label also takes the columns of the
+                window.
             shown: the figure in the line.
             unknown: the text in place of an estimate that is None.
 
@@ -162,7 +163,7 @@ class Style:
     def bar(self, part: float, cells: int) -> str:
         """Return a bar that fills a fraction of the cells, to an eighth of a cell.
 
-        A fraction outside 0 to 1 is moved to the nearer end.
+        A fraction below 0 counts as 0, and a fraction above 1 as 1.
         """
         eighths = round(min(1.0, max(0.0, part)) * cells * 8)
         return self.shown(EIGHTHS[8] * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else ""))
@@ -170,8 +171,8 @@ class Style:
     def cut(self, text: str | tuple[str, ...], columns: int | None = None) -> str:
         """Return a text shortened to a number of columns, by default the width of a value.
 
-        In a pair, the first text is shortened before the second, so that pairs with the same first
-        text can be distinguished.
+        In a pair, the first text is shortened first, so that pairs with the same first text remain
+        distinguishable.
         """
         if isinstance(text, tuple):
             first, second = text
@@ -200,7 +201,7 @@ class Style:
         """Return a text in which characters that cannot be shown are escaped.
 
         Different values therefore never look alike. A no-break space becomes a plain space, so that
-        a search of the output for words with a space finds them.
+        users can search the output for words with a space.
         """
         text = text.replace(UNBROKEN, " ")
         return text.translate(IN_ASCII).encode("ascii", "backslashreplace").decode() if self.is_ascii else text
@@ -219,7 +220,7 @@ def aligned(texts: Sequence[str]) -> list[str]:
 
 
 def _end_of_whole(text: str) -> int:
-    """Return the position at which the whole part of a number ends."""
+    """Return the position of the decimal point, or where it would be."""
     return sum(1 for _ in takewhile(lambda character: character.isdigit() or character in f",{MINUS}", text))
 
 
@@ -265,7 +266,7 @@ def wrapped(text: str, columns: int, first: str = "", others: str = "") -> list[
 
 
 def _most_columns(character: str) -> int:
-    """Return the width of a character or, if that is larger, of its replacement in ASCII."""
+    """Return the width of a character or of its replacement in ASCII, whichever is larger."""
     replacement = IN_ASCII.get(ord(character), "")
     return max(_columns_of_character(character), len(replacement))
 

@@ -82,7 +82,7 @@ def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
 
 
 def _heading(report: EstimateReport, common: str | None, style: Style) -> Iterator[str]:
-    """Yield lines that explain the figures, and name the window if it is the same everywhere."""
+    """Yield lines that explain the figures, and name the window if all questions share it."""
     if report.is_trial:
         yield from _wrapped(TRIAL, style)
     together = ", all of a question together" if report.simultaneous else ""
@@ -109,7 +109,7 @@ def _block(
 
 
 def _figures(shown: MetricEstimate, highlight: Highlight, style: Style) -> Iterator[str]:
-    """Yield the lines of a window's figures, and a sentence on the figures that are left out."""
+    """Yield the lines of a window's figures, and a sentence on omitted figures."""
     groups = [group for group in shown.groups if group.about.line]
     leading = [group for group in groups if not group.about.by_value or group is shown.leading]
     positions = [_positions(group, highlight.positions) for group in leading]
@@ -198,7 +198,7 @@ def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
 
 
 def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
-    """Return, as a text, another window's value of the figure that leads in the shown window."""
+    """Return, as a text, another window's value of the shown window's main figure."""
     group, figure = _headline(estimated, shown)
     if not estimated.reports:
         return "no reports"
@@ -212,10 +212,9 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 
 
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
-    """Return a figure from the estimates, with its group.
+    """Return the main figure of the estimates, with its group.
 
-    It is the figure that leads in the shown window. If that figure is missing, it is the figure
-    that leads in the estimates.
+    It is the same figure as in the shown window, unless the estimates lack this figure.
     """
     key = shown.headline
     if key is None or estimated.group(key.statistic) is None:
@@ -224,7 +223,7 @@ def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | 
 
 
 def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield sentences on results that were requested in addition to the figures."""
+    """Yield sentences on results that the user requested in addition to the figures."""
     if shown.central is not None:
         yield central_line(shown)
     if shown.clusters is not None:
